@@ -1,0 +1,1 @@
+"""What extractors and resources are made of."""

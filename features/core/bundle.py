@@ -1,0 +1,198 @@
+"""Bundle: the resources of one language pair, one directory with a manifest.json."""
+
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from features.core.catalogue import Catalogue
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import atomic_directory, atomic_file
+from features.core.progress import Progress, silent
+from features.core.resource import Resource
+from features.core.tokenizer import Tokenizer
+
+RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource")
+MANIFEST = "manifest.json"
+
+
+@dataclass(eq=False)
+class Bundle:
+    """Parts by name, loaded on first use and kept.
+
+    Raises InputError where `path` holds no manifest, or a part is asked for that was not built.
+    """
+
+    path: Path
+    _loaded: dict[str, Resource] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not (self.path / MANIFEST).is_file():
+            raise InputError(
+                f"no {MANIFEST} here", where=self.path, remedy="build resources with `qe resources build`"
+            )
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Settings, corpus fingerprint and sizes; per part kind, settings, fingerprint, seconds, bytes."""
+        content: dict[str, Any] = json.loads((self.path / MANIFEST).read_text("utf-8"))
+        return content
+
+    @property
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """(source, target) tokenizers that the corpus was read with; segments must use the same."""
+        manifest = self.manifest
+        return Tokenizer(**manifest["source_tokenizer"]), Tokenizer(**manifest["target_tokenizer"])
+
+    def part(self, name: str) -> Resource:
+        """The resource `name`, loaded."""
+        if name not in self._loaded:
+            parts = self.manifest["parts"]
+            if name not in parts:
+                raise InputError(
+                    f"this bundle has no part '{name}'",
+                    where=self.path,
+                    remedy=f"it has {', '.join(sorted(parts)) or 'none'}; build it with --only {name}",
+                )
+            self._loaded[name] = RESOURCES.get(parts[name]["kind"]).load(self.path / name)
+        return self._loaded[name]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that some resource kind declares."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    needs: Mapping[str, str]  # parameter of build -> name of the part passed to it
+
+
+def known_parts() -> dict[str, Part]:
+    """Every part that the resource kinds declare, by name."""
+    found: dict[str, Part] = {}
+    for kind in RESOURCES.names:
+        resource = RESOURCES.get(kind)
+        needs = {name: name for name in resource_parameters(resource.build)}
+        for name, settings in resource.parts.items():
+            here = {need: str(settings.get(need, part)) for need, part in needs.items()}
+            plain = {key: value for key, value in settings.items() if key not in needs}
+            found[name] = Part(name, kind, plain, here)
+    return found
+
+
+def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
+    hints = get_type_hints(function)
+    return tuple(
+        name
+        for name, hint in hints.items()
+        if name != "return" and inspect.isclass(hint) and issubclass(hint, Resource)
+    )
+
+
+def with_needs(names: Iterable[str]) -> list[str]:
+    """The named parts and all parts they are built from, in building order.
+
+    Raises InputError for a name that no resource kind declares.
+    """
+    parts = known_parts()
+    order: list[str] = []
+
+    def visit(name: str) -> None:
+        if name not in parts:
+            raise InputError(f"unknown part '{name}'", remedy=f"known: {', '.join(sorted(parts))}")
+        for need in parts[name].needs.values():
+            visit(need)
+        if name not in order:
+            order.append(name)
+
+    for name in names:
+        visit(name)
+    return order
+
+
+def build(
+    corpus: Callable[[], ParallelCorpus],
+    directory: Path,
+    names: Iterable[str],
+    *,
+    provenance: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Bundle:
+    """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
+
+    `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
+    `directory/corpus`, so that a build that was killed goes on with the first missing part.
+
+    Raises InputError where `directory` was built from another corpus.
+    """
+    manifest = _open_manifest(directory, provenance or {}, corpus, progress)
+    missing = [name for name in with_needs(names) if name not in manifest["parts"]]
+    if not missing:
+        return Bundle(directory)
+    encoded = ParallelCorpus.load(directory / "corpus")
+    parts = known_parts()
+    bundle = Bundle(directory)
+    for done, name in enumerate(missing):
+        progress(f"building {name}", done, len(missing))
+        part = parts[name]
+        started = time.perf_counter(), time.process_time()
+        needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
+        resource = RESOURCES.get(part.kind).build(encoded, progress=progress, **part.settings, **needs)
+        with atomic_directory(directory / name) as temporary:
+            resource.save(temporary)
+            size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())
+        manifest["parts"][name] = {
+            "kind": part.kind,
+            "settings": dict(resource.settings),
+            "fingerprint": resource.fingerprint,
+            "seconds": round(time.perf_counter() - started[0], 2),
+            "cpu_seconds": round(time.process_time() - started[1], 2),
+            "bytes": size,
+        }
+        _write_manifest(directory, manifest)
+    progress("building resources", len(missing), len(missing))
+    return Bundle(directory)
+
+
+def _open_manifest(
+    directory: Path, provenance: Mapping[str, Any], corpus: Callable[[], ParallelCorpus], progress: Progress
+) -> dict[str, Any]:
+    """The manifest of `directory`; for a new directory, reads and keeps the corpus first."""
+    if (directory / MANIFEST).is_file():
+        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+        if dict(provenance) != manifest["provenance"]:
+            raise InputError(
+                "holds resources of another corpus or other settings",
+                where=directory,
+                remedy="choose another output directory",
+            )
+        return manifest
+    encoded = corpus()
+    directory.mkdir(parents=True, exist_ok=True)
+    with atomic_directory(directory / "corpus") as temporary:
+        encoded.save(temporary)
+    manifest = {
+        "format": 1,
+        "provenance": dict(provenance),
+        "corpus_fingerprint": encoded.fingerprint,
+        "pairs": len(encoded),
+        "empty_pairs": encoded.empty_pairs,
+        "source_tokens": len(encoded.source.ids),
+        "target_tokens": len(encoded.target.ids),
+        "source_tokenizer": encoded.source_tokenizer.settings(),
+        "target_tokenizer": encoded.target_tokenizer.settings(),
+        "parts": {},
+    }
+    _write_manifest(directory, manifest)
+    return manifest
+
+
+def _write_manifest(directory: Path, manifest: Mapping[str, Any]) -> None:
+    with atomic_file(directory / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(dict(manifest), indent=1, sort_keys=True) + "\n", "utf-8")

@@ -1,0 +1,187 @@
+"""ParallelCorpus: an aligned corpus as integer arrays, read once, memory-mapped afterwards."""
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.files import digest, read_lines
+from features.core.progress import Progress, silent
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+
+_REPORT_EVERY = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelCorpus:
+    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
+
+    `empty_pairs` counts the pairs that were skipped because a side was empty.
+
+    >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
+    >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
+    (1, ['una', 'casa'], 1)
+    """
+
+    source: Tokens
+    target: Tokens
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    empty_pairs: int
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def side(self, name: str) -> Tokens:
+        """`source` or `target`."""
+        if name not in ("source", "target"):
+            raise ValueError(f"side must be 'source' or 'target', but got {name!r}")
+        return self.source if name == "source" else self.target
+
+    def tokenizer(self, side: str) -> Tokenizer:
+        return self.source_tokenizer if side == "source" else self.target_tokenizer
+
+    def take(self, rows: NDArray[np.int64]) -> "ParallelCorpus":
+        """The pairs at `rows`."""
+        return ParallelCorpus(
+            self.source.take(rows),
+            self.target.take(rows),
+            self.source_tokenizer,
+            self.target_tokenizer,
+            0,
+            digest(self.fingerprint, np.asarray(rows, np.int64).tobytes()),
+        )
+
+    @classmethod
+    def from_lines(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        source_tokenizer: Tokenizer | None = None,
+        target_tokenizer: Tokenizer | None = None,
+        *,
+        total: int | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Tokenizes and encodes pairs as they come; memory grows with 4 bytes per token.
+
+        Raises InputError where no pair is left.
+        """
+        source_tokenizer = source_tokenizer or Tokenizer()
+        target_tokenizer = target_tokenizer or Tokenizer()
+        source, target = _Encoder(), _Encoder()
+        empty = 0
+        for done, (left, right) in enumerate(pairs, start=1):
+            source_tokens, target_tokens = source_tokenizer.split(left), target_tokenizer.split(right)
+            if source_tokens and target_tokens:
+                source.add(source_tokens)
+                target.add(target_tokens)
+            else:
+                empty += 1
+            if done % _REPORT_EVERY == 0:
+                progress("reading the corpus", done, total)
+        if len(source.offsets) == 1:
+            raise InputError("the parallel corpus has no sentence pair with words on both sides")
+        left_tokens, right_tokens = source.tokens(), target.tokens()
+        print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
+        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_)
+
+    @classmethod
+    def read(
+        cls,
+        source: Path,
+        target: Path,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        *,
+        progress: Progress = silent,
+    ) -> Self:
+        """Two files, one sentence per line, plain or gzip.
+
+        Raises InputError for files of different length, empty files, damaged gzip members, bytes that
+        are not UTF-8.
+        """
+        return cls.from_lines(_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress)
+
+    def save(self, path: Path) -> None:
+        """Writes into the existing directory `path`."""
+        meta = {
+            "source_tokenizer": self.source_tokenizer.settings(),
+            "target_tokenizer": self.target_tokenizer.settings(),
+            "empty_pairs": self.empty_pairs,
+            "fingerprint": self.fingerprint,
+        }
+        (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        for name, tokens in (("source", self.source), ("target", self.target)):
+            (path / f"{name}.types.txt").write_text(
+                "".join(t + "\n" for t in tokens.types), "utf-8", newline=""
+            )
+            np.save(path / f"{name}.ids.npy", tokens.ids)
+            np.save(path / f"{name}.offsets.npy", tokens.offsets)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote, memory-mapped."""
+        meta: Mapping[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
+        sides = []
+        for name in ("source", "target"):
+            with (path / f"{name}.types.txt").open(encoding="utf-8", newline="\n") as stream:
+                types = tuple(stream.read().split("\n")[:-1])
+            ids = np.load(path / f"{name}.ids.npy", mmap_mode="r")
+            offsets = np.load(path / f"{name}.offsets.npy", mmap_mode="r")
+            sides.append(Tokens(types, ids, offsets))
+        return cls(
+            sides[0],
+            sides[1],
+            Tokenizer(**meta["source_tokenizer"]),
+            Tokenizer(**meta["target_tokenizer"]),
+            meta["empty_pairs"],
+            meta["fingerprint"],
+        )
+
+
+class _Encoder:
+    """Grows the arrays of one side."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+        self.ids = array("i")
+        self.offsets = array("q", [0])
+
+    def add(self, tokens: list[str]) -> None:
+        index = self.index
+        self.ids.extend([index.setdefault(token, len(index)) for token in tokens])
+        self.offsets.append(len(self.ids))
+
+    def tokens(self) -> Tokens:
+        return Tokens(
+            tuple(self.index), np.frombuffer(self.ids, np.int32), np.frombuffer(self.offsets, np.int64)
+        )
+
+
+def _pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of lines; an error names both files and both counts where they differ in length."""
+    count = {source: 0, target: 0}
+    short: Path | None = None
+    for left, right in zip_longest(read_lines(source), read_lines(target)):
+        count[source] += left is not None
+        count[target] += right is not None
+        if left is None or right is None:
+            short = short or (source if left is None else target)
+        elif short is None:
+            yield left, right
+    if short is not None:
+        raise InputError(
+            f"the two sides must have the same number of lines, but {source} has {count[source]} "
+            f"and {target} has {count[target]}"
+        )
+    if not count[source]:
+        raise InputError(f"{source} and {target} are empty", remedy="give one sentence per line")

@@ -1,0 +1,13 @@
+"""How long work reports where it is: a callback, so that libraries print nothing."""
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called as work goes on; `total` is None where the end is not known."""
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None: ...
+
+
+def silent(stage: str, done: int, total: int | None) -> None:
+    """The default: report nothing."""

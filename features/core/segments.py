@@ -1,0 +1,137 @@
+"""Segments: a columnar batch of translated segments; never holds a label."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+
+Column = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """n segments as columns of strings; immutable; tokens are computed once per column and shared.
+
+    Every column has n entries; an optional column is None where the data lacks it.
+    `alignment` is Pharaoh text (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each;
+    `subwords` / `token_log_probabilities` are space-separated system output and natural logarithms (the
+    latter with one more entry: end of sentence); `model_score` a number per segment as text; `nbest` one
+    JSON list per segment.
+
+    Raises InputError where columns differ in length or ids repeat.
+    """
+
+    source: Column
+    target: Column
+    source_tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    target_tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    id: Column = ()
+    doc_id: Column | None = None
+    system: Column | None = None
+    pseudo_reference: Column | None = None
+    back_translation: Column | None = None
+    alignment: Column | None = None
+    annotation_source: Column | None = None
+    annotation_target: Column | None = None
+    subwords: Column | None = None
+    token_log_probabilities: Column | None = None
+    model_score: Column | None = None
+    nbest: Column | None = None
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", tuple(str(i) for i in range(1, len(self.source) + 1)))
+        for name, column in self.columns():
+            if len(column) != len(self.source):
+                raise InputError(
+                    f"columns must have equal length, but source has {len(self.source)} "
+                    f"and {name} {len(column)}"
+                )
+        if len(set(self.id)) != len(self.id):
+            seen: set[str] = set()
+            twice = next(i for i in self.id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+            raise InputError(f"segment ids must be unique, but '{twice}' occurs twice")
+
+    def columns(self) -> Iterator[tuple[str, Column]]:
+        """(name, column) of the columns that are there."""
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, tuple):
+                yield entry.name, value
+
+    @classmethod
+    def column_names(cls) -> tuple[str, ...]:
+        """All column names, source and target first."""
+        return tuple(f.name for f in fields(cls) if "tokenizer" not in f.name)
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Mapping[str, Sequence[str]],
+        source_tokenizer: Tokenizer | None = None,
+        target_tokenizer: Tokenizer | None = None,
+    ) -> "Segments":
+        """From any mapping of columns; names that are not columns of Segments are an error."""
+        unknown = set(columns) - set(cls.column_names())
+        if unknown:
+            raise InputError(
+                f"unknown columns {sorted(unknown)}", remedy=f"known: {', '.join(cls.column_names())}"
+            )
+        return cls(
+            source_tokenizer=source_tokenizer or Tokenizer(),
+            target_tokenizer=target_tokenizer or Tokenizer(),
+            **{name: tuple(column) for name, column in columns.items()},
+        )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Segments":
+        """The segments at `rows`, in that order; tokens already computed are kept."""
+        index = np.asarray(rows, np.int64)
+        columns: dict[str, Any] = {name: tuple(column[i] for i in index) for name, column in self.columns()}
+        taken = replace(self, **columns)
+        for name in ("source_tokens", "target_tokens"):
+            if name in self.__dict__:
+                taken.__dict__[name] = self.__dict__[name].take(index)
+        return taken
+
+    @cached_property
+    def source_tokens(self) -> Tokens:
+        return self.source_tokenizer.tokens(self.source)
+
+    @cached_property
+    def target_tokens(self) -> Tokens:
+        return self.target_tokenizer.tokens(self.target)
+
+    @cached_property
+    def pseudo_reference_tokens(self) -> Tokens:
+        return self.target_tokenizer.tokens(self.require("pseudo_reference"))
+
+    @cached_property
+    def back_translation_tokens(self) -> Tokens:
+        return self.source_tokenizer.tokens(self.require("back_translation"))
+
+    def require(self, name: str) -> Column:
+        """The column `name`; InputError where this batch lacks it."""
+        column = getattr(self, name)
+        if column is None:
+            there = ", ".join(n for n, _ in self.columns())
+            raise InputError(f"the segments have no column '{name}'", remedy=f"columns given: {there}")
+        return tuple(column)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies content and tokenization."""
+        parts: list[object] = [self.source_tokenizer, self.target_tokenizer]
+        for name, column in self.columns():
+            parts += [name, "\x1f".join(column).encode("utf-8", "surrogatepass")]
+        return digest(*parts)

@@ -1,0 +1,134 @@
+"""Tokens: the tokens of a batch of texts, columnar, with everything shared that can be."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.files import digest
+from features.core.vocabulary import Vocabulary
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of n texts as ids into their distinct types; immutable.
+
+    types    distinct token strings, in order of first occurrence
+    ids      (n_tokens,) int32, index into `types`
+    offsets  (n + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
+
+    A property of a word is computed once per type and spread by `ids`; a sum over each text is
+    `segment_sum`.
+
+    >>> tokens = Tokens.from_lists([["a", "b", "a"], [], ["B"]])
+    >>> tokens.types, tokens.ids.tolist(), tokens.offsets.tolist()
+    (('a', 'b', 'B'), [0, 1, 0, 2], [0, 3, 3, 4])
+    >>> tokens.lower().types, tokens.lower().ids.tolist()
+    (('a', 'b'), [0, 1, 0, 1])
+    """
+
+    types: tuple[str, ...]
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    _ids_in: dict[str, NDArray[np.int32]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_lists(cls, texts: Iterable[Sequence[str]]) -> "Tokens":
+        index: dict[str, int] = {}
+        ids: list[int] = []
+        offsets = [0]
+        for text in texts:
+            ids.extend([index.setdefault(token, len(index)) for token in text])
+            offsets.append(len(ids))
+        return cls(tuple(index), np.array(ids, np.int32), np.array(offsets, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) tokens per text."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def text_index(self) -> NDArray[np.int64]:
+        """(n_tokens,) the text each token belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def words(self, i: int) -> list[str]:
+        """The tokens of text i as strings."""
+        return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]]]
+
+    def lower(self) -> "Tokens":
+        """The same tokens lower-cased (computed once)."""
+        return self._lower
+
+    @cached_property
+    def _lower(self) -> "Tokens":
+        index: dict[str, int] = {}
+        mapping = np.array([index.setdefault(t.lower(), len(index)) for t in self.types], np.int32)
+        ids = mapping[self.ids] if len(self.types) else self.ids
+        return Tokens(tuple(index), ids, self.offsets)
+
+    def take(self, rows: NDArray[np.int64]) -> "Tokens":
+        """The texts at `rows`, in that order; the types stay the same."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        return Tokens(self.types, self.ids[index], offsets)
+
+    def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+        """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) where it lacks the word (computed once)."""
+        found = self._ids_in.get(vocabulary.fingerprint)
+        if found is None:
+            by_type = vocabulary.lookup(self.types)
+            found = by_type[self.ids] if len(self.types) else np.empty(0, np.int32)
+            self._ids_in[vocabulary.fingerprint] = found
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies the content."""
+        return digest("\n".join(self.types).encode(), self.ids.tobytes(), self.offsets.tobytes())
+
+
+def segment_sum(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) sums of the token values of each text; 0 for an empty text.
+
+    >>> segment_sum(np.array([1.0, 2, 3]), np.array([0, 2, 2, 3]))
+    array([3., 0., 3.])
+    """
+    n = len(offsets) - 1
+    index = np.repeat(np.arange(n), np.diff(offsets))
+    return np.bincount(index, weights=values.astype(np.float64), minlength=n)[:n].astype(np.float64)
+
+
+def segment_mean(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) means of the token values of each text; NaN for an empty text."""
+    return ratio(segment_sum(values, offsets), np.diff(offsets))
+
+
+def segment_max(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) maxima of the token values of each text; NaN for an empty text."""
+    result = np.full(len(offsets) - 1, np.nan)
+    filled = np.diff(offsets) > 0
+    if filled.any():
+        result[filled] = np.maximum.reduceat(values.astype(np.float64), offsets[:-1][filled])
+    return result
+
+
+def segment_min(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) minima of the token values of each text; NaN for an empty text."""
+    return -segment_max(-values.astype(np.float64), offsets)
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> FloatArray:
+    """numerator / denominator, NaN where the denominator is 0: undefined, never a guessed value."""
+    top, bottom = np.broadcast_arrays(numerator.astype(np.float64), denominator.astype(np.float64))
+    result = np.full(top.shape, np.nan)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result

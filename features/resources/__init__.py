@@ -1,0 +1,1 @@
+"""One kind of resource per file: build, save, load (memory-mapped), fingerprint."""

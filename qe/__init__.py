@@ -1,0 +1,1 @@
+"""The training system: datasets, search, evaluation, tracking, models, scoring."""

@@ -1,0 +1,114 @@
+"""Dataset: segments with labels, provenance and splits; labels live here, never in Segments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.segments import Segments
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LabelScale:
+    """What a label means: its name, its range (None: open), and which direction is good."""
+
+    name: str
+    low: float | None
+    high: float | None
+    higher_is_better: bool
+
+    @property
+    def sign(self) -> float:
+        """Multiply labels and predictions by this to get quality (higher is better)."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def clip(self, values: FloatArray) -> FloatArray:
+        """Values moved into the range."""
+        return np.clip(values, self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Segments with what annotators said of them; every label column has one entry per segment.
+
+    scores      (n,) the label, or None for blind data
+    judges      (n, j) individual scores
+    weights     (n, j) the judges' weights
+    annotators  (n,) number of annotators behind each label
+    """
+
+    segments: Segments
+    scores: FloatArray | None = None
+    post_edit: tuple[str, ...] | None = None
+    reference: tuple[str, ...] | None = None
+    judges: FloatArray | None = None
+    weights: FloatArray | None = None
+    annotators: FloatArray | None = None
+    word_tags: tuple[str, ...] | None = None
+    source_tags: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, column in self._columns():
+            if len(column) != len(self.segments):
+                raise InputError(f"{len(self.segments)} segments, but {len(column)} entries of '{name}'")
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def _columns(self) -> list[tuple[str, Any]]:
+        names = (
+            "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
+        )  # fmt: skip
+        return [(name, value) for name in names if (value := getattr(self, name)) is not None]
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Split":
+        """The rows asked for, in that order, of every column."""
+        index = np.asarray(rows, np.int64)
+        taken: dict[str, Any] = {
+            name: column[index] if isinstance(column, np.ndarray) else tuple(column[i] for i in index)
+            for name, column in self._columns()
+        }
+        return replace(self, segments=self.segments.take(index), **taken)
+
+    def labels(self) -> dict[str, Any]:
+        """The label columns, as fitted extractors take them."""
+        return dict(self._columns())
+
+    @property
+    def fingerprint(self) -> str:
+        parts: list[object] = [self.segments.fingerprint]
+        for name, column in self._columns():
+            parts += [name, column.tobytes() if isinstance(column, np.ndarray) else column]
+        return digest(*parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Named splits with one label scale.
+
+    provenance  file -> SHA-256 of what was read
+    notes       what a reader should know: CRLF, trailing blanks, duplicates, ...
+    """
+
+    name: str
+    splits: Mapping[str, Split]
+    scale: LabelScale
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def split(self, name: str) -> Split:
+        if name not in self.splits:
+            raise InputError(
+                f"dataset '{self.name}' has no split '{name}'", remedy=f"it has {', '.join(self.splits)}"
+            )
+        return self.splits[name]
+
+    @property
+    def fingerprint(self) -> str:
+        return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))

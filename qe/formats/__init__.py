@@ -1,0 +1,1 @@
+"""Dataset formats: one file each; the file name is the format's name in experiments."""

@@ -1,0 +1,25 @@
+"""Selector: a scikit-learn transformer with get_support, refitted inside every fold."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from optuna.distributions import BaseDistribution
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+
+from features.core.catalogue import Catalogue
+
+
+class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Subclasses take parameters in `__init__`, implement `fit(X, y)` and `_get_support_mask()`.
+
+    X is standardised and free of NaN; `feature_names_in_` is set when X is a DataFrame.
+    A transformer that builds new columns (PCA) subclasses this too and overrides `transform`.
+
+    space   parameter -> Optuna distribution, searched together with the learner's
+    """
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {}
+
+
+SELECTORS: Catalogue[Selector] = Catalogue("qe.selection", Selector, "selector")
