@@ -5,7 +5,7 @@ import importlib
 import inspect
 import pkgutil
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from features.core.errors import InputError
 
@@ -55,4 +55,4 @@ class Catalogue(Generic[T]):
             raise TypeError(
                 f"{module.__name__} must define exactly one public {self.base.__name__}, found {defined}"
             )
-        return defined[0]
+        return cast(type[T], defined[0])
