@@ -1,0 +1,34 @@
+"""Gradient-boosted regression trees by LightGBM."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from sklearn.base import BaseEstimator
+
+from qe.learners._base import Learner
+from qe.learners._boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
+
+
+class LightGBM(Learner):
+    """Boosted trees: the parameters of `lightgbm.LGBMRegressor`, `objective` included.
+
+    Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
+
+    Source: Ke et al. 2017.
+    """
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {
+        "n_estimators": IntDistribution(50, 800, log=True),
+        "learning_rate": FloatDistribution(0.01, 0.2, log=True),
+        "num_leaves": IntDistribution(3, 63, log=True),
+        "min_child_samples": IntDistribution(5, 100, log=True),
+        "colsample_bytree": FloatDistribution(0.1, 1.0),
+        "subsample": FloatDistribution(0.4, 1.0),
+        "reg_lambda": FloatDistribution(1e-3, 100.0, log=True),
+    }
+    scale: ClassVar[bool] = False
+    trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return BoostedTrees(**{**REPRODUCIBLE, "random_state": seed, **params})
