@@ -9,6 +9,7 @@ from optuna.distributions import BaseDistribution
 from sklearn.base import BaseEstimator
 
 from features.core.catalogue import Catalogue
+from qe.spaces import draw
 
 
 class Learner(ABC):
@@ -28,13 +29,14 @@ class Learner(ABC):
         """An unfitted regressor. `seed` feeds whatever is random in it."""
 
     def suggest(
-        self, trial: optuna.trial.BaseTrial, space: Mapping[str, BaseDistribution] | None = None
+        self,
+        trial: optuna.trial.BaseTrial,
+        space: Mapping[str, BaseDistribution] | None = None,
+        prefix: str = "",
     ) -> dict[str, Any]:
         """Draws one value for each parameter of `space` (default: the learner's own)."""
-        return {
-            name: trial._suggest(name, distribution)
-            for name, distribution in (self.space if space is None else space).items()
-        }
+        chosen = self.space if space is None else space
+        return {name: draw(trial, prefix + name, distribution) for name, distribution in chosen.items()}
 
 
 LEARNERS: Catalogue[Learner] = Catalogue("qe.learners", Learner, "learner")

@@ -1,0 +1,264 @@
+"""The experiment file: strict schema, strict load, one key per stage in flow order."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from features.core.errors import InputError
+
+# Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
+_PATH_KEYS = frozenset({"path", "file", "files", "directory"})
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class DatasetSection(BaseModel):
+    """`format` and `path`; the other keys are the format's own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    format: str
+    path: Path
+
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class TextSection(_Section):
+    """How text becomes tokens; None leaves what the format says."""
+
+    tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
+    normalise: bool | None = None
+
+
+class ResourcesSection(_Section):
+    """A built bundle, or a parallel corpus from which the needed parts are built on first use."""
+
+    bundle: Path | None = None
+    source: Path | None = None
+    target: Path | None = None
+
+
+class SplitSection(_Section):
+    """Which splits are trained on, and the folds of cross-validation."""
+
+    train: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("train",)
+    test: str | None = None
+    folds: int = Field(5, ge=2)
+    seed: int = 0
+    by: Literal["random", "block", "document"] = "random"
+    block: int = Field(31, ge=1)
+    outer: int | None = Field(None, ge=2)
+    repeats: int = Field(1, ge=1)
+
+
+class StrategySection(_Section):
+    """A learner or selector: fixed parameters, and where to search for the others."""
+
+    kind: str
+    params: dict[str, Any] = {}
+    space: dict[str, Any] | None = None
+
+
+class SearchSection(_Section):
+    """The study: sampler, number of trials, objectives."""
+
+    sampler: Literal["tpe", "random", "grid"] = "tpe"
+    trials: int = Field(30, ge=1)
+    objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
+    pruner: Literal["none", "wilcoxon", "median"] = "none"
+    seed: int = 0
+    storage: str | None = None
+    families: bool = False
+    restarts: int = Field(1, ge=1)
+
+
+class EvaluationSection(_Section):
+    """What the report compares with, and how often it resamples."""
+
+    metric: str = "mae"
+    samples: int = Field(1000, ge=100)
+    seed: int = 0
+    correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"
+
+
+class TrackingSection(_Section):
+    """Registration of the model; where runs go is said in mlflow.yaml."""
+
+    register: bool = True
+    model_name: str | None = None
+
+
+class PublishedSection(_Section):
+    """Figures of the paper that an experiment re-makes, for the leaderboard."""
+
+    delta_avg: float | None = None
+    spearman: float | None = None
+    mae: float | None = None
+    rmse: float | None = None
+
+
+class Experiment(_Section):
+    """One experiment. Unknown keys are errors; paths are absolute after loading."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    absent: tuple[str, ...] = ()
+    published: PublishedSection | None = None
+    seed: int = 0
+    dataset: DatasetSection
+    text: TextSection = TextSection()
+    resources: ResourcesSection | None = None
+    features: tuple[dict[str, Any], ...] = Field(min_length=1)
+    split: SplitSection = SplitSection()
+    weights: Literal["none", "annotators"] = "none"
+    selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
+        StrategySection(kind="none"),
+    )
+    learner: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)]
+    search: SearchSection = SearchSection()
+    evaluation: EvaluationSection = EvaluationSection()
+    tracking: TrackingSection = TrackingSection()
+
+    def settings(self) -> dict[str, Any]:
+        """The experiment as JSON values."""
+        return self.model_dump(mode="json")
+
+
+def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
+    """Reads an experiment file.
+
+    Relative paths are relative to `data_root` where given, else to the file's folder. An override is
+    `key.key=value`, the value read as YAML.
+
+    Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
+    """
+    content = _read_yaml(path)
+    for override in overrides:
+        _apply(content, override)
+    root = (data_root or path.parent).resolve()
+    for section in ("dataset", "resources"):
+        if isinstance(content.get(section), dict):
+            content[section] = {
+                k: _resolved(v, root) if k in ("path", "bundle", "source", "target") else v
+                for k, v in content[section].items()
+            }
+    content["features"] = [_with_paths(f, root) for f in _feature_list(content.get("features"), path)]
+    return _validated(Experiment, content, path)
+
+
+def _validated(model: type[Experiment], content: Mapping[str, Any], path: Path) -> Experiment:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = _known_keys(model, first["loc"])
+            near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise InputError(
+                f"unknown key '{key}'", where=path, remedy=f"known: {', '.join(known)}{hint}"
+            ) from None
+        seen = "" if first["type"] == "missing" else f", but got {first['input']!r}"
+        raise InputError(f"{key}: {first['msg']}{seen}", where=path) from None
+
+
+def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    """The keys allowed where the unknown one stands."""
+    here: type[BaseModel] = model
+    for part in location[:-1]:
+        if isinstance(part, str) and part in here.model_fields:
+            for candidate in (_Section, *_Section.__subclasses__(), DatasetSection):
+                if candidate.__name__ in str(here.model_fields[part].annotation):
+                    here = candidate
+    return list(here.model_fields)
+
+
+def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:
+    """Feature configs: a bare name is short for `{kind: NAME}`."""
+    if not isinstance(value, list) or not value:
+        raise InputError("`features` must be a list of extractors", where=path, remedy="- kind: baseline17")
+    configs = [{"kind": item} if isinstance(item, str) else item for item in value]
+    for item in configs:
+        if not isinstance(item, dict) or "kind" not in item:
+            raise InputError(f"features: every entry needs a `kind`, but got {item!r}", where=path)
+    return configs
+
+
+def _resolved(value: Any, root: Path) -> Any:
+    return str(root / value) if isinstance(value, str) else value
+
+
+def _with_paths(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Settings with the relative paths under path keys made absolute."""
+
+    def absolute(value: Any) -> Any:
+        if isinstance(value, str):
+            return str(root / value)
+        if isinstance(value, dict):
+            return {key: absolute(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [absolute(inner) for inner in value]
+        return value
+
+    return {key: absolute(value) if key in _PATH_KEYS else value for key, value in config.items()}
+
+
+def _apply(content: dict[str, Any], override: str) -> None:
+    """Sets one `key.key=value`; numbers index lists."""
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise InputError(f"--set needs key=value, but got '{override}'")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"--set {override}: {error}") from None
+    here: Any = content
+    *parents, last = key.split(".")
+    for part in parents:
+        here = here[int(part)] if isinstance(here, list) and part.isdigit() else here.setdefault(part, {})
+        if not isinstance(here, dict | list):
+            raise InputError(f"--set {override}: '{part}' is not a section")
+    if isinstance(here, list):
+        here[int(last)] = value
+    else:
+        here[last] = value
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe YAML in which a key may stand only once."""
+
+
+def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key) for key, _ in node.value]  # type: ignore[no-untyped-call]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key '{key}' stands twice", node.start_mark
+            )
+    return dict(loader.construct_mapping(node, deep=True))
+
+
+_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)  # noqa: S506 (a SafeLoader)
+    except FileNotFoundError:
+        raise InputError("no such experiment file", where=path) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid YAML: {error}", where=path) from None
+    if not isinstance(content, dict):
+        raise InputError("an experiment file is a mapping of keys", where=path)
+    return content

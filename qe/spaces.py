@@ -1,0 +1,75 @@
+"""Search spaces: from the experiment file's words to Optuna distributions, and drawing from them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from features.core.errors import InputError
+
+
+def parse_distribution(value: Any, where: str) -> BaseDistribution:
+    """A list is a choice; `{low, high, log, step}` a range, of whole numbers if both ends are.
+
+    Raises InputError, naming the key, for anything else.
+
+    >>> parse_distribution([1, 2], "learner.space.C")
+    CategoricalDistribution(choices=(1, 2))
+    >>> parse_distribution({"low": 0.1, "high": 10, "log": True}, "learner.space.C")
+    FloatDistribution(high=10.0, log=True, low=0.1, step=None)
+    """
+    if isinstance(value, list) and value:
+        return CategoricalDistribution(value)
+    if isinstance(value, Mapping) and {"low", "high"} <= set(value) <= {"low", "high", "log", "step"}:
+        low, high = value["low"], value["high"]
+        whole = isinstance(low, int) and isinstance(high, int)
+        try:
+            if whole:
+                return IntDistribution(low, high, bool(value.get("log", False)), int(value.get("step", 1)))
+            return FloatDistribution(
+                float(low), float(high), bool(value.get("log", False)), value.get("step")
+            )
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error), where=where) from None
+    raise InputError(
+        f"not a search space: {value!r}",
+        where=where,
+        remedy="give a list of choices or {low: .., high: .., log: true|false, step: ..}",
+    )
+
+
+def draw(trial: optuna.trial.BaseTrial, name: str, distribution: BaseDistribution) -> Any:
+    """One value for the parameter `name`."""
+    if isinstance(distribution, CategoricalDistribution):
+        return trial.suggest_categorical(name, distribution.choices)
+    if isinstance(distribution, IntDistribution):
+        return trial.suggest_int(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    if isinstance(distribution, FloatDistribution):
+        return trial.suggest_float(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    raise TypeError(f"unknown distribution {distribution!r}")
+
+
+def grid(space: Mapping[str, BaseDistribution]) -> dict[str, list[Any]]:
+    """The values of every parameter, for an exhaustive search.
+
+    Raises InputError for a continuous range.
+    """
+    values: dict[str, list[Any]] = {}
+    for name, distribution in space.items():
+        if isinstance(distribution, CategoricalDistribution):
+            values[name] = list(distribution.choices)
+        elif isinstance(distribution, IntDistribution) and not distribution.log:
+            values[name] = list(range(distribution.low, distribution.high + 1, distribution.step))
+        else:
+            raise InputError(f"a grid needs a list of values for '{name}', not a continuous range")
+    return values

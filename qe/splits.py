@@ -1,0 +1,66 @@
+"""Folds of the training rows: shuffled, in contiguous blocks, or by document."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold
+
+from features.core.errors import InputError
+
+Rows = NDArray[np.int64]
+Fold = tuple[Rows, Rows]  # (training rows, held-out rows)
+
+
+def make_folds(
+    n: int,
+    folds: int,
+    *,
+    seed: int = 0,
+    by: Literal["random", "block", "document"] = "random",
+    block: int = 31,
+    documents: Sequence[str] | None = None,
+) -> list[Fold]:
+    """`folds` pairs (training rows, held-out rows), each sorted; every row is held out once.
+
+    random    as scikit-learn's KFold(shuffle=True, random_state=seed)
+    block     contiguous blocks of `block` rows, shuffled and dealt to the folds: neighbours (the same
+              document) stay together
+    document  all rows of a document together
+
+    Raises InputError for fewer segments, blocks or documents than folds, or where documents are needed and
+    unknown.
+
+    >>> [test.tolist() for _, test in make_folds(6, 3, by="block", block=2, seed=1)]
+    [[4, 5], [0, 1], [2, 3]]
+    """
+    if folds < 2:
+        raise InputError(f"at least 2 folds are needed, but got {folds}", where="split.folds")
+    if by == "document":
+        if documents is None:
+            raise InputError(
+                "the segments have no document ids", where="split.by", remedy="use by: block or by: random"
+            )
+        groups = np.unique(np.asarray(documents, dtype=object).astype(str), return_inverse=True)[1]
+        noun = "documents"
+    elif by == "block":
+        groups = np.arange(n) // block
+        noun = f"blocks of {block} segments"
+    else:
+        groups = np.arange(n)
+        noun = "segments"
+    units = int(groups.max()) + 1 if n else 0
+    if units < folds:
+        raise InputError(
+            f"{folds} folds need at least {folds} {noun}, but there are {units}", where="split.folds"
+        )
+    if by == "random":
+        held_out = [test for _, test in KFold(folds, shuffle=True, random_state=seed).split(groups)]
+    elif by == "document":
+        splitter = GroupKFold(folds, shuffle=True, random_state=seed)
+        held_out = [test for _, test in splitter.split(groups, groups=groups)]
+    else:
+        order = np.random.default_rng(seed).permutation(units)
+        held_out = [np.flatnonzero(np.isin(groups, order[i::folds])) for i in range(folds)]
+    return [(np.setdiff1d(np.arange(n), test), np.sort(test)) for test in held_out]
