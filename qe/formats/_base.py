@@ -5,6 +5,7 @@ from pathlib import Path
 
 from features.core.catalogue import Catalogue
 from qe.dataset import Dataset
+from qe.formats._reading import Reading
 
 
 class Format(ABC):
@@ -13,9 +14,13 @@ class Format(ABC):
     Raises InputError, with file and line, for everything that cannot be read faithfully.
     """
 
-    @abstractmethod
     def read(self, path: Path) -> Dataset:
-        """Reads everything at `path` (a directory or a file)."""
+        """Reads everything at `path` (a directory or a file); the first defect raises InputError."""
+        return self.read_with(Reading(path), path)
+
+    @abstractmethod
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        """Reads through `reading`, which opens the files, keeps notes, and raises or collects defects."""
 
 
 FORMATS: Catalogue[Format] = Catalogue("qe.formats", Format, "format")
