@@ -88,6 +88,18 @@ class Split:
         return digest(*parts)
 
 
+def concatenate(splits: Sequence[Split]) -> Split:
+    """The rows of several splits, one after the other; a label column stays only where every split has it."""
+    if len(splits) == 1:
+        return splits[0]
+    columns: dict[str, Any] = {}
+    for name in set.intersection(*({name for name, _ in split._columns()} for split in splits)):
+        parts = [getattr(split, name) for split in splits]
+        joined = isinstance(parts[0], np.ndarray)
+        columns[name] = np.concatenate(parts) if joined else tuple(item for part in parts for item in part)
+    return Split(segments=Segments.concatenate([split.segments for split in splits]), **columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Named splits with one label scale.

@@ -1,6 +1,7 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,7 +79,6 @@ class SearchSection(_Section):
     pruner: Literal["none", "wilcoxon", "median"] = "none"
     seed: int = 0
     storage: str | None = None
-    families: bool = False
     restarts: int = Field(1, ge=1)
 
 
@@ -94,7 +94,7 @@ class EvaluationSection(_Section):
 class TrackingSection(_Section):
     """Registration of the model; where runs go is said in mlflow.yaml."""
 
-    register: bool = True
+    register_model: bool = Field(True, alias="register")
     model_name: str | None = None
 
 
@@ -116,18 +116,18 @@ class Experiment(_Section):
     published: PublishedSection | None = None
     seed: int = 0
     dataset: DatasetSection
-    text: TextSection = TextSection()
+    text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
     resources: ResourcesSection | None = None
     features: tuple[dict[str, Any], ...] = Field(min_length=1)
-    split: SplitSection = SplitSection()
+    split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
     weights: Literal["none", "annotators"] = "none"
     selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
         StrategySection(kind="none"),
     )
     learner: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)]
-    search: SearchSection = SearchSection()
-    evaluation: EvaluationSection = EvaluationSection()
-    tracking: TrackingSection = TrackingSection()
+    search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
+    evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
+    tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
 
     def settings(self) -> dict[str, Any]:
         """The experiment as JSON values."""
@@ -175,12 +175,12 @@ def _validated(model: type[Experiment], content: Mapping[str, Any], path: Path) 
 
 def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
     """The keys allowed where the unknown one stands."""
-    here: type[BaseModel] = model
+    sections = {section.__name__: section for section in _Section.__subclasses__()}
+    here = model
     for part in location[:-1]:
         if isinstance(part, str) and part in here.model_fields:
-            for candidate in (_Section, *_Section.__subclasses__(), DatasetSection):
-                if candidate.__name__ in str(here.model_fields[part].annotation):
-                    here = candidate
+            words = re.findall(r"\w+Section", str(here.model_fields[part].annotation))
+            here = sections[words[0]]
     return list(here.model_fields)
 
 
@@ -240,7 +240,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key) for key, _ in node.value]  # type: ignore[no-untyped-call]
+    keys = [loader.construct_object(key) for key, _ in node.value]
     for key in keys:
         if keys.count(key) > 1:
             raise yaml.constructor.ConstructorError(
@@ -254,7 +254,7 @@ _StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _u
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)  # noqa: S506 (a SafeLoader)
+        content = yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)
     except FileNotFoundError:
         raise InputError("no such experiment file", where=path) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -33,7 +33,7 @@ def make_folds(
     unknown.
 
     >>> [test.tolist() for _, test in make_folds(6, 3, by="block", block=2, seed=1)]
-    [[4, 5], [0, 1], [2, 3]]
+    [[0, 1], [2, 3], [4, 5]]
     """
     if folds < 2:
         raise InputError(f"at least 2 folds are needed, but got {folds}", where="split.folds")

@@ -91,6 +91,20 @@ class Segments:
             **{name: tuple(column) for name, column in columns.items()},
         )
 
+    @classmethod
+    def concatenate(cls, batches: Sequence["Segments"]) -> "Segments":
+        """Batches one after the other; an optional column stays only where every batch has it.
+
+        Raises InputError where tokenizers differ or an id occurs twice.
+        """
+        first = batches[0]
+        tokenizers = (first.source_tokenizer, first.target_tokenizer)
+        if any((b.source_tokenizer, b.target_tokenizer) != tokenizers for b in batches):
+            raise InputError("batches of segments with different tokenizers cannot be joined")
+        shared = set.intersection(*({name for name, _ in batch.columns()} for batch in batches))
+        columns = {name: sum((getattr(b, name) for b in batches), ()) for name in shared}
+        return cls.from_columns(columns, *tokenizers)
+
     def __len__(self) -> int:
         return len(self.source)
 

@@ -1,0 +1,149 @@
+"""Extraction: a dataset's split and a feature set -> cached feature tables, honest inside every fold."""
+
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import FeatureSet, checked, extractor_fingerprint
+from features.core.files import atomic_file, digest
+from features.core.progress import Progress, silent
+from features.core.segments import Segments
+from qe.dataset import Split
+from qe.splits import make_folds
+
+Rows = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
+
+    `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
+    they are made like the folds of the experiment (`by`, `block`).
+    """
+
+    feature_set: FeatureSet
+    cache: Path | None
+    by: Literal["random", "block", "document"] = "random"
+    block: int = 31
+    seed: int = 0
+    cross_fit: int = 5
+    progress: Progress = silent
+
+    def static(self, segments: Segments) -> pd.DataFrame:
+        """(n, k) columns of the extractors that learn nothing from labels."""
+        blocks = {
+            i: self._cached(
+                digest(self._key(i), segments.fingerprint), lambda e=extractor: checked(e, segments), i
+            )
+            for i, extractor in enumerate(self.feature_set.extractors)
+            if not isinstance(extractor, FittedExtractor)
+        }
+        return self._frame(blocks, segments)
+
+    def fold(self, split: Split, train: Rows, held_out: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the training rows (fitted families cross-fitted) and of the held-out rows."""
+        fitting, scoring = split.take(train), split.take(held_out).segments
+        return self.fit_and_score(fitting, scoring, self.static(split.segments))
+
+    def fit_and_score(
+        self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the rows learned from and of other rows, which no label of theirs reaches."""
+        own = self.static(fitting.segments) if static is None else static.loc[list(fitting.segments.id)]
+        other = self.static(scoring) if static is None else static.loc[list(scoring.id)]
+        trained: dict[int, FloatArray] = {}
+        applied: dict[int, FloatArray] = {}
+        for i, extractor in enumerate(self.feature_set.extractors):
+            if isinstance(extractor, FittedExtractor):
+                trained[i] = self._cross_fitted(i, extractor, fitting)
+                applied[i] = self._applied(i, extractor, fitting, scoring)
+        left = pd.concat([own, self._frame(trained, fitting.segments)], axis=1)
+        right = pd.concat([other, self._frame(applied, scoring)], axis=1)
+        return left[self.feature_set.names], right[self.feature_set.names]
+
+    def training_table(self, fitting: Split) -> pd.DataFrame:
+        """Features of the rows learned from, fitted families cross-fitted."""
+        return self.fit_and_score(fitting, fitting.segments.take([]))[0]
+
+    def fitted_extractors(self, split: Split) -> FeatureSet:
+        """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
+        extractors = tuple(
+            _fit(extractor, split) if isinstance(extractor, FittedExtractor) else extractor
+            for extractor in self.feature_set.extractors
+        )
+        return FeatureSet(self.feature_set.configs, extractors)
+
+    def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
+        key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
+
+        def compute() -> FloatArray:
+            result = np.full((len(fitting), len(extractor.names)), np.nan)
+            folds = make_folds(
+                len(fitting),
+                self.cross_fit,
+                seed=self.seed,
+                by=self.by,
+                block=self.block,
+                documents=fitting.segments.doc_id,
+            )
+            for train, held_out in folds:
+                fitted = _fit(extractor, fitting.take(train))
+                result[held_out] = checked(fitted, fitting.segments.take(held_out))
+            return result
+
+        return self._cached(key, compute, i)
+
+    def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
+        if not len(scoring):
+            return np.empty((0, len(extractor.names)))
+        key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "applied")
+        return self._cached(key, lambda: checked(_fit(extractor, fitting), scoring), i)
+
+    def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
+        names = [name for i in blocks for name in self.feature_set.extractors[i].names]
+        data = np.hstack(list(blocks.values())) if blocks else np.empty((len(segments), 0))
+        return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)
+
+    def _key(self, i: int) -> str:
+        """Identifies extractor i: settings, resources, and the code of its module."""
+        config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
+        return digest(extractor_fingerprint(config, extractor), _source(extractor))
+
+    def _cached(self, key: str, compute: Any, i: int) -> FloatArray:
+        kind = self.feature_set.configs[i]["kind"]
+        path = self.cache / "features" / f"{kind}-{key}.npy" if self.cache else None
+        if path and path.is_file():
+            return np.asarray(np.load(path, allow_pickle=False), np.float64)
+        self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
+        block: FloatArray = compute()
+        if path:
+            with atomic_file(path) as temporary, temporary.open("wb") as stream:
+                np.save(stream, block, allow_pickle=False)
+        return block
+
+
+def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
+    labels = split.labels()
+    for name in extractor.labels_used():
+        if name not in labels:
+            raise InputError(
+                f"{type(extractor).__name__} learns from '{name}', which the dataset lacks",
+                remedy=f"it has {', '.join(labels) or 'no labels'}",
+            )
+    return extractor.fit(split.segments, labels)
+
+
+def _source(extractor: Extractor) -> str:
+    """The source text of the extractor's module: a changed definition is never read from the cache."""
+    return inspect.getsource(sys.modules[type(extractor).__module__])
