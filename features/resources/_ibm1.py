@@ -1,0 +1,229 @@
+"""IBM Model 1: textbook EM over a sparse table, chunks of rows side by side."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Fixed, as are the order and the bounds of the chunks: the result never depends on the machine.
+_CHUNKS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """t(word | given) as rows of `given`: entries offsets[g] .. offsets[g + 1], columns ascending."""
+
+    offsets: Longs
+    columns: Ints
+    values: Floats
+
+    def pruned(self, minimum: float) -> "SparseTable":
+        """Without the entries below `minimum`; what is left is not renormalised."""
+        kept = self.values >= minimum
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return SparseTable(before[self.offsets], self.columns[kept], self.values[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """One side of the corpus: word ids and sentence offsets."""
+
+    ids: Ints
+    offsets: Longs
+    size: int  # of the vocabulary
+
+
+def train(
+    given: Encoded, words: Encoded, null: int, iterations: int, report: Callable[[int], None]
+) -> tuple[SparseTable, list[float]]:
+    """t(word | given word or NULL) after EM from a uniform start; log-likelihoods after 0, 1, ... iterations.
+
+    `null` is the row of the NULL word. A log-likelihood is the natural logarithm of
+    prod_j 1 / (l + 1) sum_i t(w_j | g_i), summed over sentences (Brown et al. 1993, section 4.1).
+
+    A row is updated in one pass: its expected counts need only the denominators of the last iteration,
+    so the new row is normalised at once and added to the denominators of the next. No cell of the
+    corpus is ever stored, only the table itself and two numbers per token.
+    """
+    postings, sentences = _postings(given, null)
+    lengths = np.diff(words.offsets)
+    bounds = _balanced(postings, sentences, lengths)
+    table = _empty_table(postings, sentences, words, bounds)
+    alignments = np.repeat(np.diff(given.offsets) + 1, lengths).astype(np.float64)
+    words_there = len(np.unique(words.ids))
+    denominators = alignments / words_there
+    table.values[:] = 1.0 / words_there
+    likelihoods = [float(np.log(denominators / alignments).sum())]
+    for iteration in range(iterations):
+        denominators = _iterate(table, postings, sentences, words, 1.0 / denominators, bounds)
+        likelihoods.append(float(np.log(denominators / alignments).sum()))
+        report(iteration + 1)
+    return table, likelihoods
+
+
+def _postings(given: Encoded, null: int) -> tuple[Longs, Ints]:
+    """Per row the sentences its word occurs in, once per occurrence; NULL occurs once in each."""
+    n = len(given.offsets) - 1
+    counts = np.bincount(given.ids, minlength=given.size)
+    counts[null] += n
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    sentences = np.empty(offsets[-1], np.int32)
+    _fill_postings(given.ids, given.offsets, offsets[:-1].copy(), sentences, null)
+    return offsets, sentences
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int) -> None:
+    for k in range(len(offsets) - 1):
+        sentences[free[null]] = k
+        free[null] += 1
+        for i in range(offsets[k], offsets[k + 1]):
+            sentences[free[ids[i]]] = k
+            free[ids[i]] += 1
+
+
+def _balanced(postings: Longs, sentences: Ints, lengths: Longs) -> list[tuple[int, int]]:
+    """Row ranges of about equal work."""
+    work = np.concatenate(([0], np.cumsum(lengths[sentences])))[postings]
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], _CHUNKS + 1)[1:-1])
+    edges = [0, *cuts.tolist(), len(postings) - 1]
+    return list(pairwise(edges))
+
+
+def _empty_table(
+    postings: Longs, sentences: Ints, words: Encoded, bounds: list[tuple[int, int]]
+) -> SparseTable:
+    """The table of all pairs that occur together, its values not set."""
+    sizes = np.zeros(len(postings) - 1, np.int64)
+
+    def count(rows: tuple[int, int]) -> None:
+        _count_row_sizes(*rows, postings, sentences, words.offsets, words.ids, words.size, sizes)
+
+    with ThreadPoolExecutor(len(bounds)) as pool:
+        list(pool.map(count, bounds))
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        columns = np.empty(offsets[-1], np.int32)
+
+        def fill(rows: tuple[int, int]) -> None:
+            _fill_rows(*rows, postings, sentences, words.offsets, words.ids, words.size, offsets, columns)
+
+        list(pool.map(fill, bounds))
+    return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_row_sizes(
+    first: int, last: int, postings: Any, sentences: Any, offsets: Any, ids: Any, size: int, sizes: Any
+) -> None:
+    stamp = np.full(size, -1, np.int32)
+    for row in range(first, last):
+        found = 0
+        for p in range(postings[row], postings[row + 1]):
+            k = sentences[p]
+            for j in range(offsets[k], offsets[k + 1]):
+                if stamp[ids[j]] != row:
+                    stamp[ids[j]] = row
+                    found += 1
+        sizes[row] = found
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _fill_rows(
+    first: int,
+    last: int,
+    postings: Any,
+    sentences: Any,
+    offsets: Any,
+    ids: Any,
+    size: int,
+    starts: Any,
+    columns: Any,
+) -> None:
+    stamp = np.full(size, -1, np.int32)
+    for row in range(first, last):
+        free = starts[row]
+        for p in range(postings[row], postings[row + 1]):
+            k = sentences[p]
+            for j in range(offsets[k], offsets[k + 1]):
+                if stamp[ids[j]] != row:
+                    stamp[ids[j]] = row
+                    columns[free] = ids[j]
+                    free += 1
+        columns[starts[row] : free].sort()
+
+
+def _iterate(
+    table: SparseTable,
+    postings: Longs,
+    sentences: Ints,
+    words: Encoded,
+    reciprocals: Floats,
+    bounds: list[tuple[int, int]],
+) -> Floats:
+    """One EM iteration in place; the denominators (per token, sum over its sentence) of the new table."""
+
+    def update(rows: tuple[int, int]) -> Floats:
+        denominators = np.zeros(len(reciprocals))
+        _update_rows(
+            *rows,
+            postings,
+            sentences,
+            words.offsets,
+            words.ids,
+            words.size,
+            table.offsets,
+            table.columns,
+            table.values,
+            reciprocals,
+            denominators,
+        )
+        return denominators
+
+    with ThreadPoolExecutor(len(bounds)) as pool:
+        parts = list(pool.map(update, bounds))
+    return np.asarray(sum(parts[1:], start=parts[0]), np.float64)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _update_rows(
+    first: int,
+    last: int,
+    postings: Any,
+    sentences: Any,
+    offsets: Any,
+    ids: Any,
+    size: int,
+    starts: Any,
+    columns: Any,
+    values: Any,
+    reciprocals: Any,
+    denominators: Any,
+) -> None:
+    dense = np.zeros(size, np.float64)
+    for row in range(first, last):
+        for p in range(postings[row], postings[row + 1]):
+            k = sentences[p]
+            for j in range(offsets[k], offsets[k + 1]):
+                dense[ids[j]] += reciprocals[j]
+        total = 0.0
+        for e in range(starts[row], starts[row + 1]):
+            values[e] *= dense[columns[e]]
+            total += values[e]
+        for e in range(starts[row], starts[row + 1]):
+            values[e] /= total
+            dense[columns[e]] = values[e]
+        for p in range(postings[row], postings[row + 1]):
+            k = sentences[p]
+            for j in range(offsets[k], offsets[k + 1]):
+                denominators[j] += dense[ids[j]]
+        for e in range(starts[row], starts[row + 1]):
+            dense[columns[e]] = 0.0

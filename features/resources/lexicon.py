@@ -1,0 +1,303 @@
+"""Lexicon: IBM Model 1 translation probabilities t(target word | source word)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import digest, read_lines
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import FloatArray, Tokens, segment_sum
+from features.core.vocabulary import BOS, UNK, Vocabulary
+from features.resources._ibm1 import Encoded, train
+
+Ids = NDArray[np.int32]
+
+# The NULL word has the row of `<s>`: no word of a text is ever looked up there.
+NULL = BOS
+# What GIZA++ takes for a pair that its table lacks (PROB_SMOOTH).
+FLOOR = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores:
+    """What the lexicon says of every target token, given its source sentence.
+
+    probability  (n_tokens,) 1 / (l + 1) sum_{i=0..l} t(word | source_i): the factors of the sentence's
+                 probability; pairs that the table lacks count `FLOOR`
+    maximum      (n_tokens,) max_i t(word | source_i), NULL included (Ueffing and Ney 2003); at least `FLOOR`
+    offsets      (n + 1,) the tokens of each sentence
+    """
+
+    probability: FloatArray
+    maximum: FloatArray
+    offsets: NDArray[np.int64]
+
+    def log10(self) -> FloatArray:
+        """(n,) log10 p(target | source) without the length term; 0 for an empty target."""
+        return segment_sum(np.log10(self.probability), self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon(Resource):
+    """t(target | source) of IBM Model 1 (Brown et al. 1993, section 4.1), lower-cased, with NULL.
+
+    "Source" is the given word and "target" the generated one: in the part `lexicon_target_to_source`
+    the given words are of the corpus's target language. The table is sparse: pairs that never occurred
+    together, or whose probability is below the setting `prune`, are 0. Rows belong to words of `source`
+    (NULL in row `NULL`), columns to words of `target`, ascending in each row.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "lexicon_source_to_target": {"direction": "source_to_target"},
+        "lexicon_target_to_source": {"direction": "target_to_source"},
+    }
+
+    source: Vocabulary
+    target: Vocabulary
+    offsets: NDArray[np.int64]
+    columns: Ids
+    values: NDArray[np.float32]
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+    log_likelihoods: tuple[float, ...] = ()
+    _above: dict[tuple[float, str], NDArray[np.int64]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        progress: Progress = silent,
+        direction: Literal["source_to_target", "target_to_source"] = "source_to_target",
+        iterations: int = 5,
+        prune: float = 1e-6,
+    ) -> Self:
+        """Textbook EM from a uniform start; memory grows with the pairs of words that occur together."""
+        sides = ("source", "target") if direction == "source_to_target" else ("target", "source")
+        (source, given), (target, words) = (_encode(corpus.side(side)) for side in sides)
+        stage = f"IBM Model 1, {direction.replace('_', ' ')}"
+        progress(stage, 0, iterations)
+        full, likelihoods = train(
+            given, words, NULL, iterations, lambda done: progress(stage, done, iterations)
+        )
+        table = full.pruned(prune)
+        settings = {
+            "direction": direction,
+            "iterations": iterations,
+            "prune": prune,
+            "entries": len(table.values),
+            "entries_before_pruning": len(full.values),
+        }
+        values = table.values.astype(np.float32)
+        return cls(
+            source,
+            target,
+            table.offsets,
+            table.columns,
+            values,
+            settings,
+            corpus.fingerprint,
+            tuple(likelihoods),
+        )
+
+    def save(self, path: Path) -> None:
+        self.source.save(path / "source.txt")
+        self.target.save(path / "target.txt")
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "log_likelihoods": list(self.log_likelihoods),
+        }
+        save_arrays(path, meta, offsets=self.offsets, columns=self.columns, values=self.values)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        return cls(
+            Vocabulary.load(path / "source.txt"),
+            Vocabulary.load(path / "target.txt"),
+            arrays["offsets"],
+            arrays["columns"],
+            arrays["values"],
+            meta["settings"],
+            meta["corpus_fingerprint"],
+            tuple(meta["log_likelihoods"]),
+        )
+
+    @classmethod
+    def read_lex(
+        cls, path: Path, order: Literal["given_first", "generated_first"] = "given_first", null: str = "NULL"
+    ) -> Self:
+        """Reads a text file of three columns: two words and t(generated word | given word).
+
+        `given_first` is GIZA++'s `actual.ti.final` and QuEst's `lex.e2s`; `generated_first` is Moses's
+        `lex.f2e` and `lex.e2f`. Words are lower-cased; of pairs that become equal the larger probability
+        stays. `null` names the NULL word (given side).
+
+        Raises InputError with file and line for a line that is not two words and a probability.
+        """
+        entries = _read_entries(path, order, null)
+        source = Vocabulary(list(dict.fromkeys(g for g, _ in entries if g != null)))
+        target = Vocabulary(list(dict.fromkeys(w for _, w in entries)))
+        rows = source.lookup([g for g, _ in entries])
+        rows[rows == UNK] = NULL
+        columns = target.lookup([w for _, w in entries])
+        by_row = np.lexsort((columns, rows))
+        values = np.fromiter(entries.values(), np.float32, len(entries))[by_row]
+        counts = np.bincount(rows, minlength=len(source))
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        fingerprint = digest(columns.tobytes(), rows.tobytes(), values.tobytes(), source.fingerprint)
+        settings = {"read_from": path.name, "order": order, "entries": len(entries)}
+        return cls(source, target, offsets, columns[by_row], values, settings, fingerprint)
+
+    def probability(
+        self, source_ids: NDArray[np.integer[Any]], target_ids: NDArray[np.integer[Any]]
+    ) -> FloatArray:
+        """t(target | source) elementwise (shapes broadcast); 0 for pairs that the table lacks.
+
+        Ids are of `source` and `target`; the NULL word is `NULL`, unknown words are 0 and give 0.
+        """
+        left, right = np.broadcast_arrays(source_ids, target_ids)
+        result = np.empty(left.size)
+        _lookup(left.ravel(), right.ravel(), self.offsets, self.columns, self.values, result)
+        return result.reshape(left.shape)
+
+    def translations_above(
+        self, threshold: float, side: Literal["source", "target"] = "source"
+    ) -> NDArray[np.int64]:
+        """Per word of that side's vocabulary, the number of entries with t > threshold (cached).
+
+        side  `source`: target words w with t(w | source word); `target`: source words g with
+              t(target word | g). NULL is no source word; unknown words (id 0) have 0.
+        """
+        key = (threshold, side)
+        if key not in self._above:
+            kept = np.flatnonzero(self.values > np.float32(threshold))
+            rows = np.searchsorted(self.offsets, kept, side="right") - 1
+            kept, rows = kept[rows != NULL], rows[rows != NULL]
+            ids = rows if side == "source" else self.columns[kept]
+            size = len(self.source) if side == "source" else len(self.target)
+            self._above[key] = np.bincount(ids, minlength=size)
+        return self._above[key]
+
+    @cached_property
+    def entropies(self) -> FloatArray:
+        """(source vocabulary,) entropy in bits of t(. | source word), renormalised over the stored entries.
+
+        NaN for words without entries (`<unk>`, `</s>`).
+        """
+        result = np.empty(len(self.source))
+        _entropies(self.offsets, self.values, result)
+        return result
+
+    def score(self, source: Tokens, target: Tokens) -> WordScores:
+        """Every target token given its source sentence (Brown et al. 1993, equation 15); cases are folded."""
+        given, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
+        probability, maximum = np.empty(len(words)), np.empty(len(words))
+        _score(
+            given,
+            source.offsets,
+            words,
+            target.offsets,
+            self.offsets,
+            self.columns,
+            self.values,
+            probability,
+            maximum,
+        )
+        return WordScores(probability, maximum, target.offsets)
+
+
+def _encode(tokens: Tokens) -> tuple[Vocabulary, Encoded]:
+    lowered = tokens.lower()
+    vocabulary, mapping = Vocabulary.by_frequency(lowered.types, lowered.ids)
+    return vocabulary, Encoded(mapping[lowered.ids], lowered.offsets, len(vocabulary))
+
+
+def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], float]:
+    """(given, generated) -> probability."""
+    entries: dict[tuple[str, str], float] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split()
+        try:
+            first, second, probability = columns[0], columns[1], float(columns[2])
+        except (IndexError, ValueError):
+            columns = []
+        if len(columns) != 3 or not 0 <= probability <= 1:
+            raise InputError(
+                f"expected two words and a probability, but found {line[:80]!r}", where=f"{path}:{number}"
+            )
+        given, word = (first, second) if order == "given_first" else (second, first)
+        pair = given if given == null else given.lower(), word.lower()
+        entries[pair] = max(probability, entries.get(pair, 0.0))
+    if not entries:
+        raise InputError("no entries here", where=path)
+    return entries
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _find(row: int, column: int, offsets: Any, columns: Any, values: Any) -> float:
+    """The entry by binary search, 0 where there is none."""
+    low, end = offsets[row], offsets[row + 1]
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and columns[low] == column:
+        return float(values[low])
+    return 0.0
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _lookup(left: Any, right: Any, offsets: Any, columns: Any, values: Any, result: Any) -> None:
+    for n in range(len(left)):
+        result[n] = _find(left[n], right[n], offsets, columns, values)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _entropies(offsets: Any, values: Any, result: Any) -> None:
+    for row in range(len(offsets) - 1):
+        total, weighted = 0.0, 0.0
+        for e in range(offsets[row], offsets[row + 1]):
+            total += values[e]
+            if values[e] > 0:
+                weighted += values[e] * math.log(values[e])
+        result[row] = (math.log(total) - weighted / total) / math.log(2.0) if total > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _score(
+    given: Any,
+    source_offsets: Any,
+    words: Any,
+    target_offsets: Any,
+    offsets: Any,
+    columns: Any,
+    values: Any,
+    probability: Any,
+    maximum: Any,
+) -> None:
+    for k in range(len(source_offsets) - 1):
+        length = source_offsets[k + 1] - source_offsets[k]
+        for j in range(target_offsets[k], target_offsets[k + 1]):
+            best = max(_find(NULL, words[j], offsets, columns, values), FLOOR)
+            total = best
+            for i in range(source_offsets[k], source_offsets[k + 1]):
+                t = max(_find(given[i], words[j], offsets, columns, values), FLOOR)
+                total += t
+                best = max(best, t)
+            probability[j] = total / (length + 1)
+            maximum[j] = best
