@@ -44,8 +44,25 @@ class RankedMetric(Metric):
     """A metric of the whole ranking: significance tests recompute it for every resample, exactly."""
 
     @abstractmethod
-    def resample(self, gold: FloatArray, predicted: FloatArray, indices: NDArray[np.int64]) -> FloatArray:
-        """(B,) scores of the B resamples whose rows are `indices` (B, n)."""
+    def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
+        """(B,) scores of B resamples; `counts` (B, n) says how often each row was drawn.
+
+        Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
+        rows of two systems, the exchanges of a randomization test.
+        """
+
+
+def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both as (n,) float64.
+
+    Raises ValueError for different lengths and for values that are not finite.
+    """
+    left, right = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
+    if left.ndim != 1 or left.shape != right.shape:
+        raise ValueError(f"gold and predicted must be (n,) and alike, but got {left.shape} and {right.shape}")
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        raise ValueError("gold and predicted must be finite")
+    return left, right
 
 
 METRICS: Catalogue[Metric] = Catalogue("qe.metrics", Metric, "metric")
