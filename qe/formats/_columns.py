@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from features.core.errors import InputError
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
@@ -76,12 +78,13 @@ def make_split(
                 remedy=f"columns: {', '.join(columns)}",
             )
     equal_lengths(columns)
+    _refuse_absent(reading, columns)
     texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
     texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
     segments = Segments.from_columns(texts, *tokenizers)
     scores = reading.labels(columns["scores"], scale) if "scores" in columns and not compute_hter else None
     if compute_hter and "post_edit" in columns:
-        scores = _hter(segments, columns["post_edit"])
+        scores = _hter(reading, segments, columns["post_edit"])
     split = Split(
         segments,
         scores=scores,
@@ -102,10 +105,21 @@ def make_split(
     return split
 
 
-def _hter(segments: Segments, post_edit: Column) -> FloatArray:
+def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
+    """Absent text is a defect (absent numbers are found where numbers are read)."""
+    for name, column in columns.items():
+        if name not in ("scores", "judges", "weights", "annotators"):
+            for row in sorted(column.absent):
+                reading.defect(f"the {name} is missing (null)", where=column.where(row))
+
+
+def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray:
     from qe.labels import hter
 
-    return hter(segments.target_tokens, segments.target_tokenizer.tokens(post_edit.texts))
+    scores = hter(segments.target_tokens, segments.target_tokenizer.tokens(post_edit.texts))
+    for row in np.flatnonzero(np.isnan(scores)):
+        reading.defect("the post-edit is empty, so HTER is undefined", where=post_edit.where(int(row)))
+    return scores
 
 
 def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str, ...]:

@@ -1,11 +1,10 @@
 """Reading: opens the files of a dataset and keeps what is to be told about them."""
 
 import gzip
-import hashlib
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,13 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Column:
-    """The cells of one column as text, and where each was found."""
+    """The cells of one column as text, and where each was found; `absent` rows have no value (null)."""
 
     texts: list[str]
     path: Path
     lines: Sequence[int]
-    unit: str = ""  # what `lines` counts if not lines: " row " for Parquet
+    unit: str = ""  # what `lines` counts if not lines: "row " for Parquet
+    absent: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -130,7 +130,7 @@ class Reading:
         texts = [text.rstrip(BLANKS) for text in column.texts]
         changed = sum(map(str.__ne__, texts, column.texts))
         self.note(column.path, changed, "{n} lines with trailing blanks (removed)")
-        return Column(texts, column.path, column.lines, column.unit) if changed else column
+        return replace(column, texts=texts) if changed else column
 
     def numbers(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
         """(n,) float64 of a column; cells that are missing, no number, NaN or out of range are defects."""

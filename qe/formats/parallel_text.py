@@ -19,8 +19,8 @@ class ParallelText(Format):
 
     splits     split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
-               `annotators`, `word_tags`, `source_tags`; `judges`, on the label's scale, and `weights` hold several
-               numbers a line).
+               `annotators`, `word_tags`, `source_tags`; `judges`, on the label's scale, and `weights`
+               hold several numbers a line).
                A split without `scores` is blind.
     label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit
     tokenizer  `moses`, or `whitespace` for text that is tokenised already
@@ -53,4 +53,4 @@ class ParallelText(Format):
                 judge_range=(None, None) if self.label == "hter" else (scale.low, scale.high),
                 compute_hter=self.label == "hter",
             )
-        return Dataset(path.name, splits, scale, reading.provenance, tuple(reading.notes))
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))

@@ -26,7 +26,7 @@ _TEST = {"source": "test_set/source.eng", "target": "test_set/target_system.spa"
 class Wmt12(Format):
     """Splits `train` (1832 segments) and `test` (422, blind).
 
-    label  `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave as it is), higher is better;
+    label  `effort`: weighted mean of three judges, 1 (translate anew) .. 5 (leave it), higher is better;
            `hter`: computed from the post-edits, 0 .., lower is better (the judges keep their effort scores)
 
     Every file is required, but a folder without `test_set` has only the split `train`.
