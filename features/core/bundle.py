@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 from features.core.catalogue import Catalogue
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
-from features.core.files import atomic_directory, atomic_file
+from features.core.files import atomic_directory, atomic_file, link_or_copy
 from features.core.progress import Progress, silent
 from features.core.resource import Resource
 from features.core.tokenizer import Tokenizer
@@ -60,6 +60,20 @@ class Bundle:
                 )
             self._loaded[name] = RESOURCES.get(parts[name]["kind"]).load(self.path / name)
         return self._loaded[name]
+
+    def export(self, names: Iterable[str], directory: Path) -> None:
+        """A bundle of its own with the named parts, hard-linked where the file system allows.
+
+        The encoded corpus and text exports (ARPA) stay behind: loading a part needs neither.
+        """
+        manifest = self.manifest
+        chosen = {name: manifest["parts"][name] for name in names}
+        for name in chosen:
+            (directory / name).mkdir(parents=True)
+            for file in sorted((self.path / name).iterdir()):
+                if ".arpa" not in file.suffixes:
+                    link_or_copy(file, directory / name / file.name)
+        _write_manifest(directory, {**manifest, "parts": chosen})
 
 
 @dataclass(frozen=True)

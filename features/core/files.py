@@ -47,6 +47,14 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """`target` as a hard link to `source`, or a copy where that is not possible."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
