@@ -1,0 +1,161 @@
+"""Interpolated modified Kneser-Ney estimation over n-gram tables.
+
+Chen and Goodman (1998), An Empirical Study of Smoothing Techniques for Language Modeling, section 3;
+Heafield, Pouzyrevsky, Clark and Koehn (2013), Scalable Modified Kneser-Ney Language Model Estimation,
+whose treatment of `<s>`, `<unk>`, unigrams and pruning this follows.
+"""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.vocabulary import BOS
+from features.resources._ngram_tables import Ints, OrderTable, Trie
+
+Floats = NDArray[np.float64]
+
+# What kenlm's `lmplz --discount_fallback` uses where the counts of counts define no discounts.
+FIXED_DISCOUNTS = (0.5, 1.0, 1.5)
+
+
+@dataclass(frozen=True)
+class Discounts:
+    """What is taken off counts of 1, 2, and 3 or more at one order, and by which rule that was found.
+
+    rule  `modified-kneser-ney`; `kneser-ney` (one discount); `fixed` (the counts of counts define none)
+    """
+
+    rule: str
+    values: tuple[float, float, float]
+
+
+def discounts(counts_of_counts: tuple[int, int, int, int]) -> Discounts:
+    """The discounts of one order from n1 .. n4, the numbers of n-grams counted 1 .. 4 times.
+
+    Modified Kneser-Ney (Chen and Goodman eq. 26): Y = n1 / (n1 + 2 n2), D1 = 1 - 2 Y n2 / n1,
+    D2 = 2 - 3 Y n3 / n2, D3+ = 3 - 4 Y n4 / n3. Where one of these is undefined, or 0 < D <= its count
+    does not hold (small vocabularies: few n-grams are rare): the one discount Y of Kneser and Ney; where
+    that is undefined too: fixed ones.
+
+    >>> discounts((10, 5, 3, 2))
+    Discounts(rule='modified-kneser-ney', values=(0.5, 1.1, 1.66...))
+    >>> discounts((10, 5, 0, 2))
+    Discounts(rule='kneser-ney', values=(0.5, 0.5, 0.5))
+    >>> discounts((0, 1, 2, 0)).rule
+    'fixed'
+    """
+    n1, n2, n3, n4 = counts_of_counts
+    if n1 == 0 or n2 == 0:
+        return Discounts("fixed", FIXED_DISCOUNTS)
+    y = n1 / (n1 + 2 * n2)
+    if n3 > 0:
+        found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+        if all(0 < d <= count for count, d in enumerate(found, start=1)):
+            return Discounts("modified-kneser-ney", found)
+    return Discounts("kneser-ney", (y, y, y))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A backoff model: log10 probability of every n-gram, log10 backoff weight of those below order N."""
+
+    trie: Trie
+    log10: NDArray[np.float32]
+    backoff: NDArray[np.float32]
+    discounts: tuple[Discounts, ...]
+
+
+def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
+    """Interpolated modified Kneser-Ney from the tables of orders 1 .. N of a text with `<s>` and `</s>`.
+
+    Counts below order N are numbers of distinct preceding words, or of occurrences for n-grams that begin
+    with `<s>`, which nothing precedes. Unigrams are interpolated with the uniform distribution over the
+    vocabulary without `<s>`, and `<unk>` has its share of that and nothing else, unless it was seen.
+    `prune` drops n-grams of order 3 and more that occur once; their mass goes to their backoff. What
+    stays is closed: contexts and suffixes occur at least as often as what they are part of.
+    """
+    kept = [_kept(table, order, prune) for order, table in enumerate(tables, start=1)]
+    lower = np.full(1, 1 / (len(tables[0].words) - 1))  # uniform, without <s>
+    probabilities: list[NDArray[np.float32]] = []
+    backoffs: list[NDArray[np.float32]] = []
+    rules: list[Discounts] = []
+    for order, table in enumerate(tables, start=1):
+        adjusted = _adjusted(tables, order)
+        if order == 1:
+            adjusted[BOS] = 0  # <s> is never predicted
+        rule = discounts(_counts_of_counts(adjusted))
+        suffix = table.suffix if order > 1 else np.zeros(len(adjusted), np.int32)
+        p, gamma = _interpolate(table.first, adjusted, kept[order - 1], suffix, np.array(rule.values), lower)
+        if order > 1:
+            backoffs.append(_log10(gamma[kept[order - 2]]))
+        probabilities.append(_log10(p[kept[order - 1]]))
+        rules.append(rule)
+        lower = p
+    probabilities[0][BOS] = -99.0  # the convention of ARPA files for "never predicted"
+    trie = Trie.from_levels(_pruned(tables, kept))
+    backoff = np.concatenate(backoffs) if backoffs else np.empty(0, np.float32)
+    return Estimate(trie, np.concatenate(probabilities), backoff, tuple(rules))
+
+
+def _kept(table: OrderTable, order: int, prune: bool) -> NDArray[np.bool_]:
+    return table.counts > 1 if prune and order >= 3 else np.ones(len(table.words), np.bool_)
+
+
+def _adjusted(tables: list[OrderTable], order: int) -> Ints:
+    """Continuation counts below the highest order; occurrences there and where `<s>` begins the n-gram."""
+    table = tables[order - 1]
+    if order == len(tables):
+        return table.counts.copy()
+    result = np.bincount(tables[order].suffix, minlength=len(table.words)).astype(np.int32)
+    begin, end = BOS, BOS + 1  # n-grams that begin with <s> are neighbours, as their contexts are
+    for lower in tables[1:order]:
+        begin, end = int(lower.first[begin]), int(lower.first[end])
+    result[begin:end] = table.counts[begin:end]
+    return result
+
+
+def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
+    found = np.bincount(np.minimum(counts, 5), minlength=6)
+    return int(found[1]), int(found[2]), int(found[3]), int(found[4])
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _interpolate(
+    first: Ints, counts: Ints, kept: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
+) -> tuple[Floats, Floats]:
+    """p(w | context) per n-gram and gamma(context) per context (Chen and Goodman eq. 27)."""
+    p, gamma = np.empty(len(counts), np.float64), np.ones(len(first) - 1, np.float64)
+    for context in range(len(first) - 1):
+        total, left = 0.0, 0.0
+        for g in range(first[context], first[context + 1]):
+            total += counts[g]
+            if not kept[g]:
+                left += counts[g]
+            elif counts[g] > 0:
+                left += discount[min(counts[g], 3) - 1]
+        if total > 0:
+            gamma[context] = left / total
+        for g in range(first[context], first[context + 1]):
+            own = counts[g] - discount[min(counts[g], 3) - 1] if counts[g] > 0 else 0.0
+            p[g] = own / max(total, 1.0) + gamma[context] * lower[suffix[g]]
+    return p, gamma
+
+
+def _log10(values: Floats) -> NDArray[np.float32]:
+    return np.log10(values).astype(np.float32)
+
+
+def _pruned(tables: list[OrderTable], kept: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:
+    """(words, first) per order of what is kept, renumbered."""
+    levels = [(tables[0].words, tables[0].first)]
+    for k in range(1, len(tables)):
+        table, stays, contexts = tables[k], kept[k], kept[k - 1]
+        if stays.all() and contexts.all():
+            levels.append((table.words, table.first))
+            continue
+        before = np.concatenate(([0], np.cumsum(stays))).astype(np.int32)
+        begin = before[table.first[:-1][contexts]]  # what a dropped context had is dropped as well
+        levels.append((table.words[stays], np.append(begin, before[-1:])))
+    return levels

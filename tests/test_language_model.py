@@ -1,0 +1,229 @@
+"""Kneser-Ney against Chen and Goodman's formulas in dictionaries, values by hand, and kenlm."""
+
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.tokens import Tokens
+from features.resources._kneser_ney import discounts
+from features.resources.language_model import LanguageModel
+
+Ngram = tuple[str, ...]
+
+
+class DictionaryModel:
+    """Interpolated modified Kneser-Ney straight from the formulas, one dictionary per order."""
+
+    def __init__(self, texts: list[list[str]], order: int) -> None:
+        self.order = order
+        raw: list[Counter[Ngram]] = [Counter() for _ in range(order + 1)]
+        for text in texts:
+            marked = ["<s>", *text, "</s>"]
+            for n in range(1, order + 1):
+                raw[n].update(tuple(marked[i : i + n]) for i in range(len(marked) - n + 1))
+        self.counts: list[dict[Ngram, int]] = [{} for _ in range(order + 1)]
+        self.counts[order] = dict(raw[order])
+        for n in range(1, order):
+            preceded: dict[Ngram, set[str]] = defaultdict(set)
+            for ngram in raw[n + 1]:
+                preceded[ngram[1:]].add(ngram[0])
+            for ngram, count in raw[n].items():
+                self.counts[n][ngram] = count if ngram[0] == "<s>" else len(preceded[ngram])
+        self.counts[1].pop(("<s>",), None)
+        self.words = sorted({w for text in texts for w in text} | {"<unk>", "</s>"})
+        self.discounts = [(0.0, 0.0, 0.0)]
+        for n in range(1, order + 1):
+            of = Counter(self.counts[n].values())
+            self.discounts.append(discounts((of[1], of[2], of[3], of[4])).values)
+
+    def probability(self, word: str, context: Ngram) -> float:
+        """Equation by equation; contexts that were not seen hand over to the shorter one."""
+        n = len(context) + 1
+        lower = self.probability(word, context[1:]) if context else 1 / len(self.words)
+        seen = {g: c for g, c in self.counts[n].items() if g[:-1] == context}
+        total = sum(seen.values())
+        if not total:
+            return lower
+        discount = self.discounts[n]
+        gamma = sum(discount[min(c, 3) - 1] for c in seen.values()) / total
+        count = seen.get((*context, word), 0)
+        own = count - discount[min(count, 3) - 1] if count else 0.0
+        return own / total + gamma * lower
+
+    def log10(self, text: list[str]) -> list[float]:
+        marked = ["<s>", *text, "</s>"]
+        return [
+            math.log10(self.probability(marked[i], tuple(marked[max(0, i - self.order + 1) : i])))
+            for i in range(1, len(marked))
+        ]
+
+
+def random_texts(seed: int, n: int, words: int = 30) -> list[list[str]]:
+    """Zipfian text: enough singletons for all discounts to be defined."""
+    rng = np.random.default_rng(seed)
+    return [[f"w{min(k, words)}" for k in rng.zipf(1.6, rng.integers(0, 9))] for _ in range(n)]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_equals_the_formulas_in_dictionaries(order: int) -> None:
+    texts = random_texts(1, 150, words=300)
+    unseen = [*random_texts(2, 15, words=300), ["w1", "never", "w2"], []]
+    model = LanguageModel.from_tokens(Tokens.from_lists(texts), order=order)
+    oracle = DictionaryModel(texts, order)
+    assert all(s["rule"] == "modified-kneser-ney" for s in model.settings["smoothing"])
+    scores = model.score(Tokens.from_lists(unseen))
+    known = set(oracle.words)
+    expected = [
+        x for text in unseen for x in oracle.log10([word if word in known else "<unk>" for word in text])
+    ]
+    np.testing.assert_allclose(scores.log10, expected, atol=2e-6)
+
+
+def test_bigram_values_worked_by_hand() -> None:
+    """Two texts, `a b` and `a c`; bigrams <s>a 2, ab 1, ac 1, b</s> 1, c</s> 1.
+
+    Unigram counts are numbers of predecessors: a 1 (<s>), b 1 (a), c 1 (a), </s> 2 (b, c); total 5.
+    Counts of counts, order 1: n1 3, n2 1, n3 0: no D3, so one discount Y = 3 / (3 + 2) = 0.6.
+    Order 2: n1 4, n2 1, n3 0: Y = 4 / (4 + 2) = 2/3.
+    Uniform over a b c </s> <unk>: 0.2. Unigram gamma = 4 * 0.6 / 5 = 0.48, so <unk> = 0.48 * 0.2 = 0.096,
+    a = b = c = 0.4 / 5 + 0.096 = 0.176, </s> = 1.4 / 5 + 0.096 = 0.376; with <unk> they sum to 1.
+    p(a | <s>) = (2 - 2/3) / 2 + (2/3 / 2) * 0.176 = 2/3 + 0.176/3; p(b | a) = (1/3) / 2 + (2/3) * 0.176;
+    p(</s> | b) = 1/3 + (2/3) * 0.376; p(c | b) = (2/3) * 0.176.
+    """
+    model = LanguageModel.from_tokens(Tokens.from_lists([["a", "b"], ["a", "c"]]), order=2)
+    assert [s["rule"] for s in model.settings["smoothing"]] == ["kneser-ney", "kneser-ney"]
+    scores = model.score(Tokens.from_lists([["a", "b"], ["x"], ["a", "b", "c"]]))
+    a, b, end = 2 / 3 + 0.176 / 3, 1 / 6 + 2 / 3 * 0.176, 1 / 3 + 2 / 3 * 0.376
+    unk, c = 1 / 3 * 0.096, 2 / 3 * 0.176
+    expected = [a, b, end, unk, 0.376, a, b, c, end]  # after <unk>, </s> stands alone
+    np.testing.assert_allclose(10**scores.log10, expected, rtol=1e-6)
+    assert scores.matched.tolist() == [2, 2, 2, 0, 1, 2, 2, 1, 2]
+    assert scores.backoff.tolist() == [0, 0, 0, 2, 1, 0, 0, 1, 0]
+    assert scores.offsets.tolist() == [0, 3, 5, 9]
+
+
+def test_modified_discounts_worked_by_hand() -> None:
+    """n1..n4 = 12, 4, 2, 1: Y = 12/20; D1 = 1 - 1.2 * 4/12, D2 = 2 - 1.8 * 2/4, D3 = 3 - 2.4 * 1/2."""
+    found = discounts((12, 4, 2, 1))
+    assert found.rule == "modified-kneser-ney"
+    assert found.values == pytest.approx((0.6, 1.1, 1.8))
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("prune", [False, True])
+def test_probabilities_sum_to_one_in_any_context(direction: str, prune: bool) -> None:
+    texts = random_texts(3, 80, words=12)
+    model = LanguageModel.from_tokens(
+        Tokens.from_lists(texts),
+        order=4,
+        direction=direction,  # type: ignore[arg-type]
+        prune=prune,
+    )
+    words = [*model.vocabulary.words[3:], "never"]
+    for context in (["w1", "w2"], ["w3"], ["w2", "w1", "w1"], ["never", "w1"], []):
+        at = 0 if direction == "backward" else len(context)
+        candidates = [[w, *context] if direction == "backward" else [*context, w] for w in words]
+        scores = model.score(Tokens.from_lists(candidates))
+        last = scores.log10[scores.offsets[:-1] + at]
+        end = model.score(Tokens.from_lists([context])).log10[-1]
+        assert (10**last).sum() + 10**end == pytest.approx(1, abs=1e-5)
+
+
+def test_backward_is_forward_on_reversed_text() -> None:
+    texts, unseen = random_texts(4, 50), random_texts(5, 10)
+    reverse = [text[::-1] for text in texts]
+    backward = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3, direction="backward")
+    forward = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=3)
+    ours, theirs = (
+        backward.score(Tokens.from_lists(unseen)),
+        forward.score(Tokens.from_lists([text[::-1] for text in unseen])),
+    )
+    for begin, end in zip(ours.offsets[:-1], ours.offsets[1:], strict=True):
+        np.testing.assert_allclose(ours.log10[begin : end - 1], theirs.log10[begin : end - 1][::-1])
+        assert ours.log10[end - 1] == theirs.log10[end - 1]
+
+
+def test_pruning_drops_singletons_and_nothing_else() -> None:
+    texts = random_texts(6, 200)
+    whole = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
+    pruned = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3, prune=True)
+    marked = [["<s>", *text, "</s>"] for text in texts]
+    trigrams = Counter(tuple(m[i : i + 3]) for m in marked for i in range(len(m) - 2))
+    assert whole.trie.sizes == (*pruned.trie.sizes[:2], len(trigrams))
+    assert pruned.trie.sizes[2] == sum(count > 1 for count in trigrams.values())
+
+
+def test_small_vocabularies_fall_back_and_say_so() -> None:
+    tags = [["D", "N", "V"], ["D", "N", "V", "D", "N"], ["N", "V"]] * 30
+    model = LanguageModel.from_tokens(Tokens.from_lists(tags), order=3)
+    assert {s["rule"] for s in model.settings["smoothing"]} <= {"fixed", "kneser-ney"}
+    assert np.isfinite(model.log10_probability(Tokens.from_lists([["V", "V", "N"], []]))).all()
+
+
+def test_rare_words_are_unknown_words() -> None:
+    texts = [["a", "b"], ["a", "b"], ["a", "c"], ["a", "d"]]
+    model = LanguageModel.from_tokens(Tokens.from_lists(texts), order=2, minimum=2)
+    same = model.log10_probability(Tokens.from_lists([["a", "c"], ["a", "never"]]))
+    assert same[0] == same[1] and model.vocabulary.words[3:] == ("a", "b")
+
+
+def test_end_can_be_left_out_and_empty_text_has_only_the_end() -> None:
+    model = LanguageModel.from_tokens(Tokens.from_lists([["a", "b"], ["a"]]), order=2)
+    texts = Tokens.from_lists([["a", "b"], []])
+    scores = model.score(texts)
+    np.testing.assert_allclose(model.log10_probability(texts), [scores.log10[:3].sum(), scores.log10[3]])
+    np.testing.assert_allclose(model.log10_probability(texts, with_end=False), [scores.log10[:2].sum(), 0])
+    assert scores.is_end.tolist() == [False, False, True, True]
+    nothing = model.score(Tokens.from_lists([]))
+    assert len(nothing.log10) == 0 and nothing.offsets.tolist() == [0]
+
+
+word = st.sampled_from(["a", "b", "c", "d", "é", "<unk>", "</s>"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    corpus=st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=10),
+    batch=st.lists(st.lists(word, max_size=6), min_size=1, max_size=5),
+    order=st.integers(1, 5),
+)
+def test_any_corpus_gives_finite_scores_and_rows_equal_the_batch(
+    corpus: list[list[str]], batch: list[list[str]], order: int
+) -> None:
+    corpus.append(["a"])
+    model = LanguageModel.from_tokens(Tokens.from_lists(corpus), order=order)
+    together = model.log10_probability(Tokens.from_lists(batch))
+    assert np.isfinite(together).all() and (together < 0).all()
+    alone = [model.log10_probability(Tokens.from_lists([text]))[0] for text in batch]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+def test_saved_and_loaded_models_score_the_same(tmp_path: Path) -> None:
+    texts = random_texts(7, 40)
+    corpus = ParallelCorpus.from_lines((" ".join(["x", *t]), " ".join(["y", *t])) for t in texts)
+    model = LanguageModel.build(corpus, side="target", order=3)
+    model.save(tmp_path)
+    loaded = LanguageModel.load(tmp_path)
+    np.testing.assert_array_equal(
+        model.log10_probability(corpus.target), loaded.log10_probability(corpus.target)
+    )
+    assert loaded.fingerprint == model.fingerprint and loaded.settings == model.settings
+
+
+def test_bad_settings_are_refused() -> None:
+    text = Tokens.from_lists([["a", "b"]])
+    with pytest.raises(InputError, match="at least 1"):
+        LanguageModel.from_tokens(text, order=0)
+    with pytest.raises(InputError, match="direction"):
+        LanguageModel.from_tokens(text, order=2, direction="sideways")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="case"):
+        LanguageModel.from_tokens(text, order=2, case="upper")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no words"):
+        LanguageModel.from_tokens(Tokens.from_lists([[], []]), order=2)
