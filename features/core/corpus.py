@@ -1,7 +1,6 @@
 """ParallelCorpus: an aligned corpus as integer arrays, read once, memory-mapped afterwards."""
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from features.core.errors import InputError
 from features.core.files import digest, read_lines
 from features.core.progress import Progress, silent
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.core.tokenizer import Tokenizer, batches
+from features.core.tokens import Tokens, TokensBuilder
 
-_REPORT_EVERY = 5000
+_BATCH = 5000  # pairs encoded, and reported, at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,22 +76,21 @@ class ParallelCorpus:
         """
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
-        source, target = _Encoder(), _Encoder()
-        empty = 0
-        for done, (left, right) in enumerate(pairs, start=1):
-            source_tokens, target_tokens = source_tokenizer.split(left), target_tokenizer.split(right)
-            if source_tokens and target_tokens:
-                source.add(source_tokens)
-                target.add(target_tokens)
-            else:
-                empty += 1
-            if done % _REPORT_EVERY == 0:
-                progress("reading the corpus", done, total)
-        if len(source.offsets) == 1:
+        source, target = TokensBuilder(), TokensBuilder()
+        done = 0
+        for batch in batches(pairs, _BATCH):
+            left = source_tokenizer.tokens([pair[0] for pair in batch])
+            right = target_tokenizer.tokens([pair[1] for pair in batch])
+            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+            source.add(left.take(full))
+            target.add(right.take(full))
+            done += len(batch)
+            progress("reading the corpus", done, total)
+        if not len(source):
             raise InputError("the parallel corpus has no sentence pair with words on both sides")
         left_tokens, right_tokens = source.tokens(), target.tokens()
         print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
-        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_)
+        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, done - len(source), print_)
 
     @classmethod
     def read(
@@ -145,25 +143,6 @@ class ParallelCorpus:
             Tokenizer(**meta["target_tokenizer"]),
             meta["empty_pairs"],
             meta["fingerprint"],
-        )
-
-
-class _Encoder:
-    """Grows the arrays of one side."""
-
-    def __init__(self) -> None:
-        self.index: dict[str, int] = {}
-        self.ids = array("i")
-        self.offsets = array("q", [0])
-
-    def add(self, tokens: list[str]) -> None:
-        index = self.index
-        self.ids.extend([index.setdefault(token, len(index)) for token in tokens])
-        self.offsets.append(len(self.ids))
-
-    def tokens(self) -> Tokens:
-        return Tokens(
-            tuple(self.index), np.frombuffer(self.ids, np.int32), np.frombuffer(self.offsets, np.int64)
         )
 
 

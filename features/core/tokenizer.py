@@ -1,24 +1,34 @@
 """Normalisation and tokenization: text -> tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from functools import cached_property
+from itertools import islice
+from typing import Any, Literal, TypeVar
 
-from sacremoses import MosesTokenizer
+from features.core._chunks import ChunkTokenizer
+from features.core._moses import moses_rules
+from features.core.tokens import Tokens, TokensBuilder
 
-from features.core.tokens import Tokens
+_BATCH = 8192  # texts at a time, so that memory stays small beside the ids
+
+T = TypeVar("T")
 
 # Typographic marks that differ between otherwise equal texts (1.3 % of the WMT12 training sources have
 # them, 28 % of the test sources).
-_TYPOGRAPHIC = str.maketrans(
-    {
+_TYPOGRAPHIC: dict[int, str | None] = {
+    ord(mark): plain
+    for mark, plain in {
         "‘": "'", "’": "'", "‚": "'", "‛": "'", "´": "'", "`": "'",
         "“": '"', "”": '"', "„": '"', "‟": '"',
         "–": "-", "—": "-", "―": "-", "‐": "-", "‑": "-", "−": "-",
         "…": "...",
-    }
-)  # fmt: skip
+    }.items()
+}  # fmt: skip
+
+
+# Moses removes control characters that are not white space.
+_CONTROL: dict[int, str | None] = {i: None for i in range(32) if not chr(i).isspace()}
 
 
 def normalise(text: str) -> str:
@@ -48,19 +58,36 @@ class Tokenizer:
         >>> Tokenizer("en").split("The cat’s mat.")
         ['The', 'cat', "'s", 'mat', '.']
         """
-        if self.normalise:
-            text = normalise(text)
         if self.kind == "whitespace":
-            return text.split()
-        return list(_moses(self.language).tokenize(text, escape=False))
+            return (normalise(text) if self.normalise else text).split()
+        return self._chunks.split(text)
 
     def tokens(self, texts: Iterable[str]) -> Tokens:
-        return Tokens.from_lists(self.split(text) for text in texts)
+        """The tokens of many texts: `split` of each, but several times faster."""
+        if self.kind == "whitespace":
+            return Tokens.from_lists(self.split(text) for text in texts)
+        builder = TokensBuilder()
+        for batch in batches(texts, _BATCH):
+            builder.add(self._chunks.tokens(batch))
+        return builder.tokens()
+
+    @cached_property
+    def _chunks(self) -> ChunkTokenizer:
+        return ChunkTokenizer(moses_rules(self.language), (_TYPOGRAPHIC if self.normalise else {}) | _CONTROL)
 
     def settings(self) -> dict[str, Any]:
         return asdict(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.settings()  # what was remembered while tokenizing stays here
 
-@lru_cache(maxsize=16)
-def _moses(language: str) -> Any:
-    return MosesTokenizer(language)
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of up to `size` items, in order.
+
+    >>> list(batches("abc", 2))
+    [['a', 'b'], ['c']]
+    """
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
