@@ -90,7 +90,10 @@ def open_binary(path: Path) -> IO[bytes]:
     except PermissionError:
         raise InputError("cannot be read (permission denied)", where=path) from None
     magic = stream.peek(2)[:2]
-    return cast(IO[bytes], gzip.open(stream)) if magic == b"\x1f\x8b" else stream
+    if magic != b"\x1f\x8b":
+        return stream
+    stream.close()  # gzip.open(stream) would leave it open
+    return cast(IO[bytes], gzip.open(path))
 
 
 def read_lines(path: Path) -> Iterator[str]:
