@@ -59,7 +59,7 @@ def _best_first(predicted: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @numba.njit(cache=True, nogil=True)
 def _by_quantiles(ranked: Any) -> Any:
-    """DeltaAvg[n] for n = 2 .. N/2 of gold labels in ranked order: the n that share q = N/n share their heads."""
+    """DeltaAvg[n] for n = 2 .. N/2 of gold labels in ranked order; the n with equal q = N/n share heads."""
     total = len(ranked)
     sums = np.empty(total + 1)
     sums[0] = 0.0
@@ -84,8 +84,9 @@ def _by_quantiles(ranked: Any) -> Any:
 def _cumulative_weights(total: int) -> Any:
     """W (N + 1,): DeltaAvg = sum over positions i of (W[i+1] - W[i]) gold[i] - mean; depends on N alone.
 
-    The head of length m has weight h[m] = sum over n, k with k q = m of 1 / ((N/2 - 1) (n - 1) m), and position
-    i counts in every head longer than i. The sum over the n that share q is a difference of harmonic numbers.
+    The head of length m has weight h[m] = sum over n, k with k q = m of 1 / ((N/2 - 1) (n - 1) m), and
+    position i counts in every head longer than i. The sum over the n that share q is a difference of
+    harmonic numbers.
     """
     half = total // 2
     harmonic = np.zeros(half + 1)

@@ -39,5 +39,5 @@ def _standardised(values: FloatArray) -> FloatArray:
     if len(values) == 0 or values.min() == values.max():
         return np.zeros_like(values)
     centred = values - values.mean()
-    scaled: FloatArray = centred / np.abs(centred).max()  # squares of tiny values would underflow
-    return scaled / np.sqrt(np.mean(scaled**2))
+    scaled = centred / np.abs(centred).max()  # squares of tiny values would underflow
+    return np.asarray(scaled / np.sqrt(np.mean(scaled**2)))
