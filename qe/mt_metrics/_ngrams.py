@@ -1,0 +1,102 @@
+# mypy: allow-untyped-decorators
+"""N-grams that hypotheses share with their references, over integer ids."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+
+
+def matched_ngrams(
+    hypothesis: tuple[Ids, Offsets], references: Sequence[tuple[Ids, Offsets]], order: int
+) -> NDArray[np.uint8]:
+    """(order, n_tokens) 1 where the n-gram that starts at a hypothesis token is credited.
+
+    An n-gram is credited as often as the reference that has it most often has it (clipping: Papineni et
+    al. 2002, section 2.1); its first occurrences get the credit. All ids are of one vocabulary.
+    """
+    ids = np.concatenate([column for column, _ in references])
+    bases = np.cumsum([0, *(len(column) for column, _ in references)])
+    offsets = np.array([o + base for (_, o), base in zip(references, bases, strict=False)], np.int64)
+    matched = np.zeros((order, len(hypothesis[0])), np.uint8)
+    _match_batch(np.ascontiguousarray(hypothesis[0]), hypothesis[1], ids, offsets, matched)
+    return matched
+
+
+def ngram_counts(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
+    """(n, order) n-grams in texts of these lengths."""
+    counts: NDArray[np.int64] = np.maximum(lengths[:, None] - np.arange(order), 0)
+    return counts
+
+
+def segment_counts(matched: NDArray[np.generic], offsets: Offsets) -> NDArray[np.float64]:
+    """(order, n_tokens) values -> (n, order) sums over each text."""
+    cumulative = np.zeros((matched.shape[1] + 1, len(matched)))
+    np.cumsum(matched.T, axis=0, out=cumulative[1:])
+    return np.diff(cumulative[offsets], axis=0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _match_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, matched: Any) -> None:
+    for k in range(len(hyp_offsets) - 1):
+        low, high = hyp_offsets[k], hyp_offsets[k + 1]
+        total = high - low
+        for r in range(len(ref_offsets)):
+            total += ref_offsets[r, k + 1] - ref_offsets[r, k]
+        _match_segment(hyp[low:high], ref, ref_offsets[:, k : k + 2], total, matched[:, low:high])
+
+
+@numba.njit(cache=True, nogil=True)
+def _match_segment(hyp: Any, ref: Any, spans: Any, total: int, matched: Any) -> None:
+    """Orders one after the other: an n-gram is its (n - 1)-gram, already numbered, and one more token."""
+    size = 16
+    while size < 2 * total:
+        size *= 2
+    keys, numbers = np.empty(size, np.int64), np.empty(size, np.int64)
+    hyp_ids, ref_ids = np.zeros(len(hyp), np.int64), np.zeros(total, np.int64)
+    for n in range(len(matched)):
+        keys[:] = -1
+        found = _number(hyp, n, hyp_ids, keys, numbers, 0)
+        allowed, seen = np.zeros(total, np.int64), np.zeros(total, np.int64)
+        base = 0
+        for r in range(len(spans)):
+            text = ref[spans[r, 0] : spans[r, 1]]
+            ids = ref_ids[base : base + len(text)]
+            found = _number(text, n, ids, keys, numbers, found)
+            _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, seen)
+            base += len(text)
+        for i in range(len(hyp) - n):
+            if allowed[hyp_ids[i]] > 0:
+                allowed[hyp_ids[i]] -= 1
+                matched[n, i] = 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, found: int) -> int:
+    """Replaces ids of n-grams by ids of (n + 1)-grams in one text; returns how many are known so far."""
+    mask = len(keys) - 1
+    for i in range(len(text) - n):
+        key = (ids[i] << 32) | text[i + n]
+        slot = ((key * 0x9E3779B97F4A7C1) >> 20) & mask
+        while keys[slot] != key and keys[slot] != -1:
+            slot = (slot + 1) & mask
+        if keys[slot] == -1:
+            keys[slot], numbers[slot] = key, found
+            found += 1
+        ids[i] = numbers[slot]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _raise_to_counts(ids: Any, allowed: Any, seen: Any) -> None:
+    """Raises allowed[id] to the number of times id occurs; leaves seen zero as it was."""
+    for i in range(len(ids)):
+        seen[ids[i]] += 1
+    for i in range(len(ids)):
+        allowed[ids[i]] = max(allowed[ids[i]], seen[ids[i]])
+        seen[ids[i]] = 0
