@@ -1,0 +1,130 @@
+"""Forests of scikit-learn trees, kept as flat arrays so that a model file needs no compiled objects."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+from features.core.errors import InputError
+from qe.learners._checks import rows_to_predict, training_data
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FlatTrees:
+    """Trees one after the other: node arrays and, per tree, the index of its root.
+
+    links     (nodes, 3) feature (-1 at leaves), left child, right child
+    threshold (nodes,) x <= threshold goes left
+    values    (nodes, c) what a leaf predicts
+    roots     (trees,)
+    """
+
+    links: NDArray[np.int64]
+    threshold: FloatArray
+    values: FloatArray
+    roots: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, trees: list[Any]) -> Self:
+        """From fitted scikit-learn decision trees."""
+        parts = [tree.tree_ for tree in trees]
+        sizes = [part.node_count for part in parts]
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        links = [
+            np.stack(
+                [np.where(p.feature < 0, -1, p.feature), p.children_left + r, p.children_right + r], axis=1
+            )
+            for p, r in zip(parts, roots, strict=True)
+        ]
+        return cls(
+            np.concatenate(links).astype(np.int64),
+            np.concatenate([part.threshold for part in parts]),
+            np.concatenate([part.value[:, 0, :] for part in parts]),
+            roots,
+        )
+
+    def mean(self, X: FloatArray) -> FloatArray:
+        """(n, c) leaf values averaged over the trees.
+
+        Raises InputError where a link leads nowhere or backwards: the model file is damaged.
+        """
+        feature, children = self.links[:, 0], self.links[:, 1:]
+        inner = feature >= 0
+        forward = children[inner] > np.flatnonzero(inner)[:, None]
+        inside = (children[inner] < len(feature)).all() and (feature < X.shape[1]).all()
+        if not (forward.all() and inside and (self.roots >= 0).all() and (self.roots < len(feature)).all()):
+            raise InputError("the model's trees are damaged: a link leads outside of them")
+        # scikit-learn compares features in single precision.
+        rounded = np.ascontiguousarray(X.astype(np.float32).astype(np.float64))
+        total = np.zeros((len(X), self.values.shape[1]))
+        _add_leaves(rounded, self.links, self.threshold, self.values, self.roots, total)
+        return np.asarray(total / len(self.roots))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_leaves(X: Any, links: Any, threshold: Any, values: Any, roots: Any, total: Any) -> None:
+    for root in roots:
+        for i in range(len(X)):
+            node = root
+            while links[node, 0] >= 0:
+                goes_right = X[i, links[node, 0]] > threshold[node]
+                node = links[node, 2] if goes_right else links[node, 1]
+            for c in range(values.shape[1]):
+                total[i, c] += values[node, c]
+
+
+class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Random forest (`bootstrap`) or extremely randomised trees (`random_thresholds`).
+
+    The other parameters are scikit-learn's. After fit: flat node arrays, `links_`, `threshold_`, `values_`,
+    `roots_`, and `feature_importances_`.
+    """
+
+    def __init__(
+        self,
+        random_thresholds: bool = False,
+        n_estimators: int = 100,
+        max_features: float | int | str | None = 0.33,
+        min_samples_leaf: int | float = 3,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        criterion: str = "squared_error",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        n_jobs: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.random_thresholds = random_thresholds
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.criterion = criterion
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        kind = ExtraTreesRegressor if self.random_thresholds else RandomForestRegressor
+        own = ("random_thresholds", "seed")
+        params = {name: value for name, value in self.get_params().items() if name not in own}
+        forest = kind(**params, random_state=self.seed).fit(X, y)
+        trees = FlatTrees.of(forest.estimators_)
+        self.links_, self.threshold_, self.values_, self.roots_ = (
+            trees.links, trees.threshold, trees.values, trees.roots,
+        )  # fmt: skip
+        self.feature_importances_ = np.asarray(forest.feature_importances_)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        X = rows_to_predict(self, X)
+        return FlatTrees(self.links_, self.threshold_, self.values_, self.roots_).mean(X)[:, 0]

@@ -1,0 +1,73 @@
+"""Partial least squares regression."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution, IntDistribution
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+
+FloatArray = NDArray[np.float64]
+
+
+class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """PLS1: `n_components` directions of largest covariance with the label, each orthogonal to those before.
+
+    Fewer components are built where the features span fewer dimensions, or the label is fitted exactly:
+    `n_components_` says how many. After fit: `coef_` (k,), `intercept_`.
+
+    Source: Wold et al. 2001.
+    """
+
+    def __init__(self, n_components: int = 4) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        means, centre = X.mean(axis=0), float(y.mean())
+        self.coef_, self.n_components_ = _pls1(X - means, y - centre, self.n_components)
+        self.intercept_ = centre - float(means @ self.coef_)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        return np.asarray(rows_to_predict(self, X) @ self.coef_ + self.intercept_)
+
+
+def _pls1(X: FloatArray, y: FloatArray, components: int) -> tuple[FloatArray, int]:
+    """(k,) coefficients on centred data, and the number of components built."""
+    left, size = X.copy(), float(np.linalg.norm(X.T @ y))
+    directions, loadings, shares = [], [], []
+    for _ in range(min(components, *X.shape)):
+        covariance = left.T @ y
+        norm = float(np.linalg.norm(covariance))
+        if norm <= 1e-10 * size or norm == 0:
+            break
+        score = left @ (covariance / norm)
+        power = float(score @ score)
+        if power <= 1e-14 * float((X**2).sum()):
+            break
+        directions.append(covariance / norm)
+        loadings.append(left.T @ score / power)
+        shares.append(float(score @ y) / power)
+        left -= np.outer(score, loadings[-1])
+    if not shares:
+        return np.zeros(X.shape[1]), 0
+    W, P = np.array(directions).T, np.array(loadings).T
+    return W @ np.linalg.solve(P.T @ W, np.array(shares)), len(shares)
+
+
+class Pls(Learner):
+    """Regression on a few directions that covary with the label; see PlsRegressor.
+
+    Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
+    """
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_components": IntDistribution(1, 20, log=True)}
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.pls.PlsRegressor",)
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return PlsRegressor(**params)

@@ -1,0 +1,72 @@
+"""Polynomial regression."""
+
+from collections.abc import Mapping
+from math import comb
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from features.core.errors import InputError
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+
+_MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
+
+
+class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Ridge regression on all products of up to `degree` features, each product standardised.
+
+    degree             highest power
+    alpha              ridge penalty; the default is small
+    interaction_only   leaves out powers of one feature
+
+    Raises InputError where that makes more than 20,000 columns.
+    """
+
+    def __init__(self, degree: int = 2, alpha: float = 100.0, interaction_only: bool = False) -> None:
+        self.degree = degree
+        self.alpha = alpha
+        self.interaction_only = interaction_only
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        columns = comb(X.shape[1] + self.degree, self.degree)
+        if columns > _MOST_COLUMNS:
+            raise InputError(
+                f"degree {self.degree} of {X.shape[1]} features makes {columns} columns",
+                remedy=f"at most {_MOST_COLUMNS} fit; select features or use svr_poly",
+            )
+        products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
+        self.pipeline_ = make_pipeline(products, StandardScaler(), Ridge(self.alpha)).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.pipeline_.predict(rows_to_predict(self, X)))
+
+
+class Polynomial(Learner):
+    """Regression on powers and products of the features; see PolynomialRegressor.
+
+    Parameters: `degree`, `alpha`, `interaction_only`. Deterministic. Source: WMT12 LIMSI.
+    """
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {
+        "degree": IntDistribution(2, 3),
+        "alpha": FloatDistribution(1.0, 1e5, log=True),
+        "interaction_only": CategoricalDistribution([False, True]),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.polynomial.PolynomialRegressor",)
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return PolynomialRegressor(**params)
