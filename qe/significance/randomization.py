@@ -120,7 +120,7 @@ def randomization_test_rescored(
     """The same test for a metric that is no function of sums (one run); exact rescoring of every exchange.
 
     `rescore` gets counts (B, 2 rows) of 0 and 1 over the system's rows followed by the baseline's, and
-    returns (B,) scores. Predictions of different systems should be on a common scale (ranks) before they are mixed.
+    returns (B,) scores. Put the predictions of different systems on a common scale (ranks) before.
     """
     check_samples(samples)
     index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
