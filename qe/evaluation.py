@@ -17,16 +17,16 @@ from features.core.progress import Progress, silent
 from qe.dataset import LabelScale
 from qe.metrics._base import METRICS, AdditiveMetric, Metric, RankedMetric
 from qe.metrics.delta_avg import delta_avg_by_n
-from qe.significance._sums import bootstrap_counts
+from qe.significance._sums import bootstrap_counts, bootstrap_sums
 from qe.significance.bootstrap import NAMES, bootstrap_test
 from qe.significance.clusters import clusters
 from qe.significance.corrections import correct as corrected
 from qe.significance.corrections import experimentwise_error
-from qe.significance.groups import Groups, group_index
+from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.intervals import percentile_interval
 from qe.significance.randomization import NAME as RANDOMIZATION
 from qe.significance.randomization import randomization_test, randomization_test_rescored
-from qe.significance.result import CountArray, TestResult
+from qe.significance.result import TestResult
 
 FloatArray = NDArray[np.float64]
 
@@ -225,25 +225,48 @@ def _bootstrap(
     progress: Progress,
 ) -> Drawn:
     """Scores every system and metric on the same virtual test sets, in blocks of bounded memory."""
+    ranked = {key: metric for key, metric in metrics.items() if isinstance(metric, RankedMetric)}
+    additive = {key: _additive(metric) for key, metric in metrics.items() if key not in ranked}
+    drawn = _bootstrap_additive(gold, predictions, additive, samples, seed, groups)
     rows = len(gold)
     index, units = (None, rows) if groups is None else group_index(groups, rows)
-    drawn: Drawn = {(name, metric): np.empty(samples) for name in predictions for metric in metrics}
-    block = max(1, min(samples, _BLOCK_BYTES // (8 * rows)))
+    drawn |= {(name, key): np.empty(samples) for name in predictions for key in ranked}
+    block = max(1, min(samples, _BLOCK_BYTES // (8 * rows))) if ranked else samples
     for first in range(0, samples, block):
         last = min(first + block, samples)
-        counts = bootstrap_counts(units, seed, first, last)
-        counts = counts if index is None else counts[:, index]
-        for (name, metric), scores in drawn.items():
-            scores[first:last] = _resampled(metrics[metric], gold, predictions[name], counts)
+        if ranked:
+            counts = bootstrap_counts(units, seed, first, last)
+            counts = counts if index is None else counts[:, index]
+        for key, metric in ranked.items():
+            for name, predicted in predictions.items():
+                drawn[name, key][first:last] = metric.resample(gold, predicted, counts)
         progress("resampling", last, samples)
     return drawn
 
 
-def _resampled(metric: Metric, gold: FloatArray, predicted: FloatArray, counts: CountArray) -> FloatArray:
-    if isinstance(metric, RankedMetric):
-        return metric.resample(gold, predicted, counts)
-    additive = _additive(metric)
-    return additive.aggregate(counts @ additive.statistics(gold, predicted))
+def _bootstrap_additive(
+    gold: FloatArray,
+    predictions: Mapping[str, FloatArray],
+    metrics: Mapping[str, AdditiveMetric],
+    samples: int,
+    seed: int,
+    groups: Groups | None,
+) -> Drawn:
+    """All systems and metrics side by side: one pass over the draws."""
+    parts = {
+        (name, key): metric.statistics(gold, predicted)
+        for name, predicted in predictions.items()
+        for key, metric in metrics.items()
+    }
+    if not parts:
+        return {}
+    together = group_sums(np.concatenate(list(parts.values()), axis=1)[None], groups)[0]
+    sums = bootstrap_sums(together, samples, seed)
+    columns = np.split(sums, np.cumsum([part.shape[1] for part in parts.values()])[:-1], axis=1)
+    return {
+        (name, key): metrics[key].aggregate(column)
+        for (name, key), column in zip(parts, columns, strict=True)
+    }
 
 
 def _additive(metric: Metric) -> AdditiveMetric:
