@@ -1,0 +1,189 @@
+"""The direction of the arrows: read from the imports, so that it cannot drift unnoticed."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The only files that may import mlflow: the tracker, the models-from-code file that MLflow itself runs,
+# and the command that starts its user interface.
+MLFLOW = {"qe.tracking", "qe.pyfunc_model", "qe.cli.ui"}
+# Formats that run code when they are read.
+UNSAFE = {"pickle", "cloudpickle", "dill", "shelve", "marshal"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module (`name` empty) or one name imported from a module."""
+
+    importer: str
+    module: str
+    name: str
+    line: int
+    at_load: bool  # executed when the importer is loaded, not inside a function or for type checkers only
+
+    def __str__(self) -> str:
+        what = f"{self.name} from {self.module}" if self.name else self.module
+        return f"{self.importer}:{self.line} imports {what}"
+
+
+def module_name(path: Path, root: Path = ROOT) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(source: str, importer: str, is_package: bool = False) -> list[Import]:
+    """All imports of a module, relative ones resolved."""
+    found = []
+    for node, at_load in _statements(ast.parse(source), True):
+        if isinstance(node, ast.Import):
+            found += [Import(importer, alias.name, "", node.lineno, at_load) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parts = importer.split(".") if is_package else importer.split(".")[:-1]
+            base = parts[: len(parts) - node.level + 1] if node.level else []
+            module = ".".join([*base, node.module] if node.module else base)
+            found += [Import(importer, module, alias.name, node.lineno, at_load) for alias in node.names]
+    return found
+
+
+def _statements(tree: ast.AST, at_load: bool) -> Iterator[tuple[ast.AST, bool]]:
+    for node in ast.iter_child_nodes(tree):
+        yield node, at_load
+        deferred = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        yield from _statements(node, at_load and not deferred and not typing_only)
+
+
+FILES = sorted(path for package in ("features", "qe") for path in (ROOT / package).rglob("*.py"))
+MODULES = {module_name(path) for path in FILES}
+PACKAGES = {module_name(path) for path in FILES if path.name == "__init__.py"}
+
+
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    return [
+        found
+        for path in FILES
+        for found in imports_of(path.read_text("utf-8"), module_name(path), path.name == "__init__.py")
+    ]
+
+
+def inside(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def target(found: Import) -> str:
+    """The module that an import loads: `from package import module` loads the module."""
+    whole = f"{found.module}.{found.name}"
+    return whole if whole in MODULES else found.module
+
+
+def listed(violations: list[Import]) -> str:
+    return "\n" + "\n".join(map(str, violations))
+
+
+def test_features_never_imports_qe(imports: list[Import]) -> None:
+    wrong = [i for i in imports if inside(i.importer, "features") and inside(i.module, "qe")]
+    assert not wrong, listed(wrong)
+
+
+def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> None:
+    wrong = [
+        i
+        for i in imports
+        if inside(i.importer, "features") and i.module.split(".")[0] in ("mlflow", "optuna")
+    ]
+    assert not wrong, listed(wrong)
+
+
+def test_mlflow_is_imported_where_it_is_agreed_and_nowhere_else(imports: list[Import]) -> None:
+    wrong = [i for i in imports if inside(i.module, "mlflow") and i.importer not in MLFLOW]
+    assert not wrong, listed(wrong)
+
+
+def test_core_imports_neither_resources_nor_extractors(imports: list[Import]) -> None:
+    """The catalogue finds them by file name, at run time."""
+    wrong = [
+        i
+        for i in imports
+        if inside(i.importer, "features.core")
+        and inside(i.module, "features")
+        and not inside(target(i), "features.core")
+    ]
+    assert not wrong, listed(wrong)
+
+
+def test_resources_import_no_extractor(imports: list[Import]) -> None:
+    below = ("features.core", "features.resources")
+    wrong = [
+        i
+        for i in imports
+        if inside(i.importer, "features.resources")
+        and inside(i.module, "features")
+        and not any(inside(target(i), package) for package in below)
+    ]
+    assert not wrong, listed(wrong)
+
+
+def test_things_come_from_the_file_that_defines_them(imports: list[Import]) -> None:
+    """Not from the `__init__` of a package that the importing module itself is in."""
+    wrong = [i for i in imports if takes_from_own_package(i)]
+    assert not wrong, listed(wrong)
+
+
+def takes_from_own_package(found: Import) -> bool:
+    own = found.module in PACKAGES and found.importer.startswith(found.module + ".")
+    return own and bool(found.name) and f"{found.module}.{found.name}" not in MODULES
+
+
+def test_no_star_imports_and_no_formats_that_run_code(imports: list[Import]) -> None:
+    wrong = [i for i in imports if i.name == "*" or i.module.split(".")[0] in UNSAFE]
+    assert not wrong, listed(wrong)
+
+
+def test_no_module_imports_itself_in_a_circle(imports: list[Import]) -> None:
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in imports:
+        if found.at_load and target(found) in MODULES and found.importer not in PACKAGES:
+            graph[found.importer].add(target(found))
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_everything_is_read() -> None:
+    assert {"features.core.extractor", "features", "qe.dataset", "qe.learners._base"} <= MODULES
+    assert {"features.core", "qe", "qe.metrics"} <= PACKAGES
+
+
+def test_the_reader_of_imports_sees_all_kinds() -> None:
+    source = (
+        "import a.b, c as d\n"
+        "from e import f as g, h\n"
+        "from . import i\n"
+        "from ..j import k\n"
+        "if TYPE_CHECKING:\n    import l\n"
+        "class M:\n    import m\n"
+        "def n():\n    if x:\n        from o import p\n"
+    )
+    found = [(i.module, i.name, i.line, i.at_load) for i in imports_of(source, "qe.cli.verb")]
+    assert found == [
+        ("a.b", "", 1, True), ("c", "", 1, True), ("e", "f", 2, True), ("e", "h", 2, True),
+        ("qe.cli", "i", 3, True), ("qe.j", "k", 4, True), ("l", "", 6, False), ("m", "", 8, True),
+        ("o", "p", 11, False),
+    ]  # fmt: skip
+    assert imports_of("from . import i", "qe.cli", is_package=True)[0].module == "qe.cli"
+
+
+def test_the_rules_catch_what_they_forbid() -> None:
+    (own,) = imports_of("from features.core import Segments", "features.core.bundle")
+    (file,) = imports_of("from features.core import bundle", "features.core.corpus")
+    (outside,) = imports_of("from features import Segments", "qe.dataset")
+    assert [takes_from_own_package(i) for i in (own, file, outside)] == [True, False, False]
+    assert target(file) == "features.core.bundle" and target(own) == "features.core"
