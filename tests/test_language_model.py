@@ -1,8 +1,11 @@
 """Kneser-Ney against Chen and Goodman's formulas in dictionaries, values by hand, and kenlm."""
 
 import math
+import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ from hypothesis import strategies as st
 
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
+from features.core.files import read_lines
+from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.resources._kneser_ney import discounts
 from features.resources.language_model import LanguageModel
@@ -215,6 +220,157 @@ def test_saved_and_loaded_models_score_the_same(tmp_path: Path) -> None:
         model.log10_probability(corpus.target), loaded.log10_probability(corpus.target)
     )
     assert loaded.fingerprint == model.fingerprint and loaded.settings == model.settings
+
+
+def kenlm_model(path: Path) -> Any:
+    return pytest.importorskip("kenlm").Model(str(path))
+
+
+@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
+@pytest.mark.parametrize(("order", "prune"), [(2, False), (3, False), (5, True)])
+def test_kenlm_reads_our_arpa_and_agrees(tmp_path: Path, name: str, order: int, prune: bool) -> None:
+    texts, unseen = random_texts(8, 300, 200), [*random_texts(9, 60, 250), ["never", "é"], []]
+    model = LanguageModel.from_tokens(Tokens.from_lists(texts), order=order, prune=prune)
+    model.write_arpa(tmp_path / name)
+    theirs = kenlm_model(tmp_path / name)
+    scores = model.score(Tokens.from_lists(unseen))
+    sums = model.log10_probability(Tokens.from_lists(unseen))
+    np.testing.assert_allclose(sums, [theirs.score(" ".join(t)) for t in unseen], atol=1e-4)
+    rows = [row for text in unseen for row in theirs.full_scores(" ".join(text))]
+    np.testing.assert_allclose(scores.log10, [row[0] for row in rows], atol=1e-5)
+    assert scores.matched.tolist() == [0 if unknown else length for _, length, unknown in rows]
+
+
+def test_kenlm_agrees_on_real_text(tmp_path: Path, shared_data: Callable[[str], Path]) -> None:
+    lines = read_lines(shared_data("alignment/en-es/cse256/corpus.es.gz"))
+    tokens = Tokenizer("es", kind="whitespace").tokens(lines)
+    train, unseen = tokens.take(np.arange(400, len(tokens))), tokens.take(np.arange(400))
+    model = LanguageModel.from_tokens(train, order=5)
+    model.write_arpa(tmp_path / "model.arpa")
+    theirs = kenlm_model(tmp_path / "model.arpa")
+    lower = unseen.lower()
+    expected = [theirs.score(" ".join(lower.words(i))) for i in range(len(lower))]
+    np.testing.assert_allclose(model.log10_probability(unseen), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_a_kenlm_model_scores_as_the_one_it_was_written_from(tmp_path: Path, direction: Any) -> None:
+    pytest.importorskip("kenlm")
+    ours = LanguageModel.from_tokens(Tokens.from_lists(random_texts(10, 100)), order=3, direction=direction)
+    ours.write_arpa(tmp_path / "model.arpa")
+    theirs = LanguageModel.read_kenlm(tmp_path / "model.arpa", direction=direction)
+    (tmp_path / "part").mkdir()
+    theirs.save(tmp_path / "part")
+    unseen = Tokens.from_lists([*random_texts(11, 20), ["never", "w1"], []])
+    expected = ours.score(unseen)
+    for model in (theirs, LanguageModel.load(tmp_path / "part")):
+        found = model.score(unseen)
+        np.testing.assert_allclose(found.log10, expected.log10, atol=1e-5)
+        assert found.matched.tolist() == expected.matched.tolist()
+        assert found.backoff.tolist() == expected.backoff.tolist()
+        assert found.offsets.tolist() == expected.offsets.tolist()
+        assert model.fingerprint == theirs.fingerprint and model.order == 3
+    with pytest.raises(InputError, match="cannot be listed"):
+        theirs.write_arpa(tmp_path / "again.arpa")
+
+
+def test_without_kenlm_its_models_are_refused_clearly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    with pytest.raises(InputError, match=r"qe\[kenlm\]"):
+        LanguageModel.read_kenlm(tmp_path / "model.bin")
+
+
+def test_a_file_that_kenlm_cannot_read_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    (tmp_path / "no.bin").write_text("nothing of the kind")
+    with pytest.raises(InputError, match=r"no\.bin"):
+        LanguageModel.read_kenlm(tmp_path / "no.bin")
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_arpa_written_and_read_is_the_same_model(tmp_path: Path, order: int) -> None:
+    texts, unseen = random_texts(12, 100), Tokens.from_lists([*random_texts(13, 30, 60), ["NA"], []])
+    texts.append(["NA", "null", '"', "'", "#", "1e5"])  # what table readers take for something else
+    model = LanguageModel.from_tokens(Tokens.from_lists(texts), order=order, case="true")
+    model.write_arpa(tmp_path / "model.arpa.gz")
+    read = LanguageModel.read_arpa(tmp_path / "model.arpa.gz", case="true")
+    assert read.vocabulary.words == model.vocabulary.words and read.trie.sizes == model.trie.sizes
+    np.testing.assert_allclose(read.log10_probability(unseen), model.log10_probability(unseen), atol=2e-5)
+
+
+def test_saving_a_part_writes_arpa_where_asked(tmp_path: Path) -> None:
+    corpus = ParallelCorpus.from_lines([("a b", "x y"), ("a", "y")])
+    for arpa in (True, False):
+        path = tmp_path / str(arpa)
+        path.mkdir()
+        LanguageModel.build(corpus, side="target", order=2, arpa=arpa).save(path)
+        assert (path / "model.arpa.gz").is_file() is arpa
+
+
+ARPA = """
+\\data\\
+ngram 1=4
+ngram 2=2
+
+\\1-grams:
+-1.0\t<unk>
+-99 <s> -0.5
+-0.5\t</s>
+-0.7\ta\t-0.25
+
+\\2-grams:
+-0.1 <s> a
+-0.2 a </s>
+
+\\end\\
+"""
+
+
+def test_arpa_of_other_tools_with_blanks_and_missing_backoffs(tmp_path: Path) -> None:
+    path = tmp_path / "model.arpa"
+    path.write_text(ARPA)
+    scores = LanguageModel.read_arpa(path).score(Tokens.from_lists([["a"], ["x", "a"]]))
+    expected = [-0.1, -0.2, -1.0 - 0.5, -0.7, -0.2]
+    np.testing.assert_allclose(scores.log10, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\\data\\", "data", "no ARPA file"),
+        ("ngram 2=2", "ngram 2=3", "announced|bad line"),
+        ("ngram 2=2", "ngram 3=2", "orders must follow"),
+        ("-0.2 a </s>", "-0.2 b </s>", "'b' of an n-gram is no unigram"),
+        ("-0.2 a </s>", "-0.2 <s> a", "'<s> a' cannot be used: it stands twice"),
+        ("-0.2 a </s>", "-0.x a </s>", "bad line"),
+        ("-0.7\ta", "-0.7\t<s>", "twice"),
+        ("-0.5\t</s>", "-0.5\tb", "no unigram </s>"),
+        ("\\2-grams:", "\\3-grams:", "expected"),
+    ],
+)
+def test_damaged_arpa_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "model.arpa"
+    assert old in ARPA
+    path.write_text(ARPA.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        LanguageModel.read_arpa(path)
+
+
+def test_arpa_ngrams_without_their_context_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.arpa"
+    trigrams = "\n\\3-grams:\n-0.1 a a </s>\n\n\\end\\"
+    path.write_text(ARPA.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\n\\end\\", trigrams))
+    with pytest.raises(InputError, match="'a a </s>' cannot be used: its context"):
+        LanguageModel.read_arpa(path)
+
+
+def test_words_with_white_space_cannot_be_written_as_arpa(tmp_path: Path) -> None:
+    model = LanguageModel.from_tokens(Tokens.from_lists([["a b", "c"]]), order=2)
+    with pytest.raises(InputError, match="white space"):
+        model.write_arpa(tmp_path / "model.arpa")
+    assert not list(tmp_path.iterdir())
 
 
 def test_bad_settings_are_refused() -> None:

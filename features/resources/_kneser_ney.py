@@ -121,7 +121,7 @@ def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
     return int(found[1]), int(found[2]), int(found[3]), int(found[4])
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _interpolate(
     first: Ints, counts: Ints, kept: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
 ) -> tuple[Floats, Floats]:

@@ -101,7 +101,7 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
         yield OrderTable(*table)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _sort_by_word(ids: Ints, vocabulary: int) -> Ints:
     """Positions sorted by their word (stable)."""
     slot = np.zeros(vocabulary + 1, np.int64)
@@ -116,7 +116,7 @@ def _sort_by_word(ids: Ints, vocabulary: int) -> Ints:
     return result
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _sort_by_context(
     by_word: Ints, numbers: Ints, starts: NDArray[np.bool_], contexts: int
 ) -> tuple[Ints, Ints]:
@@ -137,7 +137,7 @@ def _sort_by_context(
     return begin, result
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _count_types(begin: Ints, positions: Ints, ids: Ints) -> int:
     """Distinct (context, word) among the sorted positions."""
     size = 0
@@ -150,7 +150,7 @@ def _count_types(begin: Ints, positions: Ints, ids: Ints) -> int:
     return size
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _number(
     begin: Ints, positions: Ints, ids: Ints, numbers: Ints, size: int
 ) -> tuple[tuple[Ints, Ints, Ints, Ints], Ints]:
@@ -234,7 +234,7 @@ class Trie:
         return nodes
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, inline="always")
 def child(words: Ints, low: int, high: int, word: int) -> int:
     """The node of `word` among the sorted siblings low:high, or -1."""
     end = high
@@ -247,7 +247,7 @@ def child(words: Ints, low: int, high: int, word: int) -> int:
     return low if low < end and words[low] == word else -1
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Ints, first: Ints) -> Ints:
     result = np.full(len(ids), -1, np.int32)
     for text in range(len(offsets) - 1):

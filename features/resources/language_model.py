@@ -1,10 +1,12 @@
 """LanguageModel: interpolated modified Kneser-Ney n-gram models of words."""
 
+import importlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numba
 import numpy as np
@@ -12,10 +14,12 @@ from numpy.typing import NDArray
 
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
+from features.core.files import atomic_file, sha256
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, segment_sum
 from features.core.vocabulary import Vocabulary
+from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources._ngram_tables import (
     Case,
@@ -30,6 +34,8 @@ from features.resources._ngram_tables import (
 )
 
 Direction = Literal["forward", "backward"]
+
+_KENLM_FILE = "kenlm"  # the key of meta.json that names the file of a KenLM model
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +109,13 @@ class LanguageModel(Resource):
         case: Case = "lower",
         minimum: int = 1,
         prune: bool = False,
+        arpa: bool = True,
         progress: Progress = silent,
     ) -> Self:
-        """From one side of a parallel corpus; the settings are those of `from_tokens`."""
+        """From one side of a parallel corpus; the settings are those of `from_tokens`.
+
+        With `arpa`, saving writes `model.arpa.gz` too (for other tools; nothing here reads it).
+        """
         model = cls.from_tokens(
             corpus.side(side),
             order=order,
@@ -116,7 +126,7 @@ class LanguageModel(Resource):
             progress=progress,
             corpus_fingerprint=corpus.fingerprint,
         )
-        model.settings = {"side": side, **model.settings}
+        model.settings = {"side": side, **model.settings, "arpa": arpa}
         return model
 
     @classmethod
@@ -141,8 +151,7 @@ class LanguageModel(Resource):
 
         Raises InputError for an order below 1, an unknown direction or case, or a text without words.
         """
-        if direction not in ("forward", "backward"):
-            raise InputError(f"direction must be 'forward' or 'backward', but got {direction!r}")
+        _check_direction(direction)
         text = cased(tokens, case)
         vocabulary, ids = encode(text, minimum)
         if not ids.any():
@@ -164,6 +173,44 @@ class LanguageModel(Resource):
         }
         print_ = tokens.fingerprint if corpus_fingerprint is None else corpus_fingerprint
         return cls(settings, print_, vocabulary, model.trie, model.log10, model.backoff)
+
+    @classmethod
+    def read_arpa(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> Self:
+        """From an ARPA file of any tool, plain or gzip; what text it is from is for the caller to know.
+
+        Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM.
+
+        Raises InputError for files that are damaged or whose n-grams lack their contexts.
+        """
+        _check_direction(direction)
+        found = read_arpa(path)
+        settings = {
+            "order": found.trie.order,
+            "direction": direction,
+            "case": case,
+            "ngrams": list(found.trie.sizes),
+        }
+        return cls(settings, sha256(path), found.vocabulary, found.trie, found.log10, found.backoff)
+
+    @classmethod
+    def read_kenlm(
+        cls, path: Path, *, direction: Direction = "forward", case: Case = "lower"
+    ) -> "LanguageModel":
+        """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed.
+
+        Raises InputError where the optional package kenlm is absent, or cannot read the file.
+        """
+        _check_direction(direction)
+        return _KenlmModel(path, _open_kenlm(path), direction, case)
+
+    def write_arpa(self, path: Path) -> None:
+        """Writes an ARPA file, gzip where the name ends in `.gz`; a backward model predicts right to left."""
+        with atomic_file(path) as temporary:
+            write_arpa(temporary, self._content, gzipped=path.suffix == ".gz")
+
+    @property
+    def _content(self) -> Arpa:
+        return Arpa(self.vocabulary, self.trie, self.log10, self.backoff)
 
     @property
     def order(self) -> int:
@@ -203,10 +250,18 @@ class LanguageModel(Resource):
         arrays = {"words": self.trie.words, "first": self.trie.first, "log10": self.log10}
         save_arrays(path, meta, **arrays, backoff=self.backoff)
         self.vocabulary.save(path / "vocabulary.txt")
+        if self.settings.get("arpa"):
+            self.write_arpa(path / "model.arpa.gz")
 
     @classmethod
     def load(cls, path: Path) -> Self:
         meta, arrays = load_arrays(path)
+        if _KENLM_FILE in meta:
+            old = meta["settings"]
+            return cast(
+                Self,
+                cls.read_kenlm(path / meta[_KENLM_FILE], direction=old["direction"], case=old["case"]),
+            )
         trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
         vocabulary = Vocabulary.load(path / "vocabulary.txt")
         return cls(
@@ -214,7 +269,68 @@ class LanguageModel(Resource):
         )
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+class _KenlmModel(LanguageModel):
+    """A model that KenLM holds: one call per text, so slower than our own."""
+
+    def __init__(self, path: Path, model: Any, direction: Direction, case: Case) -> None:
+        self.path, self.model = path, model
+        self.settings = {"order": model.order, "direction": direction, "case": case, "kenlm": True}
+        self.corpus_fingerprint = sha256(path)
+
+    def __repr__(self) -> str:
+        return f"LanguageModel.read_kenlm({str(self.path)!r})"
+
+    @property
+    def order(self) -> int:
+        return int(self.model.order)
+
+    def score(self, tokens: Tokens) -> LMScores:
+        text = cased(tokens, self.settings["case"])
+        rows: list[tuple[float, int, int]] = []
+        for i in range(len(text)):
+            rows += self._score_text(text.words(i))
+        log10, matched, backoff = np.array(rows, np.float64).reshape(-1, 3).T
+        offsets = np.asarray(text.offsets) + np.arange(len(text) + 1)
+        return LMScores(log10, matched.astype(np.int8), backoff.astype(np.int8), offsets)
+
+    def _score_text(self, words: list[str]) -> list[tuple[float, int, int]]:
+        """(log10, matched order, backoff steps) of the words and, last, of `</s>`."""
+        backward = self.settings["direction"] == "backward"
+        rows = []
+        found = self.model.full_scores(" ".join(words[::-1] if backward else words))
+        for place, (log10, length, unknown) in enumerate(found, start=2):
+            matched = 0 if unknown else length
+            rows.append((log10, matched, min(place, self.order) - matched))
+        return [*rows[-2::-1], rows[-1]] if backward else rows
+
+    def write_arpa(self, path: Path) -> None:
+        raise InputError("a KenLM model cannot be listed", where=self.path, remedy="keep its ARPA file")
+
+    def save(self, path: Path) -> None:
+        meta = {"settings": dict(self.settings), _KENLM_FILE: self.path.name}
+        save_arrays(path, meta)
+        shutil.copyfile(self.path, path / self.path.name)
+
+
+def _open_kenlm(path: Path) -> Any:
+    try:
+        kenlm = importlib.import_module("kenlm")
+    except ImportError:
+        raise InputError(
+            "KenLM models need the optional package kenlm", where=path, remedy="pip install 'qe[kenlm]'"
+        ) from None
+    try:
+        return kenlm.Model(str(path))
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"KenLM cannot read this file ({error})", where=path) from None
+
+
+def _check_direction(direction: str) -> None:
+    if direction not in ("forward", "backward"):
+        raise InputError(f"direction must be 'forward' or 'backward', but got {direction!r}")
+
+
+@numba.njit(cache=True, nogil=True)
 def _back_off(
     nodes: Ints,
     contexts: Ints,

@@ -1,0 +1,328 @@
+"""ARPA files: n-gram models as text, the format that SRILM, IRSTLM and KenLM share."""
+
+import gzip
+import io
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numba
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.files import open_binary
+from features.core.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
+from features.resources._ngram_tables import Ints, Trie, child
+
+Bytes = NDArray[np.uint8]
+
+_NODES_PER_CHUNK = 200_000
+_LINES_PER_CHUNK = 500_000
+_NUMBER_WIDTH = 12  # -99.123456 and some air
+UNK_MISSING_LOG10 = -100.0  # what KenLM gives unknown words of a model without <unk>
+
+
+@dataclass(frozen=True, eq=False)
+class Arpa:
+    """The content of an ARPA file: see `_kneser_ney.Estimate`."""
+
+    vocabulary: Vocabulary
+    trie: Trie
+    log10: NDArray[np.float32]
+    backoff: NDArray[np.float32]
+
+
+def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
+    """Writes the model to `path` with six decimals, on all cores.
+
+    Raises InputError where a word holds white space, which the format cannot express.
+    """
+    bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
+    if bad is not None:
+        raise InputError(f"the word {bad!r} holds white space, which ARPA files cannot express", where=path)
+    compress = _gzipped if gzipped else bytes
+    with path.open("wb") as stream:
+        sizes = "".join(f"ngram {k}={size}\n" for k, size in enumerate(model.trie.sizes, start=1))
+        stream.write(compress(f"\\data\\\n{sizes}".encode()))
+        lines = _Lines(model, compress)
+        for order in range(1, model.trie.order + 1):
+            stream.write(compress(f"\n\\{order}-grams:\n".encode()))
+            section = model.trie.nodes(order)
+            for block in _in_parallel(partial(lines, order), section):
+                stream.write(block)
+        stream.write(compress(b"\n\\end\\\n"))
+
+
+def _gzipped(text: bytes) -> bytes:
+    """One gzip member: members written one after the other are one file."""
+    return gzip.compress(text, compresslevel=1, mtime=0)
+
+
+def _in_parallel(work: Callable[[int, int], bytes], section: slice) -> Iterator[bytes]:
+    """work(low, high) over chunks of a range, in order, on all cores; few results wait at a time."""
+    cores = os.cpu_count() or 1
+    waiting: deque[Future[bytes]] = deque()
+    with ThreadPoolExecutor(cores) as pool:
+        for low in range(section.start, section.stop, _NODES_PER_CHUNK):
+            waiting.append(pool.submit(work, low, min(low + _NODES_PER_CHUNK, section.stop)))
+            if len(waiting) > 2 * cores:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+class _Lines:
+    """Formats n-grams, many at once, and compresses the text."""
+
+    def __init__(self, model: Arpa, compress: Callable[[bytes], bytes]) -> None:
+        self.compress = compress
+        words = [word.encode() for word in model.vocabulary.words]
+        self.model = model
+        self.text = np.frombuffer(b"".join(words), np.uint8)
+        self.spans = np.cumsum([0, *map(len, words)]).astype(np.int64)
+        first = np.asarray(model.trie.first)
+        above = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
+        self.parents = np.concatenate((np.full(model.trie.sizes[0], -1, np.int32), above))
+
+    def __call__(self, order: int, low: int, high: int) -> bytes:
+        """The lines of the nodes low:high, all of one order."""
+        model = self.model
+        backoff = model.backoff if order < model.trie.order else model.backoff[:0]
+        buffer, size = _format(
+            order, low, high, model.trie.words, self.parents, self.text, self.spans, model.log10, backoff
+        )
+        return self.compress(buffer[:size].tobytes())
+
+
+@numba.njit(cache=True, nogil=True)
+def _format(
+    order: int,
+    low: int,
+    high: int,
+    words: Ints,
+    parents: Ints,
+    text: Bytes,
+    spans: NDArray[np.int64],
+    log10: NDArray[np.float32],
+    backoff: NDArray[np.float32],
+) -> tuple[Bytes, int]:
+    """`log10 TAB word ... word [TAB backoff]` lines; the buffer and how much of it is used."""
+    path = np.empty(order, np.int64)
+    room = 0
+    for node in range(low, high):
+        _words_of(node, words, parents, path)
+        room += 2 * _NUMBER_WIDTH + order + 3
+        for word in path:
+            room += spans[word + 1] - spans[word]
+    buffer, at = np.empty(room, np.uint8), 0
+    for node in range(low, high):
+        _words_of(node, words, parents, path)
+        at = _put_number(buffer, at, log10[node])
+        for k in range(order):
+            buffer[at] = 9 if k == 0 else 32  # TAB, blank
+            at += 1
+            for j in range(spans[path[k]], spans[path[k] + 1]):
+                buffer[at] = text[j]
+                at += 1
+        if len(backoff):
+            buffer[at] = 9
+            at = _put_number(buffer, at + 1, backoff[node])
+        buffer[at] = 10
+        at += 1
+    return buffer, at
+
+
+@numba.njit(cache=True, nogil=True)
+def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) -> None:
+    """The words of an n-gram, first to last, into `path`."""
+    for k in range(len(path) - 1, -1, -1):
+        path[k] = words[node]
+        node = parents[node]
+
+
+@numba.njit(cache=True, nogil=True)
+def _put_number(buffer: Bytes, at: int, value: float) -> int:
+    """Writes a number with six decimals (none where they are zeros); returns the place after it."""
+    scaled = np.int64(np.rint(abs(np.float64(value)) * 1e6))
+    if value < 0 and scaled > 0:
+        buffer[at] = 45
+        at += 1
+    whole, rest = scaled // 1_000_000, scaled % 1_000_000
+    power = 1
+    while power * 10 <= whole:
+        power *= 10
+    while power > 0:
+        buffer[at] = 48 + whole // power % 10
+        at, power = at + 1, power // 10
+    if rest:
+        buffer[at] = 46
+        at, power = at + 1, 100_000
+        while power > 0:
+            buffer[at] = 48 + rest // power % 10
+            at, power = at + 1, power // 10
+    return at
+
+
+def read_arpa(path: Path) -> Arpa:
+    """The model in an ARPA file, plain or gzip, of any tool.
+
+    A model without `<unk>` gives unknown words a log10 probability of -100, as KenLM does.
+
+    Raises InputError for what is no ARPA file, sections that are not as long as announced, n-grams with
+    words that are no unigrams, n-grams that stand twice, and n-grams whose context is missing (some tools
+    prune so).
+    """
+    with open_binary(path) as stream:
+        try:
+            sizes = _read_header(path, stream)
+            sections = _Sections(path, stream, sizes)
+            return sections.read()
+        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+            raise InputError(f"damaged ARPA file ({error})", where=path) from None
+
+
+def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
+    """The announced numbers of n-grams, by order."""
+    sizes: list[int] = []
+    for line in stream:
+        if line.strip() == b"\\data\\":
+            break
+    for line in stream:
+        found = re.fullmatch(rb"ngram\s+(\d+)\s*=\s*(\d+)", line.strip())
+        if found is None:
+            break
+        if int(found[1]) != len(sizes) + 1:
+            raise InputError(f"orders must follow each other, but found order {int(found[1])}", where=path)
+        sizes.append(int(found[2]))
+    if not sizes:
+        raise InputError("is no ARPA file: there is no \\data\\ section with numbers of n-grams", where=path)
+    return sizes
+
+
+class _Sections:
+    """Reads the n-gram sections in turn and grows the trie."""
+
+    def __init__(self, path: Path, stream: IO[bytes], sizes: list[int]) -> None:
+        self.path, self.stream, self.sizes = path, stream, sizes
+        self.levels: list[tuple[Ints, Ints]] = []
+        self.index: dict[str, int] = {}
+
+    def read(self) -> Arpa:
+        words, first_log10, first_backoff = self._unigrams()
+        log10, backoff = [first_log10], [first_backoff]
+        for order in range(2, len(self.sizes) + 1):
+            found = self._ngrams(order)
+            log10.append(found[0])
+            backoff.append(found[1])
+        kept = np.concatenate(backoff[:-1]) if len(backoff) > 1 else np.empty(0, np.float32)
+        return Arpa(words, Trie.from_levels(self.levels), np.concatenate(log10), kept)
+
+    def _unigrams(self) -> tuple[Vocabulary, NDArray[np.float32], NDArray[np.float32]]:
+        frame = self._section(1)
+        read = frame["w0"].astype(str).tolist()
+        vocabulary = Vocabulary([word for word in read if word not in MARKERS])
+        self.index = {word: i for i, word in enumerate(vocabulary.words)}
+        if len(self.index) != len(vocabulary) or len(set(read)) != len(read):
+            raise InputError("some word stands twice among the unigrams", where=self.path)
+        for marker in (MARKERS[BOS], MARKERS[EOS]):
+            if marker not in read:
+                raise InputError(f"the model has no unigram {marker}", where=self.path)
+        size = len(vocabulary)
+        log10, backoff = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        log10[UNK] = UNK_MISSING_LOG10
+        ids = [self.index[word] for word in read]
+        log10[ids], backoff[ids] = frame["log10"], frame["backoff"]
+        self.levels.append((np.arange(size, dtype=np.int32), np.array([0, size], np.int32)))
+        return vocabulary, log10, backoff
+
+    def _ngrams(self, order: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Adds the n-grams of one order to the trie; log10 and backoff in its order."""
+        frame = self._section(order)
+        columns = [self._ids(frame[f"w{k}"]) for k in range(order)]
+        context = columns[0]
+        for (words, first), ids in zip(self.levels[1:], columns[1:-1], strict=True):
+            context = _find(context, ids, words, first)
+        self._check(frame, order, context < 0, "its context is no n-gram of the model", "prune otherwise")
+        sort = np.lexsort((columns[-1], context))
+        context, last = context[sort], columns[-1][sort]
+        twice = np.append((np.diff(context) == 0) & (np.diff(last) == 0), False)
+        self._check(frame.iloc[sort], order, twice, "it stands twice", "")
+        children = np.bincount(context, minlength=len(self.levels[-1][0]))
+        self.levels.append((last, np.concatenate(([0], np.cumsum(children))).astype(np.int32)))
+        return frame["log10"].to_numpy()[sort], frame["backoff"].to_numpy()[sort]
+
+    def _ids(self, column: "pd.Series[str]") -> Ints:
+        categories = column.astype("category").cat
+        known = np.array([self.index.get(word, -1) for word in categories.categories], np.int32)
+        ids = known[categories.codes.to_numpy()]
+        if len(ids) and ids.min() < 0:
+            word = categories.categories[int(np.argmin(known))]
+            raise InputError(f"the word '{word}' of an n-gram is no unigram", where=self.path)
+        return ids
+
+    def _check(self, frame: pd.DataFrame, order: int, bad: NDArray[np.bool_], what: str, remedy: str) -> None:
+        if bad.any():
+            row = frame.iloc[int(np.argmax(bad))]
+            ngram = " ".join(str(row[f"w{k}"]) for k in range(order))
+            raise InputError(f"the n-gram '{ngram}' cannot be used: {what}", where=self.path, remedy=remedy)
+
+    def _section(self, order: int) -> pd.DataFrame:
+        """Columns log10, w0 .. w(order - 1), backoff (0 where there is none)."""
+        title = f"\\{order}-grams:".encode()
+        for line in self.stream:
+            if line.strip() == title:
+                break
+            if line.strip():
+                raise InputError(f"expected {title.decode()}, but found {line!r}", where=self.path)
+        left, frames = self.sizes[order - 1], []
+        while left:
+            lines = list(islice(self.stream, min(left, _LINES_PER_CHUNK)))
+            if not lines:
+                break
+            frames.append(self._parse(order, lines))
+            left -= len(lines)
+        frame = pd.concat(frames, ignore_index=True) if frames else self._parse(order, [])
+        if len(frame) != self.sizes[order - 1]:
+            raise InputError(
+                f"{self.sizes[order - 1]} {order}-grams were announced, but there are {len(frame)}",
+                where=self.path,
+            )
+        return frame
+
+    def _parse(self, order: int, lines: list[bytes]) -> pd.DataFrame:
+        words = [f"w{k}" for k in range(order)]
+        try:
+            return pd.read_csv(
+                io.BytesIO(b"".join(lines).replace(b"\t", b" ")),
+                sep=" ",
+                header=None,
+                names=["log10", *words, "backoff"],
+                dtype={"log10": np.float32, "backoff": np.float32, **dict.fromkeys(words, str)},
+                keep_default_na=False,
+                na_values={"backoff": [""]},
+                quoting=3,
+                index_col=False,
+                encoding="utf-8",
+                on_bad_lines="error",
+            ).fillna({"backoff": np.float32(0)})
+        except (ValueError, pd.errors.ParserError) as error:
+            raise InputError(f"bad line among the {order}-grams ({error})", where=self.path) from None
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(contexts: Ints, ids: Ints, words: Ints, first: Ints) -> Ints:
+    """The n-grams contexts[i] + ids[i], -1 where there is none."""
+    result = np.full(len(ids), -1, np.int32)
+    for i in range(len(ids)):
+        if contexts[i] >= 0:
+            result[i] = child(words, first[contexts[i]], first[contexts[i] + 1], ids[i])
+    return result
