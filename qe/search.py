@@ -57,16 +57,27 @@ class FoldData:
         step = scaler().fit(train)
         return step.transform(train), step.transform(held_out)
 
-    def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
-        """Predictions for the held-out rows by the candidate fitted on the training rows, on the scale."""
-        train, held_out = self.scaled if candidate.scaled else self.imputed
+    def fitted(self, candidate: Candidate, seed: int) -> Callable[[pd.DataFrame], FloatArray]:
+        """The candidate fitted on the training rows: prepared features -> predictions."""
+        train, _ = self.scaled if candidate.scaled else self.imputed
+        selection = None
         if candidate.selector != "none":
             selection = candidate.selection().set_output(transform="pandas").fit(train, self.scores)
-            train, held_out = selection.transform(train), selection.transform(held_out)
+            train = selection.transform(train)
         estimator = candidate.estimator(seed)
         keywords = {} if self.weights is None else {"sample_weight": self.weights}
         estimator.fit(train.to_numpy(), self.scores, **keywords)
-        return scale.clip(np.asarray(estimator.predict(held_out.to_numpy()), np.float64))
+
+        def predict(table: pd.DataFrame) -> FloatArray:
+            chosen = table if selection is None else selection.transform(table)
+            return np.asarray(estimator.predict(chosen.to_numpy()), np.float64)
+
+        return predict
+
+    def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
+        """Predictions for the held-out rows by the candidate fitted on the training rows, on the scale."""
+        _, held_out = self.scaled if candidate.scaled else self.imputed
+        return scale.clip(self.fitted(candidate, seed)(held_out))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,65 @@
+"""What a finished run looks like in a terminal."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from qe.training import Outcome
+
+_METRICS = ("delta_avg", "spearman", "pearson", "mae", "rmse")
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """The figures of a run beside its baselines, the best parameters, and where to look."""
+    report, console = outcome.report, Console()
+    for title, section in (
+        (_title(report), report["cross_validation"]),
+        ("nested cross-validation: the whole procedure, selection included", report["nested"]),
+        ("test split", report["test"]),
+    ):
+        if section is not None:
+            console.print(scores_table(title, section))
+    best = report["search"]["best"]
+    parameters = {**best["learner_params"], **best["selector_params"]}
+    shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
+    console.print(f"best of {report['search']['trials']} trials: {best['learner']} {shown}")
+    if report["registration"]:
+        entry = report["registration"]
+        state = "champion" if entry["champion"] else "not champion"
+        console.print(f"registered as {entry['name']} version {entry['version']}: {state}, {entry['reason']}")
+    console.print(f"report, predictions, plots and model: {outcome.output}", soft_wrap=True)
+
+
+def _title(report: Mapping[str, Any]) -> str:
+    folds = report["cross_validation"]
+    chosen = " (parameters chosen on these folds)" if folds["selected_on_these_folds"] else ""
+    name = report["experiment"]["name"]
+    return f"{name}: cross-validation, {folds['folds']} folds by {folds['by']}, seed {folds['seed']}{chosen}"
+
+
+def scores_table(title: str, section: Mapping[str, Any]) -> Table:
+    """Systems by metrics, with 95 % intervals."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("system")
+    for metric in _METRICS:
+        table.add_column(metric, justify="right")
+    for name, scores in section["systems"].items():
+        table.add_row(name, *(_cell(scores, metric) for metric in _METRICS))
+    return table
+
+
+def _cell(scores: Mapping[str, Any], metric: str) -> str:
+    value = scores.get(metric)
+    if value is None:
+        return "undefined"
+    interval = scores.get("ci", {}).get(metric)
+    return f"{value:.4f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
+
+
+def print_json(outcomes: Sequence[Outcome]) -> None:
+    """The reports as JSON: one object, or a list of several."""
+    reports = [outcome.report for outcome in outcomes]
+    print(json.dumps(reports[0] if len(reports) == 1 else reports, indent=1))

@@ -1,0 +1,73 @@
+"""`qe score`: scores a file of new translations."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+
+def score(
+    model: Annotated[str, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")],
+    input_: Annotated[
+        list[Path],
+        typer.Option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
+    ],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")] = None,
+    chunk: Annotated[int, typer.Option(min=1, help="Rows between two points to resume from.")] = 5000,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Score new translations: one row out (id, score, reason) for every row in, in order.
+
+    The input has the columns `source` and `target` (`id` if you like). A row that cannot be scored carries
+    a reason instead of a score.
+
+    Example:
+
+        qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
+    """
+    from features.core.errors import InputError
+    from qe.scoring import score_file
+
+    if len(input_) > 2:
+        raise InputError(
+            f"--input is given once (a table) or twice (source, target), not {len(input_)} times"
+        )
+    with progress_bar(quiet or as_json) as progress:
+        summary = score_file(
+            model_folder(model),
+            input_,
+            output,
+            resume=resume,
+            overwrite=overwrite,
+            workers=workers,
+            chunk=chunk,
+            progress=progress,
+        )
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps({**asdict(summary), "output": str(output)}))
+    elif not quiet:
+        print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
+        for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
+            print(f"  {count:,} without a score: {reason}")
+
+
+def model_folder(model: str) -> Path:
+    """The model directory that a path or an MLflow URI names."""
+    if "://" not in model and not model.startswith(("models:/", "runs:/")):
+        return Path(model)
+    from qe.tracking import model_directory
+
+    return model_directory(model)

@@ -1,0 +1,349 @@
+"""Reporting: what an experiment leaves behind, on disk and in MLflow."""
+
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+from numpy.typing import NDArray
+from optuna.trial import FrozenTrial, TrialState
+
+from features.core.bundle import Bundle
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.files import atomic_file, digest
+from qe import plots, search, tracking
+from qe.dataset import Dataset, Split
+from qe.experiment import Experiment
+from qe.extraction import Extraction
+from qe.metrics._base import METRICS
+from qe.metrics.delta_avg import delta_avg_by_n
+from qe.model import Model, versions
+from qe.pipeline import Candidate
+from qe.submission import write_submission
+
+FloatArray = NDArray[np.float64]
+_IMPORTANCE_FITS = 400  # (feature, fold) pairs that permutation importance may take
+
+
+def log_start(
+    run: tracking.Run,
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    feature_set: FeatureSet,
+    bundle: Bundle | None,
+) -> None:
+    """Parameters, data and fingerprints, before anything long begins."""
+    run.params(experiment.settings())
+    run.tags(
+        {
+            "git_commit": tracking.git_commit(),
+            "dataset": dataset.name,
+            "dataset_fingerprint": dataset.fingerprint,
+            "features_fingerprint": feature_set.fingerprint,
+            "n_features": str(len(feature_set.names)),
+            **{f"resource.{n}": p["fingerprint"] for n, p in _parts(experiment, bundle).items()},
+            **{f"version.{name}": version for name, version in versions().items()},
+        }
+    )
+    segments = training.segments
+    table = pd.DataFrame(
+        {"source": segments.source, "target": segments.target, dataset.scale.name: training.scores}
+    )
+    run.dataset(table, dataset.name, dataset.scale.name, "training")
+
+
+def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> Callable[[optuna.Study, FrozenTrial], None]:
+    """Logs every finished trial as a child run: parameters, metrics, metrics per fold."""
+
+    def log(study: optuna.Study, trial: FrozenTrial) -> None:
+        if trial.state != TrialState.COMPLETE:
+            return
+        values = dict(zip(metrics, trial.values, strict=True))
+        per_fold = {
+            f"{name}_fold_{i}": value
+            for name, folds in trial.user_attrs["fold_values"].items()
+            for i, value in enumerate(folds, start=1)
+        }
+        run.child(
+            f"trial {trial.number}",
+            {**trial.user_attrs["candidate"], "trial": trial.number},
+            {**values, **per_fold, "seconds": trial.user_attrs["seconds"]},
+            trial.datetime_start,
+            trial.datetime_complete,
+        )
+
+    return log
+
+
+def assemble(
+    *,
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    extraction: Extraction,
+    bundle: Bundle | None,
+    result: search.SearchResult,
+    cross_validation: Mapping[str, Any],
+    nested: Mapping[str, Any] | None,
+    test: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The report as JSON values; every figure with its recipe."""
+    table = extraction.training_table(training)
+    undefined = table.isna().sum()
+    return {
+        "experiment": experiment.settings(),
+        "recipe": {
+            "seed": experiment.seed,
+            "versions": versions(),
+            "python": platform.python_version(),
+            "git_commit": tracking.git_commit(),
+            "dataset": dataset.fingerprint,
+            "files": {Path(name).name: value for name, value in dataset.provenance.items()},
+            "features": extraction.feature_set.fingerprint,
+            "resources": {n: p["fingerprint"] for n, p in _parts(experiment, bundle).items()},
+        },
+        "data": {
+            "name": dataset.name,
+            "label": asdict(dataset.scale),
+            "splits": {name: len(split) for name, split in dataset.splits.items()},
+            "notes": list(dataset.notes),
+        },
+        "features": {
+            "n": len(table.columns),
+            "names": list(table.columns),
+            "undefined": {name: int(count) for name, count in undefined.items() if count},
+            "absent": list(experiment.absent),
+        },
+        "search": {
+            "trials": len(result.study.trials),
+            "objective": list(result.metrics),
+            "best": result.best.settings(),
+            "best_trial": result.best_trial.number,
+            "best_values": dict(zip(result.metrics, result.best_trial.values, strict=True)),
+            "fold_values": result.best_trial.user_attrs["fold_values"],
+            "front": result.front() if len(result.metrics) > 1 else None,
+        },
+        "cross_validation": {
+            **asdict_split(experiment),
+            "selected_on_these_folds": not search.Space(experiment.learner, experiment.selection).single,
+            **cross_validation,
+        },
+        "nested": nested,
+        "test": test,
+    }
+
+
+def asdict_split(experiment: Experiment) -> dict[str, Any]:
+    """How the folds were made."""
+    section = experiment.split
+    return {"folds": section.folds, "by": section.by, "seed": section.seed}
+
+
+def about(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model says of its origin."""
+    name = report["experiment"]["name"]
+    return {
+        "recipe": report["recipe"],
+        "versions": report["recipe"]["versions"],
+        "data": report["data"],
+        "best": report["search"]["best"],
+        "cross_validation": report["cross_validation"]["systems"][name],
+    }
+
+
+def write(
+    output: Path,
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    out_of_fold: FloatArray,
+    nested: FloatArray | None,
+    predictions: Mapping[str, FloatArray],
+    test: str | None,
+    result: search.SearchResult,
+    objective: search.Objective,
+) -> None:
+    """predictions.tsv, predictions.parquet, trials.tsv and the plots."""
+    if test is not None:
+        quality = dataset.scale.sign * predictions[test]
+        write_submission(output / "predictions.tsv", experiment.name, predictions[test], quality)
+    table = _predictions_table(dataset, training, out_of_fold, nested, predictions)
+    with atomic_file(output / "predictions.parquet") as temporary:
+        table.to_parquet(temporary, index=False)
+    with atomic_file(output / "trials.tsv") as temporary:
+        result.history().to_csv(temporary, sep="\t", index=False)
+    _write_plots(output / "plots", experiment, dataset, training, out_of_fold, result, objective)
+
+
+def _predictions_table(
+    dataset: Dataset,
+    training: Split,
+    out_of_fold: FloatArray,
+    nested: FloatArray | None,
+    predictions: Mapping[str, FloatArray],
+) -> pd.DataFrame:
+    """One row per segment: split, id, gold, predicted (out of fold for training rows), nested."""
+    nothing = np.full(len(training), np.nan)
+    blocks = [
+        pd.DataFrame(
+            {
+                "split": "train",
+                "id": training.segments.id,
+                "gold": training.scores,
+                "predicted": out_of_fold,
+                "nested": nothing if nested is None else nested,
+            }
+        )
+    ]
+    for name, values in predictions.items():
+        split = dataset.split(name)
+        gold = np.full(len(split), np.nan) if split.scores is None else split.scores
+        blocks.append(
+            pd.DataFrame(
+                {"split": name, "id": split.segments.id, "gold": gold, "predicted": values, "nested": np.nan}
+            )
+        )
+    return pd.concat(blocks, ignore_index=True)
+
+
+def _write_plots(
+    folder: Path,
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    out_of_fold: FloatArray,
+    result: search.SearchResult,
+    objective: search.Objective,
+) -> None:
+    assert training.scores is not None  # training_split has checked
+    gold, sign = training.scores, dataset.scale.sign
+    figures = {
+        "predicted_against_gold": plots.predicted_against_gold(gold, out_of_fold, dataset.scale),
+        "residuals": plots.residuals(gold, out_of_fold, dataset.scale),
+        "delta_avg": plots.delta_avg_by_quantiles(
+            {experiment.name: delta_avg_by_n(sign * gold, sign * out_of_fold)}
+        ),
+    }
+    names, values, spread = permutation_importance(objective, result.best)
+    figures["feature_importance"] = plots.feature_importance(names, values, spread)
+    metric = result.metrics[0]
+    history = result.history()[metric].to_numpy()
+    better = np.maximum if METRICS.get(metric).higher_is_better else np.minimum
+    direction = "maximize" if METRICS.get(metric).higher_is_better else "minimize"
+    figures["study_history"] = plots.study_history(history, better.accumulate(history), direction, metric)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=120)
+
+
+def permutation_importance(
+    objective: search.Objective, best: Candidate
+) -> tuple[list[str], FloatArray, FloatArray]:
+    """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
+
+    Measured on as many folds as keep it cheap (one at least).
+    """
+    names = list(objective.folds[0].train.columns)
+    folds = objective.folds[: max(1, min(len(objective.folds), _IMPORTANCE_FITS // max(len(names), 1)))]
+    rises = np.array([_rises(fold, best, objective, names) for fold in folds])
+    spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
+    return names, rises.mean(axis=0), spread
+
+
+def _rises(
+    fold: search.FoldData, best: Candidate, objective: search.Objective, names: list[str]
+) -> FloatArray:
+    fitted = fold.fitted(best, objective.seed)
+    generator = np.random.default_rng(objective.seed)
+
+    def error(table: pd.DataFrame) -> float:
+        return float(np.abs(fold.gold - objective.scale.clip(fitted(table))).mean())
+
+    _, held_out = fold.scaled if best.scaled else fold.imputed
+    plain = error(held_out)
+    rises = np.empty(len(names))
+    for i, name in enumerate(names):
+        shuffled = held_out.copy()
+        shuffled[name] = generator.permutation(held_out[name].to_numpy())
+        rises[i] = error(shuffled) - plain
+    return rises
+
+
+def register(
+    run: tracking.Run,
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    model: Model,
+    directory: Path,
+    report: Mapping[str, Any],
+) -> dict[str, Any] | None:
+    """Logs the model and registers it; the answer says whether it is the champion now, and why."""
+    segments = training.segments.take(range(min(3, len(training))))
+    columns = dict(segments.columns())
+    example = pd.DataFrame({name: columns[name] for name in model.columns()})
+    if not experiment.tracking.register_model:
+        run.log_model(directory, columns=model.columns(), example=example, registered=None)
+        return None
+    settings, _ = tracking.load_settings()
+    name = experiment.tracking.model_name or tracking.registered_model(
+        settings.registered_model, f"{dataset.name}-{dataset.scale.name}", experiment.name
+    )
+    metric = experiment.evaluation.metric
+    source = report["nested"] or report["cross_validation"]
+    registration = run.register(
+        directory,
+        name=name,
+        columns=model.columns(),
+        example=example,
+        metric=metric,
+        value=float(source["systems"][experiment.name][metric]),
+        higher_is_better=METRICS.get(metric).higher_is_better,
+        data=digest(training.fingerprint, report["cross_validation"]["folds"]),
+        tags={
+            "experiment": experiment.name,
+            "dataset": dataset.fingerprint,
+            "features": model.feature_set.fingerprint,
+            "run_id": run.id,
+        },
+    )
+    return asdict(registration)
+
+
+def log_end(run: tracking.Run, output: Path, report: Mapping[str, Any]) -> None:
+    """Writes report.json (last: a report means the run is whole) and logs metrics and artifacts."""
+    with atomic_file(output / "report.json") as temporary:
+        temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", "utf-8")
+    name = report["experiment"]["name"]
+    for prefix, section in (
+        ("cv", report["cross_validation"]),
+        ("nested", report["nested"]),
+        ("test", report["test"]),
+    ):
+        if section is not None:
+            run.metrics({f"{prefix}.{k}": v for k, v in section["systems"][name].items() if _number(v)})
+    for metric, values in report["search"]["fold_values"].items():
+        for step, value in enumerate(values, start=1):
+            run.metrics({f"fold.{metric}": value}, step)
+    for file in ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv"):
+        if (output / file).is_file():
+            run.artifact(output / file)
+    run.artifact(output / "plots", "plots")
+
+
+def _parts(experiment: Experiment, bundle: Bundle | None) -> dict[str, Any]:
+    """The manifest entries of the bundle parts that the experiment uses."""
+    if bundle is None:
+        return {}
+    entries: dict[str, Any] = bundle.manifest["parts"]
+    return {name: entries[name] for name in parts_needed(experiment.features)}
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value is not None

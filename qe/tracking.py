@@ -1,0 +1,322 @@
+"""Tracking: the only importer of MLflow; reads mlflow.yaml."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+import yaml
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.types import ColSpec, DataType, Schema
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from features.core.errors import InputError
+
+CHAMPION = "champion"
+_PARAM_LIMIT = 6000  # MLflow's longest parameter value
+
+
+class Settings(BaseModel):
+    """The keys of mlflow.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    tracking_uri: str = "sqlite:///mlflow.db"
+    artifact_root: str = "mlartifacts"
+    experiment: str = "qe"
+    registered_model: str = "qe-{dataset}"
+    system_metrics: bool = False
+
+
+def find_settings(start: Path | None = None) -> Path | None:
+    """The nearest mlflow.yaml: in the working directory or above it, else beside the installed project."""
+    here = (start or Path.cwd()).resolve()
+    project = Path(__file__).resolve().parent.parent
+    for folder in (here, *here.parents, project):
+        if (folder / "mlflow.yaml").is_file():
+            return folder / "mlflow.yaml"
+    return None
+
+
+def load_settings(path: Path | None = None) -> tuple[Settings, Path]:
+    """The settings and the folder that their relative paths start from.
+
+    Raises InputError for an unreadable file or an unknown key.
+    """
+    path = path or find_settings()
+    if path is None:
+        return Settings(), Path.cwd()
+    try:
+        return Settings.model_validate(yaml.safe_load(path.read_text("utf-8")) or {}), path.parent
+    except (yaml.YAMLError, ValidationError, OSError) as error:
+        raise InputError(f"cannot be used: {error}", where=path) from None
+
+
+def tracking_uri(path: Path | None = None) -> str:
+    """The tracking store: MLFLOW_TRACKING_URI, else mlflow.yaml's with its SQLite path made absolute."""
+    settings, folder = load_settings(path)
+    given = os.environ.get("MLFLOW_TRACKING_URI")
+    if given:
+        return given
+    prefix, relative = "sqlite:///", settings.tracking_uri.removeprefix("sqlite:///")
+    if settings.tracking_uri.startswith(prefix) and not relative.startswith("/"):
+        return f"{prefix}{folder / relative}"
+    return settings.tracking_uri
+
+
+def artifact_root(path: Path | None = None) -> str:
+    """Where artifacts go: an absolute path, or a URI as given."""
+    settings, folder = load_settings(path)
+    return settings.artifact_root if "://" in settings.artifact_root else str(folder / settings.artifact_root)
+
+
+def connect(path: Path | None = None) -> Settings:
+    """Points MLflow at the project's store and experiment; creates the experiment on first use."""
+    settings, _ = load_settings(path)
+    uri = tracking_uri(path)
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(os.environ.get("MLFLOW_REGISTRY_URI", uri))
+    name = os.environ.get("MLFLOW_EXPERIMENT_NAME", settings.experiment)
+    if mlflow.get_experiment_by_name(name) is None:
+        local = uri.startswith("sqlite:")
+        location = f"{artifact_root(path)}/{name}" if local else None
+        try:
+            mlflow.create_experiment(name, artifact_location=location)
+        except MlflowException as error:  # another process made it first
+            if mlflow.get_experiment_by_name(name) is None:
+                raise InputError(f"MLflow experiment '{name}' cannot be made: {error}", where=uri) from None
+    mlflow.set_experiment(name)
+    return settings
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What became of a trained model in the registry, and why."""
+
+    name: str
+    version: str
+    uri: str
+    champion: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One open MLflow run."""
+
+    id: str
+    experiment_id: str
+    client: mlflow.MlflowClient
+
+    @property
+    def uri(self) -> str:
+        return f"runs:/{self.id}"
+
+    def params(self, values: Mapping[str, Any]) -> None:
+        """Logs parameters, nested mappings by dotted names; a value too long for MLflow is refused."""
+        flat = {name: str(value) for name, value in flatten(values).items()}
+        entries = [Param(name, value) for name, value in flat.items() if len(value) <= _PARAM_LIMIT]
+        for start in range(0, len(entries), 100):
+            self.client.log_batch(self.id, params=entries[start : start + 100])
+
+    def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
+        """Logs finite metrics; an undefined one is left out."""
+        self.client.log_batch(self.id, metrics=_metrics(values, step))
+
+    def tags(self, values: Mapping[str, str]) -> None:
+        self.client.log_batch(self.id, tags=[RunTag(k, v) for k, v in values.items()])
+
+    def artifact(self, path: Path, folder: str | None = None) -> None:
+        """Logs a file, or a directory's content."""
+        log = mlflow.log_artifacts if path.is_dir() else mlflow.log_artifact
+        log(str(path), artifact_path=folder, run_id=self.id)
+
+    def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> None:
+        """Logs the data a run used."""
+        source = mlflow.data.from_pandas(table, targets=targets, name=name)
+        mlflow.log_input(source, context=context)
+
+    def child(
+        self, name: str, params: Mapping[str, Any], metrics: Mapping[str, float], started: datetime | None,
+        finished: datetime | None, tags: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """A finished child run (one trial of a search)."""
+        start = int(started.timestamp() * 1000) if started else None
+        run = self.client.create_run(
+            self.experiment_id,
+            start_time=start,
+            tags={"mlflow.parentRunId": self.id, **(tags or {})},
+            run_name=name,
+        )
+        self.client.log_batch(
+            run.info.run_id,
+            metrics=_metrics(metrics, 0),
+            params=[Param(k, str(v)) for k, v in flatten(params).items()],
+        )
+        end = int(finished.timestamp() * 1000) if finished else None
+        self.client.set_terminated(run.info.run_id, "FINISHED", end)
+
+    def register(
+        self,
+        directory: Path,
+        *,
+        name: str,
+        columns: Sequence[str],
+        example: pd.DataFrame,
+        metric: str,
+        value: float,
+        higher_is_better: bool,
+        data: str,
+        tags: Mapping[str, str],
+    ) -> Registration:
+        """Logs the model directory as a pyfunc model and registers it.
+
+        It becomes `champion` where there is none, or where it beats the champion's `metric` on the same
+        data (`data`: the fingerprint); the reason is part of the answer.
+        """
+        info = self.log_model(directory, columns=columns, example=example, registered=name)
+        version = str(info.registered_model_version)
+        for key, text in {**tags, "metric": metric, "value": repr(value), "data": data}.items():
+            self.client.set_model_version_tag(name, version, key, text)
+        better, reason = self._better(name, metric, value, higher_is_better, data)
+        if better:
+            self.client.set_registered_model_alias(name, CHAMPION, version)
+        return Registration(name, version, f"models:/{name}/{version}", better, reason)
+
+    def log_model(
+        self, directory: Path, *, columns: Sequence[str], example: pd.DataFrame, registered: str | None
+    ) -> Any:
+        """The model directory as a pickle-free pyfunc model of this run."""
+        inputs = Schema([ColSpec(DataType.string, column) for column in columns])
+        outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
+        return mlflow.pyfunc.log_model(
+            name="model",
+            python_model=str(Path(__file__).with_name("pyfunc_model.py")),
+            artifacts={"model": str(directory)},
+            signature=ModelSignature(inputs=inputs, outputs=outputs),
+            input_example=example[list(columns)],
+            registered_model_name=registered,
+            pip_requirements=["qe"],
+        )
+
+    def _better(
+        self, name: str, metric: str, value: float, higher_is_better: bool, data: str
+    ) -> tuple[bool, str]:
+        try:
+            champion = self.client.get_model_version_by_alias(name, CHAMPION)
+        except MlflowException:
+            return True, "the first model of this name"
+        other = champion.tags
+        if other.get("metric") != metric or other.get("data") != data:
+            return (
+                False,
+                f"champion version {champion.version} was measured on other data or by another metric",
+            )
+        gain = (value - float(other["value"])) * (1 if higher_is_better else -1)
+        than = f"champion version {champion.version} ({metric} {float(other['value']):.4f})"
+        if gain > 0:
+            return True, f"better than {than} by {gain:.4f}"
+        return False, f"not better than {than}: {metric} {value:.4f}, {-gain:.4f} behind"
+
+
+@contextmanager
+def run(
+    name: str,
+    *,
+    description: str = "",
+    resume: str | None = None,
+    parent: str | None = None,
+    settings_file: Path | None = None,
+) -> Iterator[Run]:
+    """An MLflow run, ended when the block ends; `resume` goes on with the run of that id."""
+    settings = connect(settings_file)
+    if resume is not None and not _exists(resume):
+        resume = None
+    with mlflow.start_run(
+        run_id=resume,
+        run_name=None if resume else name,
+        parent_run_id=parent,
+        description=description or None,
+        log_system_metrics=settings.system_metrics,
+    ) as active:
+        yield Run(active.info.run_id, active.info.experiment_id, mlflow.MlflowClient())
+
+
+def model_directory(uri: str) -> Path:
+    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
+
+    Raises InputError where there is no such model.
+    """
+    connect()
+    try:
+        local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
+    except (MlflowException, OSError) as error:
+        raise InputError(
+            f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
+        ) from None
+    artifacts = yaml.safe_load((local / "MLmodel").read_text("utf-8"))["flavors"]["python_function"][
+        "artifacts"
+    ]
+    return local / str(artifacts["model"]["path"])
+
+
+def registered_model(template: str, dataset: str, experiment: str) -> str:
+    """The registered model's name from the template of mlflow.yaml."""
+    try:
+        return template.format(dataset=dataset, experiment=experiment)
+    except (KeyError, IndexError) as error:
+        raise InputError(
+            f"registered_model: unknown placeholder {error} in '{template}'",
+            remedy="known: {dataset}, {experiment}",
+        ) from None
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings and lists of mappings as one level with dotted names.
+
+    >>> flatten({"a": {"b": 1}, "c": [{"d": 2}]})
+    {'a.b': 1, 'c.0.d': 2}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+            flat |= flatten({str(i): item for i, item in enumerate(value)}, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def git_commit() -> str:
+    """The commit of the working directory's checkout, with `+` where files differ; empty outside one."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _git(*arguments: str) -> str:
+    result = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+    return result.stdout.strip()
+
+
+def _exists(run_id: str) -> bool:
+    try:
+        mlflow.get_run(run_id)
+    except MlflowException:
+        return False
+    return True
+
+
+def _metrics(values: Mapping[str, float], step: int) -> list[Metric]:
+    now = int(datetime.now().timestamp() * 1000)
+    return [Metric(k, float(v), now, step) for k, v in values.items() if v == v and abs(v) != float("inf")]

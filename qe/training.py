@@ -1,0 +1,380 @@
+"""Training: the whole story of one experiment, from its file to a tracked, registered model."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.bundle import Bundle
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.files import digest
+from features.core.progress import Progress, silent
+from qe import baselines, reporting, search, tracking
+from qe.dataset import Dataset, Split, concatenate
+from qe.evaluation import evaluate
+from qe.experiment import Experiment
+from qe.extraction import Extraction
+from qe.formats._base import FORMATS
+from qe.metrics._base import METRICS
+from qe.model import Model
+from qe.pipeline import Candidate, fit
+from qe.resource_cache import resources_for
+from qe.run_state import RunState
+from qe.splits import Fold, make_folds
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What training leaves: the report (JSON values), the model, and where both lie."""
+
+    report: dict[str, Any]
+    model: Model
+    output: Path
+    run_id: str
+
+
+def train(
+    experiment: Experiment,
+    output: Path,
+    *,
+    cache: Path,
+    resume: bool = False,
+    overwrite: bool = False,
+    parent: str | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Runs one experiment; everything it makes lies in `output` and in MLflow.
+
+    Killed at any point, `resume` goes on without losing a finished trial.
+
+    Raises InputError for data or settings that cannot be used, before anything is written.
+    """
+    started = time.perf_counter()
+    dataset = read_dataset(experiment)
+    training, test = training_split(dataset, experiment), test_split(dataset, experiment)
+    folds = folds_of(training, experiment, experiment.split.folds)
+    needed = parts_needed(experiment.features)
+    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
+    extraction = Extraction(
+        FeatureSet.make(experiment.features, bundle),
+        cache,
+        experiment.split.by,
+        experiment.split.block,
+        experiment.split.seed,
+        progress=progress,
+    )
+    state = RunState.open(output, _fingerprint(experiment, dataset, extraction), resume, overwrite)
+    with tracking.run(
+        experiment.name, description=experiment.description, resume=state.run_id, parent=parent
+    ) as run:
+        state.begin(run.id)
+        reporting.log_start(run, experiment, dataset, training, extraction.feature_set, bundle)
+        result, objective = search_candidates(
+            experiment, training, extraction, folds, dataset, state.journal, run, progress
+        )
+        out_of_fold = _gathered(objective.folds, objective.predictions(result.best), len(training))
+        nested = nested_predictions(experiment, training, extraction, dataset, progress)
+        model = fit_model(experiment, dataset, training, extraction, result.best, bundle)
+        predictions = predict_splits(model, extraction, training, dataset, experiment)
+        report = reporting.assemble(
+            experiment=experiment,
+            dataset=dataset,
+            training=training,
+            extraction=extraction,
+            bundle=bundle,
+            result=result,
+            cross_validation=_evaluated(experiment, dataset, training, folds, out_of_fold),
+            nested=None if nested is None else _evaluated(experiment, dataset, training, folds, nested),
+            test=_test_report(experiment, dataset, training, test, predictions),
+        )
+        model = model.described(**reporting.about(report))
+        model.save(output / "model")
+        reporting.write(
+            output, experiment, dataset, training, out_of_fold, nested, predictions, test, result, objective
+        )
+        report["seconds"] = round(time.perf_counter() - started, 2)
+        report["registration"] = reporting.register(
+            run, experiment, dataset, training, model, output / "model", report
+        )
+        reporting.log_end(run, output, report)
+        state.finish()
+    return Outcome(report, model, output, run.id)
+
+
+def read_dataset(experiment: Experiment) -> Dataset:
+    """The experiment's dataset, tokenized as its `text` section says.
+
+    Raises InputError for unknown keys of the format and for whatever the format finds wrong.
+    """
+    section = experiment.dataset
+    kind = FORMATS.get(section.format)
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for key in section.options():
+        if key not in known:
+            raise InputError(
+                f"the format '{section.format}' has no key '{key}'",
+                where="dataset",
+                remedy=f"known: format, path, {', '.join(known)}",
+            )
+    dataset = kind(**section.options()).read(section.path)
+    changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    if not changes:
+        return dataset
+    splits = {name: _retokenized(split, changes) for name, split in dataset.splits.items()}
+    return replace(dataset, splits=splits)
+
+
+def _retokenized(split: Split, changes: dict[str, Any]) -> Split:
+    segments = split.segments
+    return replace(
+        split,
+        segments=replace(
+            segments,
+            source_tokenizer=replace(segments.source_tokenizer, **changes),
+            target_tokenizer=replace(segments.target_tokenizer, **changes),
+        ),
+    )
+
+
+def training_split(dataset: Dataset, experiment: Experiment) -> Split:
+    """The rows that are learned from.
+
+    Raises InputError where they have no labels, or labels are undefined.
+    """
+    split = concatenate([dataset.split(name) for name in experiment.split.train])
+    if split.scores is None:
+        raise InputError(f"the splits {', '.join(experiment.split.train)} have no labels to learn from")
+    if not np.isfinite(split.scores).all():
+        row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
+        raise InputError(f"segment '{split.segments.id[row]}' has no label")
+    return split
+
+
+def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
+    """The split that predictions.tsv is for: the one named, else `test...`, else `dev...`, else none."""
+    if experiment.split.test is not None:
+        dataset.split(experiment.split.test)
+        return experiment.split.test
+    others = [name for name in dataset.splits if name not in experiment.split.train]
+    for prefix in ("test", "dev"):
+        for name in others:
+            if name.startswith(prefix):
+                return name
+    return None
+
+
+def folds_of(split: Split, experiment: Experiment, folds: int) -> list[Fold]:
+    """Folds of the rows as the experiment's `split` section says."""
+    section = experiment.split
+    return make_folds(
+        len(split),
+        folds,
+        seed=section.seed,
+        by=section.by,
+        block=section.block,
+        documents=split.segments.doc_id,
+    )
+
+
+def search_candidates(
+    experiment: Experiment,
+    training: Split,
+    extraction: Extraction,
+    folds: Sequence[Fold],
+    dataset: Dataset,
+    journal: Path | None,
+    run: tracking.Run | None,
+    progress: Progress,
+) -> tuple[search.SearchResult, search.Objective]:
+    """The study over the folds of `training`; trials become child runs of `run`."""
+    data = []
+    for train_rows, held_out in folds:
+        own, other = extraction.fold(training, train_rows, held_out)
+        data.append(_fold_data(experiment, training, train_rows, held_out, own, other))
+    objective = _objective(experiment, dataset, data)
+    result = search.run(
+        objective,
+        experiment.search,
+        name=experiment.name,
+        storage=experiment.search.storage or (search.journal(journal) if journal else None),
+        seed=experiment.seed,
+        on_trial=reporting.trial_logger(run, experiment.search.objective) if run else None,
+        progress=progress,
+    )
+    return result, objective
+
+
+def nested_predictions(
+    experiment: Experiment, training: Split, extraction: Extraction, dataset: Dataset, progress: Progress
+) -> FloatArray | None:
+    """Predictions of the whole procedure: for every outer fold, search on the others, fit, predict.
+
+    None unless the experiment asks for outer folds. Inside an outer fold, the inner folds share the
+    features cross-fitted on its training rows.
+    """
+    if experiment.split.outer is None:
+        return None
+    predictions = np.full(len(training), np.nan)
+    outer = folds_of(training, experiment, experiment.split.outer)
+    for number, (train_rows, held_out) in enumerate(outer):
+        progress("nested cross-validation", number, len(outer))
+        own, other = extraction.fold(training, train_rows, held_out)
+        fitting = training.take(train_rows)
+        data = [
+            _fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out])
+            for rows, out in folds_of(fitting, experiment, experiment.split.folds)
+        ]
+        best = search.run(_objective(experiment, dataset, data), experiment.search, seed=experiment.seed).best
+        whole = _fold_data(experiment, training, train_rows, held_out, own, other)
+        predictions[held_out] = whole.predict(best, dataset.scale, experiment.seed)
+    return predictions
+
+
+def fit_model(
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    extraction: Extraction,
+    best: Candidate,
+    bundle: Bundle | None,
+) -> Model:
+    """The chosen candidate fitted on all training rows, with everything that scoring needs."""
+    table = extraction.training_table(training)
+    pipeline = fit(best.pipeline(experiment.seed), table, _scores(training), _weights(experiment, training))
+    segments = training.segments
+    return Model(
+        experiment.name,
+        best,
+        pipeline,
+        extraction.fitted_extractors(training),
+        dataset.scale,
+        (segments.source_tokenizer, segments.target_tokenizer),
+        bundle,
+    )
+
+
+def predict_splits(
+    model: Model, extraction: Extraction, training: Split, dataset: Dataset, experiment: Experiment
+) -> dict[str, FloatArray]:
+    """Predictions for every split that was not learned from."""
+    predictions = {}
+    for name, split in dataset.splits.items():
+        if name not in experiment.split.train:
+            table = extraction.fit_and_score(training, split.segments)[1]
+            predictions[name] = model.predict_features(table)
+    return predictions
+
+
+def _evaluated(
+    experiment: Experiment, dataset: Dataset, training: Split, folds: Sequence[Fold], predicted: FloatArray
+) -> dict[str, Any]:
+    """The report of out-of-fold predictions beside the baselines'."""
+    systems = {experiment.name: predicted} | baselines.cross_validated(
+        training.segments, _scores(training), folds, dataset.scale
+    )
+    return _report(experiment, dataset, _scores(training), systems)
+
+
+def _test_report(
+    experiment: Experiment,
+    dataset: Dataset,
+    training: Split,
+    test: str | None,
+    predictions: dict[str, FloatArray],
+) -> dict[str, Any] | None:
+    """The report on the test split; None where there is none or its labels are not known."""
+    if test is None or dataset.split(test).scores is None:
+        return None
+    split = dataset.split(test)
+    lengths = baselines.length_features(training.segments), baselines.length_features(split.segments)
+    systems = {experiment.name: predictions[test]} | baselines.predict(
+        lengths[0], _scores(training), lengths[1], dataset.scale
+    )
+    return _report(experiment, dataset, _scores(split), systems)
+
+
+def _report(
+    experiment: Experiment, dataset: Dataset, gold: FloatArray, systems: dict[str, FloatArray]
+) -> dict[str, Any]:
+    section = experiment.evaluation
+    report = evaluate(
+        gold,
+        systems,
+        dataset.scale,
+        baselines=baselines.NAMES,
+        samples=section.samples,
+        seed=section.seed,
+        correct=section.correct,
+    )
+    return report.to_json()
+
+
+def _objective(
+    experiment: Experiment, dataset: Dataset, folds: Sequence[search.FoldData]
+) -> search.Objective:
+    for metric in (*experiment.search.objective, experiment.evaluation.metric):
+        METRICS.get(metric)
+    space = search.Space(experiment.learner, experiment.selection)
+    return search.Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
+
+
+def _fold_data(
+    experiment: Experiment,
+    split: Split,
+    train_rows: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+) -> search.FoldData:
+    scores, weights = _scores(split), _weights(experiment, split)
+    return search.FoldData(
+        own,
+        scores[train_rows],
+        None if weights is None else weights[train_rows],
+        other,
+        scores[held_out],
+        held_out,
+    )
+
+
+def _gathered(folds: Sequence[search.FoldData], predictions: Sequence[FloatArray], n: int) -> FloatArray:
+    """Out-of-fold predictions in row order."""
+    gathered = np.full(n, np.nan)
+    for fold, predicted in zip(folds, predictions, strict=True):
+        gathered[fold.rows] = predicted
+    return gathered
+
+
+def _scores(split: Split) -> FloatArray:
+    if split.scores is None:
+        raise InputError("these segments have no labels")
+    return split.scores
+
+
+def _weights(experiment: Experiment, split: Split) -> FloatArray | None:
+    """Row weights: the number of annotators behind each label, relative to the mean."""
+    if experiment.weights == "none":
+        return None
+    if split.annotators is None:
+        raise InputError("the dataset does not say how many annotators judged", where="weights")
+    return split.annotators / split.annotators.mean()
+
+
+def _fingerprint(experiment: Experiment, dataset: Dataset, extraction: Extraction) -> str:
+    """What a study depends on; the number of trials may grow."""
+    settings = experiment.settings()
+    settings["search"].pop("trials")
+    relevant = {k: settings[k] for k in ("seed", "split", "weights", "selection", "learner", "search")}
+    return digest(
+        json.dumps(relevant, sort_keys=True), dataset.fingerprint, extraction.feature_set.fingerprint
+    )
