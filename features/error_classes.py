@@ -1,0 +1,64 @@
+"""Class error rates of the translation against a pseudo-reference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.core.class_errors import SUMS, class_errors, rate_sums
+from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.lemmas import base_form_tokens
+from features.core.segments import Segments
+
+_RATES = (
+    ("infer", "words with the right base form but a wrong full form", "target"),
+    ("rer", "words in a wrong position", "target"),
+    ("miser", "words that the target lacks", "pseudo-reference"),
+    ("exter", "words that the target has too many", "target"),
+    ("lexer", "words with a wrong lexical choice", "target"),
+)
+_SUM_TEXTS = (
+    "sum of the five word rates",
+    "sum of the five block rates",
+    "mean of the word and block sums",
+    "sum of all ten rates weighted for translation into English",
+    "sum of all ten rates weighted for translation from English",
+)
+_ORIGIN = "Popovic 2012, Class error rates for evaluation of machine translation output,"
+
+
+@dataclass(frozen=True)
+class ErrorClasses(Extractor):
+    """Class error rates, on words and on blocks, with a second translation in place of the reference.
+
+    Text is compared lower-cased; base forms come from simplemma for the target language. A rate is NaN
+    where the side it is divided by is empty, a sum where one of its rates is.
+
+    Raises InputError for a target language without base forms.
+    """
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        words = [
+            Feature(f"class_errors_{name}", f"{text}, per {side} word", f"{_ORIGIN} 2.1", "share")
+            for name, text, side in _RATES
+        ]
+        blocks = [
+            Feature(f"class_errors_b{name}", f"groups of {text}, per {side} word", f"{_ORIGIN} 2.1", "share")
+            for name, text, side in _RATES
+        ]
+        sums = [
+            Feature(f"class_errors_{name}", text, f"{_ORIGIN} 2.2", "share")
+            for name, text in zip(SUMS, _SUM_TEXTS, strict=True)
+        ]
+        return [*words, *blocks, *sums]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("pseudo_reference",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        language = segments.target_tokenizer.language
+        target, reference = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
+        bases = base_form_tokens(target, language), base_form_tokens(reference, language)
+        rates = class_errors(target, bases[0], reference, bases[1]).rates()
+        return np.hstack([rates, rate_sums(rates)])
