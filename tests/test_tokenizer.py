@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesTokenizer
 
+from features.core._intern import intern_chunks
 from features.core.corpus import ParallelCorpus
 from features.core.tokenizer import Tokenizer, normalise
 from features.core.tokens import Tokens
@@ -48,16 +49,17 @@ def test_equals_sacremoses_on_samples_of_every_shared_file(
     shared_data: Find, language: str, normalised: bool
 ) -> None:
     files = [f for folder in FOLDERS for f in sorted(shared_data(folder).rglob("*")) if f.is_file()]
-    lines = [line for f in files for line in sample(f, 40)]
+    lines = [line for f in files for line in sample(f, 30)]
     tokenizer = Tokenizer(language, normalise=normalised)
     tokens = tokenizer.tokens(lines)
-    assert len(lines) > 3000
+    assert len(lines) > 2500
     for i, line in enumerate(lines):
         expected = sacremoses(line, language, normalised)
         assert tokens.words(i) == expected
         assert tokenizer.split(line) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(LINES, max_size=4), st.sampled_from((*LANGUAGES, "fr")), st.booleans())
 def test_equals_sacremoses_on_invented_lines(lines: list[str], language: str, normalised: bool) -> None:
     tokenizer = Tokenizer(language, normalise=normalised)
@@ -79,6 +81,7 @@ def test_equals_sacremoses_where_rules_look_beyond_a_chunk(line: str, language: 
     assert tokenizer.tokens([line]).words(0) == sacremoses(line, language, True)
 
 
+@settings(deadline=None)
 @given(st.lists(LINES, max_size=6), st.sampled_from(["moses", "whitespace"]))
 def test_types_are_in_order_of_first_occurrence(lines: list[str], kind: str) -> None:
     tokenizer = Tokenizer("en", kind)  # type: ignore[arg-type]
@@ -95,6 +98,22 @@ def test_batches_do_not_show() -> None:
     assert len(tokens) == 20_000
     assert all(tokens.words(i) == tokenizer.split(lines[i]) for i in (0, 8191, 8192, 8193, 19_999))
     assert tokens.fingerprint == Tokens.from_lists(map(tokenizer.split, lines)).fingerprint
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=[]), max_size=8), max_size=4))
+def test_chunks_are_those_of_str_split(texts: list[str]) -> None:
+    chunks, ids, offsets = intern_chunks(texts)
+    expected = Tokens.from_lists(text.split() for text in texts)
+    assert tuple(chunks) == expected.types
+    assert ids.tolist() == expected.ids.tolist() and offsets.tolist() == expected.offsets.tolist()
+
+
+def test_every_character_parts_chunks_where_it_parts_them_for_python() -> None:
+    characters = [chr(i) for i in range(0x110000)]
+    chunks, ids, offsets = intern_chunks([f"a{c}b{c}" for c in characters])
+    assert np.diff(offsets).tolist() == [len(f"a{c}b".split()) for c in characters]
+    assert ids.max() == len(chunks) - 1 == 0x110000 - sum(map(str.isspace, characters)) + 1
 
 
 def test_no_text_and_no_texts() -> None:

@@ -8,22 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core._moses import END, OTHER, MosesRules
-from features.core.tokens import Tokens
 
 _VARIANTS = 8  # first or not (2) x what follows (4)
 _MEMO = 1 << 18  # chunks remembered, about 50 MB
 
+Longs = NDArray[np.int64]
+
 
 @dataclass(eq=False)
 class ChunkTokenizer:
-    """Moses tokens of whole batches, equal to `rules.line` on every line.
+    """Moses tokens of whole batches, equal to `split` of every line.
 
     Every rule looks at one chunk and the blanks beside it, with these exceptions: a comma or apostrophe
     that begins a chunk wants to know whether the chunk is the first of its line; a full stop or apostrophe
     that ends it wants to know what follows (nothing, a lower-case letter, a digit, something else). So a
-    chunk has at most 8 variants. Two patterns reach further and are left to `rules.line`: an apostrophe
-    that ends a chunk before one that begins with an apostrophe (they share the blank that the rule
-    consumes), and a chunk of control characters only (it vanishes).
+    chunk has at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe that
+    ends a chunk before one that begins with an apostrophe (they share the blank that the rule consumes),
+    and a chunk of control characters only (it vanishes).
     """
 
     rules: MosesRules
@@ -35,46 +36,40 @@ class ChunkTokenizer:
 
     def split(self, text: str) -> list[str]:
         """The tokens of one line."""
-        return self.rules.line(self._clean_line(text))
+        return self.rules.line(" ".join(text.split()).translate(self.clean))
 
-    def _clean_line(self, text: str) -> str:
-        return " ".join(text.split()).translate(self.clean)
+    def tokens(self, texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], Longs]:
+        """The tokens of a batch: types (some twice), ids, offsets."""
+        from features.core._intern import intern_chunks  # numba: paid by those who tokenize
 
-    def tokens(self, texts: Sequence[str]) -> Tokens:
-        """The tokens of a batch; types in no particular order."""
-        index = _Interner()
-        lines = [text.split() for text in texts]
-        offsets = _offsets(np.fromiter(map(len, lines), np.int64, len(lines)))
-        chunks = np.fromiter(map(index.__getitem__, chain.from_iterable(lines)), np.int64, offsets[-1])
-        raw = list(index)
-        codes, odd = self._codes(raw, chunks, offsets)
-        codes, offsets = _replace_lines(codes, offsets, odd, len(raw) * _VARIANTS)
+        raw, chunks, offsets = intern_chunks(texts)
+        clean = "\n".join(raw).translate(self.clean).split("\n")
+        codes, odd = self._codes(clean, chunks, offsets)
+        codes, offsets = _replace_lines(codes, offsets, odd, len(clean) * _VARIANTS)
         used = np.flatnonzero(np.bincount(codes, minlength=1))
-        known = used[: np.searchsorted(used, len(raw) * _VARIANTS)]
-        expansions = [self._resolve(raw[code // _VARIANTS], code % _VARIANTS) for code in known.tolist()]
+        known = used[: np.searchsorted(used, len(clean) * _VARIANTS)]
+        pairs = zip((known // _VARIANTS).tolist(), (known % _VARIANTS).tolist(), strict=True)
+        expansions = [self._resolve(clean[i], variant) for i, variant in pairs]
         expansions += [tuple(self.split(texts[i])) for i in odd.tolist()]
         row = np.zeros(used[-1] + 1 if len(used) else 1, np.int64)
         row[used] = np.arange(len(used))
         return _expand(expansions, row[codes], offsets)
 
-    def _codes(
-        self, raw: list[str], chunks: NDArray[np.int64], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(n_chunks,) chunk * 8 + variant; the lines that `rules.line` must do whole."""
-        clean = "\n".join(raw).translate(self.clean).split("\n")
-        first = np.fromiter((ord(c[0]) if c else 0 for c in clean), np.int64, len(clean))
-        last = np.fromiter((ord(c[-1]) if c else 0 for c in clean), np.int64, len(clean))
-        quote = ord("'")
-        starts, ends = np.unique(offsets[:-1][np.diff(offsets) > 0]), offsets[1:][np.diff(offsets) > 0] - 1
-        is_first = np.zeros(len(chunks), np.int64)
-        is_first[starts] = 1
+    def _codes(self, clean: list[str], chunks: Longs, offsets: Longs) -> tuple[Longs, Longs]:
+        """(n_chunks,) chunk * 8 + variant; the lines that `split` must do whole."""
+        first = np.fromiter([ord(c[0]) if c else 0 for c in clean], np.int64, len(clean))
+        last = np.fromiter([ord(c[-1]) if c else 0 for c in clean], np.int64, len(clean))
+        full = np.flatnonzero(np.diff(offsets))
+        is_first = np.zeros(len(chunks), bool)
+        is_first[offsets[full]] = True
         following = np.full(len(chunks), OTHER, np.int64)
         following[:-1] = self._classes[first][chunks[1:]]
-        following[ends] = END
-        variant = np.where(np.isin(first, [quote, ord(",")])[chunks], 4 * is_first, 0)
-        variant += np.where(np.isin(last, [quote, ord(".")])[chunks], following, 0)
+        following[offsets[full + 1] - 1] = END
+        opening, quoted = first == ord("'"), last == ord("'")
+        variant = 4 * (is_first & (opening | (first == ord(",")))[chunks])
+        variant += following * (quoted | (last == ord(".")))[chunks]
         strange = (first == 0)[chunks]
-        strange[:-1] |= (last == quote)[chunks[:-1]] & (first == quote)[chunks[1:]] & (is_first[1:] == 0)
+        strange[:-1] |= quoted[chunks[:-1]] & opening[chunks[1:]] & ~is_first[1:]
         odd = np.searchsorted(offsets, np.flatnonzero(strange), side="right") - 1
         return chunks * _VARIANTS + variant, np.unique(odd)
 
@@ -83,26 +78,16 @@ class ChunkTokenizer:
         if found is None:
             if len(self._memo) >= _MEMO:
                 self._memo.clear()
-            found = self.rules.chunk(chunk.translate(self.clean), variant >= 4, variant % 4)
+            found = self.rules.chunk(chunk, variant >= 4, variant % 4)
             self._memo[chunk, variant] = found
         return found
 
 
-class _Interner(dict[str, int]):
-    """string -> id, new strings get the next id."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self)
-        return number
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _offsets(lengths: Longs) -> Longs:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
-def _replace_lines(
-    codes: NDArray[np.int64], offsets: NDArray[np.int64], odd: NDArray[np.int64], base: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _replace_lines(codes: Longs, offsets: Longs, odd: Longs, base: int) -> tuple[Longs, Longs]:
     """Every line in `odd` becomes the one code base + its rank in `odd`."""
     if not len(odd):
         return codes, offsets
@@ -115,13 +100,13 @@ def _replace_lines(
     return codes[keep], _offsets(lengths)
 
 
-def _expand(expansions: list[tuple[str, ...]], rows: NDArray[np.int64], offsets: NDArray[np.int64]) -> Tokens:
-    """Tokens of lines whose chunks are `rows` of `expansions`."""
-    index = _Interner()
+def _expand(
+    expansions: list[tuple[str, ...]], rows: Longs, offsets: Longs
+) -> tuple[list[str], NDArray[np.int32], Longs]:
+    """Types, ids and offsets of lines whose chunks are `rows` of `expansions`."""
     counts = np.fromiter(map(len, expansions), np.int64, len(expansions))
-    flat = np.fromiter(map(index.__getitem__, chain.from_iterable(expansions)), np.int32, counts.sum())
     sizes = counts[rows]
     ends = _offsets(sizes)
-    shift = np.repeat((_offsets(counts)[:-1])[rows] - ends[:-1], sizes)
-    ids = flat[np.arange(ends[-1]) + shift]
-    return Tokens(tuple(index), ids, ends[offsets])
+    shift = np.repeat(_offsets(counts)[rows] - ends[:-1], sizes)
+    ids = (np.arange(ends[-1]) + shift).astype(np.int32)
+    return list(chain.from_iterable(expansions)), ids, ends[offsets]

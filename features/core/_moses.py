@@ -84,7 +84,7 @@ class MosesRules:
 
         `first` says that no chunk goes before; `following` is OTHER, LOWER, DIGIT or END.
         """
-        if self.word.fullmatch(chunk):
+        if self.word.fullmatch(chunk) and "MULTI" not in chunk:  # a mark of `multidots`
             return (chunk,)
         left = "" if first else _NEUTRAL + " "
         tokens = self.line(left + chunk + _FOLLOWER[following])

@@ -10,7 +10,7 @@ from features.core._chunks import ChunkTokenizer
 from features.core._moses import moses_rules
 from features.core.tokens import Tokens, TokensBuilder
 
-_BATCH = 8192  # texts at a time, so that memory stays small beside the ids
+_BATCH = 16384  # texts at a time, so that memory stays small beside the ids
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Tokenizer:
             return Tokens.from_lists(self.split(text) for text in texts)
         builder = TokensBuilder()
         for batch in batches(texts, _BATCH):
-            builder.add(self._chunks.tokens(batch))
+            builder.add_arrays(*self._chunks.tokens(batch))
         return builder.tokens()
 
     @cached_property

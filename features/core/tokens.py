@@ -116,11 +116,15 @@ class TokensBuilder:
         return len(self._offsets) - 1
 
     def add(self, tokens: Tokens) -> None:
-        """Appends texts; new types get ids in order of first occurrence."""
-        index, types = self._index, tokens.types
-        order, ids = first_occurrence(tokens.ids, len(types))
+        """Appends texts."""
+        self.add_arrays(tokens.types, tokens.ids, tokens.offsets)
+
+    def add_arrays(self, types: Sequence[str], ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """Appends texts; `types` may repeat, or hold some that do not occur."""
+        index = self._index
+        order, ids = first_occurrence(ids, len(types))
         mapping = np.array([index.setdefault(types[i], len(index)) for i in order.tolist()], np.int32)
-        self._offsets.frombytes((tokens.offsets[1:] + len(self._ids)).tobytes())
+        self._offsets.frombytes((offsets[1:] + len(self._ids)).tobytes())
         self._ids.frombytes(mapping[ids].tobytes())
 
     def tokens(self) -> Tokens:

@@ -1,0 +1,106 @@
+"""The distinct chunks of a batch of texts, found by one pass over its bytes."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Longs = NDArray[np.int64]
+
+_ASCII_BLANK: Final = np.array([chr(i).isspace() and i < 128 for i in range(256)])
+_WIDE_BLANKS: Final = tuple(chr(i).encode() for i in range(128, 0xD800) if chr(i).isspace())
+_WIDE_LEAD: Final = np.isin(np.arange(256), [wide[0] for wide in _WIDE_BLANKS])
+_FNV_OFFSET = np.uint64(14695981039346656037)
+_FNV_PRIME = np.uint64(1099511628211)
+
+
+def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
+    """What `str.split` gives for every text, as ids.
+
+    Returns the distinct chunks in order of first occurrence; (n_chunks,) indices into them; (n_texts + 1,)
+    offsets of the texts.
+
+    >>> chunks, ids, offsets = intern_chunks(["a b a", "", " b "])
+    >>> chunks, ids.tolist(), offsets.tolist()
+    (['a', 'b'], [0, 1, 0, 1], [0, 3, 3, 4])
+    """
+    if not texts:
+        return [], np.empty(0, np.int64), np.zeros(1, np.int64)
+    text = "\n".join(texts)
+    if text.count("\n") != len(texts) - 1:
+        text = "\n".join([t.replace("\n", " ") for t in texts])
+    data = f"\n{text}\n".encode("utf-8", "surrogatepass")
+    buffer = np.frombuffer(data, np.uint8)
+    starts, ends, offsets = _bounds(buffer)
+    ids, first = _number(buffer, starts, ends)
+    slices = zip(starts[first].tolist(), ends[first].tolist(), strict=True)
+    chunks = [data[start:end].decode("utf-8", "surrogatepass") for start, end in slices]
+    return chunks, ids, offsets
+
+
+def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
+    """First byte and the one after the last of every chunk; the number of chunks up to every line feed.
+
+    `data` begins and ends with a line feed.
+    """
+    blank = _is_blank(data)
+    change = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    starts, ends = change[::2], change[1::2]
+    return starts, ends, np.searchsorted(starts, np.flatnonzero(data == ord("\n")))
+
+
+def _is_blank(data: Bytes) -> NDArray[np.bool_]:
+    """(n,) whether a byte of UTF-8 text belongs to white space, as `str.isspace` has it."""
+    blank = _ASCII_BLANK[data]
+    lead = np.flatnonzero(_WIDE_LEAD[data])
+    lead = lead[lead < len(data) - 2]
+    for wide in _WIDE_BLANKS:
+        at = lead
+        for i, byte in enumerate(wide):
+            at = at[data[at + i] == byte]
+        for i in range(len(wide)):
+            blank[at + i] = True
+    return blank
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _number(data: Any, starts: Any, ends: Any) -> Any:
+    """The id of every chunk, by first occurrence; for every id the first chunk that has it."""
+    size = 1024
+    while size < 2 * len(starts):
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    hashes = np.empty(len(starts), np.uint64)
+    first = np.empty(len(starts), np.int64)
+    ids = np.empty(len(starts), np.int64)
+    n = 0
+    for k in range(len(starts)):
+        key = _FNV_OFFSET
+        for i in range(starts[k], ends[k]):
+            key = (key ^ data[i]) * _FNV_PRIME
+        slot = np.int64(key ^ (key >> np.uint64(32))) & (size - 1)
+        while table[slot] >= 0:
+            there = table[slot]
+            if hashes[there] == key and _same(
+                data, starts[k], ends[k], starts[first[there]], ends[first[there]]
+            ):
+                break
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot], hashes[n], first[n] = n, key, k
+            n += 1
+        ids[k] = table[slot]
+    return ids, first[:n]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _same(data: Any, start: int, end: int, other_start: int, other_end: int) -> bool:
+    if end - start != other_end - other_start:
+        return False
+    for i in range(end - start):  # noqa: SIM110
+        if data[start + i] != data[other_start + i]:
+            return False
+    return True
