@@ -66,7 +66,7 @@ def _is_blank(data: Bytes) -> NDArray[np.bool_]:
     return blank
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _number(data: Any, starts: Any, ends: Any) -> Any:
     """The id of every chunk, by first occurrence; for every id the first chunk that has it."""
     size = 1024
@@ -96,7 +96,7 @@ def _number(data: Any, starts: Any, ends: Any) -> Any:
     return ids, first[:n]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _same(data: Any, start: int, end: int, other_start: int, other_end: int) -> bool:
     if end - start != other_end - other_start:
         return False
