@@ -1,8 +1,9 @@
 """The resources an experiment names: a built bundle, or one built from its corpus on first use and cached."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from features.core import bundle as bundles
 from features.core.bundle import Bundle
@@ -13,6 +14,8 @@ from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.experiment import ResourcesSection
+
+Tokenizers = tuple[Tokenizer, Tokenizer]
 
 
 def default_cache() -> Path:
@@ -40,55 +43,81 @@ def resources_for(
             where="resources",
             remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
         )
-    tokenizers = segments.source_tokenizer, segments.target_tokenizer
+    tokenizers = _corpus_tokenizers((segments.source_tokenizer, segments.target_tokenizer))
     if section.bundle is not None:
         found = Bundle(section.bundle)
-        check_tokenizers(found, tokenizers)
+        _check_tokenizers(found, tokenizers)
         for part in parts:
             found.part(part)
         return found
     if section.source is None or section.target is None:
         raise InputError("`resources` needs both source and target, or a bundle", where="resources")
-    return from_corpus(section.source, section.target, tokenizers, parts, cache, progress)
+    provenance = _provenance(section.source, section.target, tokenizers)
+    directory = cache / "resources" / digest(sorted((k, repr(v)) for k, v in provenance.items()))
+    return _build(section.source, section.target, tokenizers, provenance, directory, parts, progress)
 
 
-def from_corpus(
+def build_bundle(
     source: Path,
     target: Path,
-    tokenizers: tuple[Tokenizer, Tokenizer],
+    languages: tuple[str, str],
+    tokenizer: Any,
+    directory: Path,
     parts: Sequence[str],
-    cache: Path,
     progress: Progress,
 ) -> Bundle:
-    """The cached bundle of a corpus, with the parts asked for; what is missing is built."""
+    """A bundle in a folder of the user's choice; parts that are there are kept.
+
+    Raises InputError for corpora that cannot be used, or a folder with resources of another corpus.
+    """
+    tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
+    provenance = _provenance(source, target, tokenizers)
+    return _build(source, target, tokenizers, provenance, directory, parts, progress)
+
+
+def _build(
+    source: Path,
+    target: Path,
+    tokenizers: Tokenizers,
+    provenance: Mapping[str, Any],
+    directory: Path,
+    parts: Sequence[str],
+    progress: Progress,
+) -> Bundle:
+    def read() -> ParallelCorpus:
+        return ParallelCorpus.read(source, target, *tokenizers, progress=progress)
+
+    return bundles.build(read, directory, parts, provenance=provenance, progress=progress)
+
+
+def _provenance(source: Path, target: Path, tokenizers: Tokenizers) -> dict[str, Any]:
+    """What a bundle is made from: the files' checksums and the tokenizers."""
     for path in (source, target):
         if not path.is_file():
-            raise InputError("no such file", where=path, remedy="check resources: and --data-root")
-    # Already tokenized data (kind whitespace) still wants its corpus tokenized.
+            raise InputError(
+                "no such file", where=path, remedy="check the path, or resources: and --data-root"
+            )
+    return {
+        "source": sha256(source),
+        "target": sha256(target),
+        "tokenizers": [tokenizer.settings() for tokenizer in tokenizers],
+    }
+
+
+def _corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
+    """How the corpus is tokenized: as the segments; by Moses where those come tokenized (`whitespace`)."""
     left, right = (
         Tokenizer(t.language, "moses", t.normalise) if t.kind == "whitespace" else t for t in tokenizers
     )
-    provenance = {
-        "source": sha256(source),
-        "target": sha256(target),
-        "tokenizers": [left.settings(), right.settings()],
-    }
-    directory = cache / "resources" / digest(sorted((k, repr(v)) for k, v in provenance.items()))
-    return bundles.build(
-        lambda: ParallelCorpus.read(source, target, left, right, progress=progress),
-        directory,
-        parts,
-        provenance=provenance,
-        progress=progress,
-    )
+    return left, right
 
 
-def check_tokenizers(bundle: Bundle, tokenizers: tuple[Tokenizer, Tokenizer]) -> None:
+def _check_tokenizers(bundle: Bundle, tokenizers: Tokenizers) -> None:
     """Resources and segments must speak of the same tokens."""
     for side, built, wanted in zip(("source", "target"), bundle.tokenizers, tokenizers, strict=True):
-        if wanted.kind != "whitespace" and built != wanted:
+        if built != wanted:
             raise InputError(
-                f"the {side} side was tokenized with {built}, but the segments with {wanted}",
+                f"the {side} side was tokenized by {built}, but the segments by {wanted}",
                 where=bundle.path,
                 remedy="build the resources with the same language and tokenizer",
             )

@@ -1,0 +1,101 @@
+"""`qe features`: the catalogue of features, and feature tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def features() -> None:
+    """List and describe features; extract a feature table."""
+
+
+@app.command(name="list")
+def list_(as_json: Json = False) -> None:
+    """List the feature families: what each is, and how many columns it has by default.
+
+    Example:
+
+        qe features list
+    """
+    from qe.feature_catalogue import families
+
+    found = families()
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(family) for family in found], indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("family", "what it is", "resources", "columns needed")
+    for family in found:
+        needs = ", ".join(family.resources)
+        table.add_row(family.name, family.summary, needs, ", ".join(family.columns))
+    Console().print(table)
+
+
+@app.command()
+def describe(
+    name: Annotated[str, typer.Argument(help="A feature family, as in `qe features list`.")],
+    as_json: Json = False,
+) -> None:
+    """Describe a family: every feature with definition, source and unit.
+
+    Example:
+
+        qe features describe baseline17
+    """
+    from qe.feature_catalogue import describe as described
+
+    family, entries = described(name)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps({**asdict(family), "features": [asdict(e) for e in entries]}, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(family.documentation, markup=False)
+    table = Table("feature", "definition", "source", "unit")
+    for entry in entries:
+        table.add_row(entry.name, entry.description, entry.origin, entry.unit)
+    console.print(table)
+
+
+@app.command()
+def extract(
+    experiment: Annotated[Path, typer.Argument(help="Experiment file: its dataset, resources and features.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file; one row per segment.")],
+    data_root: Annotated[Path | None, typer.Option(help="Relative paths start here.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
+    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Extract the feature table of an experiment's dataset: split, id, gold label, features.
+
+    Families that learn from labels are cross-fitted on the training rows.
+
+    Example:
+
+        qe features extract experiments/wmt12/baseline-own.yaml --data-root ../shared/data -o features.parquet
+    """
+    from qe.experiment import load
+    from qe.feature_catalogue import extract as run
+    from qe.resource_cache import default_cache
+
+    loaded = load(experiment, data_root=data_root, overrides=settings or ())
+    with progress_bar(quiet) as progress:
+        table = run(loaded, output, cache_dir or default_cache(), progress)
+    if not quiet:
+        print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")

@@ -1,0 +1,84 @@
+"""`qe resources`: builds what features need from a parallel corpus."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def resources() -> None:
+    """Language models, n-gram counts, lexicons, alignments and more from parallel text."""
+
+
+@app.command()
+def build(
+    source: Annotated[Path, typer.Option(help="Source side, one sentence per line, plain or gzip.")],
+    target: Annotated[Path, typer.Option(help="Target side, line by line the same sentences.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the bundle.")],
+    source_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "en",
+    target_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "es",
+    tokenizer: Annotated[str, typer.Option(help="moses, moses-2012 or whitespace.")] = "moses",
+    only: Annotated[
+        list[str] | None, typer.Option(help="Build this part (repeatable) and its needs.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Build every part there is.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was stopped.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Build a bundle of resources; without --only or --all, what the 17 baseline features need.
+
+    Parts that are there and up to date are not built again; each part lands whole or not at all.
+
+    Example:
+
+        qe resources build --source train.en.gz --target train.es.gz --output output/en-es
+    """
+    from features.core.bundle import MANIFEST, known_parts
+    from features.core.errors import InputError
+    from features.core.feature_set import parts_needed
+    from qe.resource_cache import build_bundle
+
+    kinds = ("moses", "moses-2012", "whitespace")
+    if tokenizer not in kinds:
+        raise InputError(f"unknown tokenizer '{tokenizer}'", remedy=f"known: {', '.join(kinds)}")
+    parts = only or (list(known_parts()) if everything else parts_needed([{"kind": "baseline17"}]))
+    unfinished = (output / "corpus").is_dir() and not (output / MANIFEST).is_file()
+    if output.exists() and any(output.iterdir()) and not (output / MANIFEST).is_file() and not unfinished:
+        raise InputError("is not empty and no bundle", where=output, remedy="choose another --output")
+    del resume  # finished parts are always kept; the option says that one may
+    with progress_bar(quiet or as_json) as progress:
+        bundle = build_bundle(
+            source, target, (source_language, target_language), tokenizer, output, parts, progress
+        )
+    if as_json:
+        import json
+
+        print(json.dumps(bundle.manifest, indent=1))
+    elif not quiet:
+        _print_bundle(bundle.manifest, output)
+
+
+def _print_bundle(manifest: dict[str, object], output: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    content: dict[str, dict[str, object]] = manifest["parts"]  # type: ignore[assignment]
+    table = Table(
+        title=f"{output}: {manifest['pairs']:,} pairs, {manifest['source_tokens']:,} + "
+        f"{manifest['target_tokens']:,} tokens, {manifest['empty_pairs']:,} empty pairs skipped",
+        title_justify="left",
+    )
+    for column in ("part", "kind", "seconds", "CPU seconds", "MB"):
+        table.add_column(column, justify="left" if column in ("part", "kind") else "right")
+    for name, part in content.items():
+        megabytes = int(str(part["bytes"])) / 1e6
+        table.add_row(
+            name, str(part["kind"]), str(part["seconds"]), str(part["cpu_seconds"]), f"{megabytes:.1f}"
+        )
+    Console().print(table)

@@ -1,0 +1,106 @@
+"""The feature catalogue as people see it, and feature tables of whole datasets."""
+
+import inspect
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from features.core.bundle import resource_parameters
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
+from features.core.files import atomic_file
+from features.core.progress import Progress
+from qe.experiment import Experiment
+from qe.extraction import Extraction
+from qe.resource_cache import resources_for
+from qe.training import read_dataset, training_split
+
+
+@dataclass(frozen=True)
+class Family:
+    """A feature family: its name, first sentence, whole documentation, and what it needs."""
+
+    name: str
+    summary: str
+    documentation: str
+    resources: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def families() -> list[Family]:
+    """All feature families, by name."""
+    return [_family(name, EXTRACTORS.get(name)) for name in EXTRACTORS.names]
+
+
+def describe(name: str) -> tuple[Family, list[Feature]]:
+    """A family and its features with default parameters.
+
+    Raises InputError for an unknown name, or a family whose features depend on parameters it has no default
+    for.
+    """
+    kind = EXTRACTORS.get(name)
+    return _family(name, kind), list(_bare(name, kind).features)
+
+
+def _family(name: str, kind: type[Extractor]) -> Family:
+    documentation = inspect.getdoc(kind) or ""
+    summary = documentation.split("\n\n")[0].replace("\n", " ")
+    return Family(name, summary, documentation, resource_parameters(kind), _columns(name, kind))
+
+
+def _columns(name: str, kind: type[Extractor]) -> tuple[str, ...]:
+    try:
+        return _bare(name, kind).requires()
+    except InputError:
+        return ()
+
+
+def _bare(name: str, kind: type[Extractor]) -> Any:
+    """The extractor without its resources: enough to name its features."""
+    extractor = object.__new__(kind)
+    resources = resource_parameters(kind)
+    for entry in fields(kind) if is_dataclass(kind) else ():
+        if entry.name in resources:
+            continue
+        if entry.default is not MISSING:
+            object.__setattr__(extractor, entry.name, entry.default)
+        elif entry.default_factory is not MISSING:
+            object.__setattr__(extractor, entry.name, entry.default_factory())
+        elif entry.init:
+            raise InputError(f"the features of '{name}' depend on its parameter '{entry.name}'")
+    return extractor
+
+
+def extract(experiment: Experiment, output: Path, cache: Path, progress: Progress) -> pd.DataFrame:
+    """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature."""
+    dataset = read_dataset(experiment)
+    training = training_split(dataset, experiment)
+    needed = parts_needed(experiment.features)
+    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
+    extraction = Extraction(
+        FeatureSet.make(experiment.features, bundle),
+        cache,
+        experiment.split.by,
+        experiment.split.block,
+        experiment.split.seed,
+        progress=progress,
+    )
+    tables = [_labelled("train", extraction.training_table(training), training.scores)]
+    for name, split in dataset.splits.items():
+        if name not in experiment.split.train:
+            features = extraction.fit_and_score(training, split.segments)[1]
+            tables.append(_labelled(name, features, split.scores))
+    table = pd.concat(tables, ignore_index=True)
+    with atomic_file(output) as temporary:
+        table.to_parquet(temporary, index=False)
+    return table
+
+
+def _labelled(split: str, features: pd.DataFrame, scores: Any) -> pd.DataFrame:
+    gold = np.full(len(features), np.nan) if scores is None else scores
+    left = pd.DataFrame({"split": split, "id": features.index, "gold": gold})
+    return pd.concat([left, features.reset_index(drop=True)], axis=1)
