@@ -7,7 +7,7 @@ import numpy as np
 
 from features.core.class_errors import SUMS, class_errors, rate_sums
 from features.core.extractor import Extractor, Feature, FloatArray
-from features.core.lemmas import base_form_tokens
+from features.core.lemmas import base_form_tokens, base_forms
 from features.core.segments import Segments
 
 _RATES = (
@@ -58,6 +58,7 @@ class ErrorClasses(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         language = segments.target_tokenizer.language
+        base_forms((), language)  # refuses before any work is done
         target, reference = segments.target_tokens.lower(), segments.pseudo_reference_tokens.lower()
         bases = base_form_tokens(target, language), base_form_tokens(reference, language)
         rates = class_errors(target, bases[0], reference, bases[1]).rates()

@@ -11,7 +11,7 @@ import pandas as pd
 from features.core.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
 from features.core.errors import InputError
 from features.core.files import atomic_file
-from features.core.lemmas import base_form_tokens
+from features.core.lemmas import base_form_tokens, base_forms
 from features.core.ter import TerEdits, ter
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import FloatArray, Tokens
@@ -106,6 +106,7 @@ def from_post_edits(target: Sequence[str], post_edit: Sequence[str], language: s
 
     Raises InputError for a language without base forms.
     """
+    base_forms((), language)  # refuses before any work is done
     tokenizer = Tokenizer(language, normalise=False)
     left, right = tokenizer.tokens(target).lower(), tokenizer.tokens(post_edit).lower()
     base = base_form_tokens(left, language), base_form_tokens(right, language)
