@@ -20,8 +20,7 @@ from qe.metrics.delta_avg import delta_avg_by_n
 from qe.significance._sums import bootstrap_counts, bootstrap_sums
 from qe.significance.bootstrap import NAMES, bootstrap_test
 from qe.significance.clusters import clusters
-from qe.significance.corrections import correct as corrected
-from qe.significance.corrections import experimentwise_error
+from qe.significance.corrections import correct, experimentwise_error
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.intervals import percentile_interval
 from qe.significance.randomization import NAME as RANDOMIZATION
@@ -140,7 +139,7 @@ def evaluate(
     samples: int = 1000,
     seed: int = 0,
     test: Literal["bootstrap", "ar"] = "bootstrap",
-    correct: str = "holm",
+    correction: str = "holm",
     groups: Groups | None = None,
     progress: Progress = silent,
 ) -> Report:
@@ -151,7 +150,7 @@ def evaluate(
     samples            resamples of intervals and tests; 0: neither
     test               bootstrap: paired, centred on the signed difference; ar: approximate randomization of
                        predictions (of their ranks for ranking metrics)
-    correct            correction over the comparisons of each metric: none, bonferroni, holm, bh
+    correction         over the comparisons of each metric: none, bonferroni, holm, bh
     groups             (n,) document of each segment, to resample documents
 
     Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
@@ -160,7 +159,7 @@ def evaluate(
     gold, predictions = _checked(gold, predictions)
     chosen = {name: METRICS.get(name)() for name in metrics}
     _check_choices(predictions, baselines, test, samples)
-    corrected([], correct)
+    correct([], correction)
     oriented = {name: scale.sign * values for name, values in predictions.items()}
     quality = scale.sign * gold
     drawn = _bootstrap(quality, oriented, chosen, samples, seed, groups, progress) if samples else {}
@@ -169,13 +168,13 @@ def evaluate(
     }
     compare = _Comparer(quality, oriented, systems, chosen, drawn, samples, seed, test, groups, progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
-    every = compare.pairs(list(combinations(predictions, 2)), correct) if samples else []
+    every = compare.pairs(list(combinations(predictions, 2)), correction) if samples else []
     return Report(
         systems=systems,
-        comparisons=compare.pairs(pairs, correct) if pairs and samples else every,
+        comparisons=compare.pairs(pairs, correction) if pairs and samples else every,
         clusters=_clusters(systems, every, chosen),
         baselines=tuple(baselines),
-        recipe=_recipe(gold, scale, samples, seed, test, correct, len(pairs) or len(every) // len(chosen)),
+        recipe=_recipe(gold, scale, samples, seed, test, correction, len(pairs) or len(every) // len(chosen)),
     )
 
 
@@ -312,7 +311,7 @@ class _Comparer:
         found: list[Comparison] = []
         for metric in self.metrics:
             results = [self._result(a, b, metric) for a, b in pairs]
-            adjusted = corrected([result.p for result in results], correction)
+            adjusted = correct([result.p for result in results], correction)
             for (a, b), result, p in zip(pairs, results, adjusted, strict=True):
                 differences = self.drawn[a, metric] - self.drawn[b, metric]
                 interval = percentile_interval(differences, CONFIDENCE)
@@ -371,14 +370,14 @@ def best_first(systems: Mapping[str, SystemScores], metric: str, higher_is_bette
 
 
 def _recipe(
-    gold: FloatArray, scale: LabelScale, samples: int, seed: int, test: str, correct: str, comparisons: int
+    gold: FloatArray, scale: LabelScale, samples: int, seed: int, test: str, correction: str, comparisons: int
 ) -> dict[str, Any]:
     return {
         "seed": seed,
         "samples": samples,
         "test": TESTS[test],
         "confidence": CONFIDENCE,
-        "correct": correct,
+        "correction": correction,
         "experimentwise_error_uncorrected": experimentwise_error(LEVEL, comparisons),
         "delta_avg_by_n_limit": BY_N_LIMIT,
         "label": {
