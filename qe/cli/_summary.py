@@ -63,3 +63,14 @@ def print_json(outcomes: Sequence[Outcome]) -> None:
     """The reports as JSON: one object, or a list of several."""
     reports = [outcome.report for outcome in outcomes]
     print(json.dumps(reports[0] if len(reports) == 1 else reports, indent=1))
+
+
+def print_comparisons(report: Mapping[str, Any]) -> None:
+    """The differences to the baselines with p-values, on the test split where its labels are known."""
+    section = report["test"] or report["nested"] or report["cross_validation"]
+    for entry in section["comparisons"]:
+        if entry["metric"] in ("delta_avg", "mae"):
+            print(
+                f"{entry['system']} against {entry['baseline']}: {entry['metric']} {entry['difference']:+.4f}, "
+                f"p = {entry['p']:.4g} ({entry['p_corrected']:.4g} corrected)"
+            )

@@ -1,0 +1,43 @@
+# One command for the main job (`make demo`), one for the tests (`make test`); each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: setup oracles demo test check format bench clean
+
+setup: $(READY)
+
+# Locked versions; the project itself in place, so that edits count at once.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# Oracles that build from source (they need a C++ compiler); tests that want one skip without it.
+oracles: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-oracles.lock
+
+demo: $(READY)
+	$(BIN)/qe demo
+
+test: $(READY)
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) output mlflow.db mlartifacts

@@ -1,0 +1,40 @@
+"""`qe demo`: the main job from end to end, on data it makes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Quiet, progress_bar
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything the demo makes.")] = Path(
+        "output/demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of the artificial data.")] = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Run the whole main job on ARTIFICIAL data: no network, no files of yours.
+
+    An invented language pair, 20,000 sentence pairs, the output of a flawed translator, its post-edits and
+    three judges; then resources, the 17 baseline features, a search, evaluation against two baselines with
+    significance, tracking, registration, and scores for 2,000 new translations.
+
+    Example:
+
+        qe demo --output output/demo
+    """
+    from qe.cli._summary import print_comparisons, print_outcome
+    from qe.demo import demo as run
+
+    print("The data of this demo are artificial: an invented language pair and a simulated translator.")
+    with progress_bar(quiet) as progress:
+        made = run(output, seed=seed, progress=progress)
+    print_outcome(made.outcome)
+    print_comparisons(made.outcome.report)
+    print(f"{made.scored.scored:,} of {made.scored.rows:,} new translations scored, {made.seconds:.0f} s in all")
+    print("\nWhere to look next:")
+    print(f"  {output}/report.json and {output}/plots: the figures with their recipe; {made.scores}: the scores")
+    print("  qe ui: the run, its trials and the registered model in MLflow (http://127.0.0.1:5000)")
+    print("  qe train experiments/wmt12/baseline.yaml --data-root DATA: the same on real data (README.md)")

@@ -1,0 +1,85 @@
+"""The experiment file: strict keys, overrides, paths."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.errors import InputError
+from qe.experiment import load
+
+MINIMAL = """
+name: small
+dataset: {format: wmt12, path: wmt12-qe}
+features: [baseline17]
+learner: {kind: ridge}
+"""
+
+
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(MINIMAL)
+    return path
+
+
+def test_defaults_and_short_forms(minimal: Path) -> None:
+    loaded = load(minimal)
+    assert loaded.features == ({"kind": "baseline17"},)
+    assert loaded.learner[0].kind == "ridge" and loaded.selection[0].kind == "none"
+    assert loaded.search.objective == ("mae",)
+
+
+def test_relative_paths_start_at_the_file_or_at_the_data_root(minimal: Path, tmp_path: Path) -> None:
+    assert load(minimal).dataset.path == tmp_path / "wmt12-qe"
+    assert load(minimal, data_root=tmp_path / "data").dataset.path == tmp_path / "data" / "wmt12-qe"
+
+
+def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None:
+    minimal.write_text(
+        MINIMAL.replace("[baseline17]", "[{kind: precomputed, files: {train: a.tsv}, names: baseline17}]")
+    )
+    assert load(minimal).features[0]["files"] == {"train": str(tmp_path / "a.tsv")}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("split.fold=3", "unknown key 'split.fold'; known: .*did you mean 'folds'"),
+        ("learner.knd=x", "unknown key 'learner.0.knd'.*did you mean 'kind'"),
+        ("lerner={kind: ridge}", "unknown key 'lerner'.*did you mean 'learner'"),
+        ("split.folds=1", "split.folds: .*greater than or equal to 2, but got 1"),
+        ("search.sampler=annealing", "search.sampler: .*'tpe'"),
+        ("name=a b", "name: "),
+        ("features=[]", "must be a list of extractors"),
+        ("features=[{compat: quest}]", "every entry needs a `kind`"),
+        ("folds", "--set needs key=value"),
+        ("name.first=x", "'name' is not a section"),
+    ],
+)
+def test_a_mistake_names_the_key_and_the_way_out(minimal: Path, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load(minimal, overrides=[override])
+
+
+def test_overrides_are_read_as_yaml(minimal: Path) -> None:
+    loaded = load(minimal, overrides=["search.trials=7", "learner.params={alpha: 2.5}", "features.0=surface"])
+    assert loaded.search.trials == 7
+    assert loaded.learner[0].params == {"alpha": 2.5}
+    assert loaded.features == ({"kind": "surface"},)
+
+
+def test_a_key_twice_is_an_error(minimal: Path) -> None:
+    minimal.write_text(MINIMAL + "name: other\n")
+    with pytest.raises(InputError, match="the key 'name' stands twice"):
+        load(minimal)
+
+
+def test_yaml_tags_that_run_code_are_refused(minimal: Path) -> None:
+    minimal.write_text(MINIMAL + "description: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(InputError, match="not valid YAML"):
+        load(minimal)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such experiment file"):
+        load(tmp_path / "absent.yaml")
