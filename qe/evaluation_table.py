@@ -16,25 +16,28 @@ TITLES = {
     "mae": "MAE", "rmse": "RMSE", "large_error": "Large %", "small_error": "Small %",
 }  # fmt: skip
 WINNER = "•"
+PAIRS_LIMIT = 28  # beyond 8 systems the pairs are for `--json`
 
 
 def report_tables(report: Report) -> list[Table]:
-    """The ranking and the scoring table, each sorted by its first metric.
+    """The ranking and the scoring table, each sorted by its first metric, and the differences of pairs.
 
     • marks winners: systems of the first cluster, where there is more than one. With one baseline, systems
     that beat it, do not differ from it, and lose to it stand in three sections.
     """
     known = next(iter(report.systems.values())).metrics
     families = ([m for m in family if m in known] for family in (RANKING, SCORING))
-    return [_table(report, metrics) for metrics in families if metrics]
+    tables = [_table(report, metrics) for metrics in families if metrics]
+    pairs = {(found.system, found.baseline) for found in report.comparisons}
+    return [*tables, _pairs(report)] if 0 < len(pairs) <= PAIRS_LIMIT else tables
 
 
 def _table(report: Report, metrics: Sequence[str]) -> Table:
     primary, *others = metrics
     baseline = report.baselines[0] if len(report.baselines) == 1 and report.comparisons else None
-    table = Table(title=f"By {TITLES[primary]}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=f"By {TITLES[primary]}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
-    table.add_column("System", overflow="fold")
+    table.add_column("System", overflow="fold", min_width=12)
     headers = [
         TITLES[primary],
         *(["95 % interval"] if _intervals(report) else []),
@@ -45,11 +48,30 @@ def _table(report: Report, metrics: Sequence[str]) -> Table:
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     if baseline:
-        table.add_column(f"p against {baseline}", justify="right")
+        table.add_column("p", justify="right", no_wrap=True)
     for section in _sections(report, primary, baseline):
         for name in section:
             table.add_row(*_cells(report, name, metrics, baseline))
         table.add_section()
+    return table
+
+
+def _pairs(report: Report) -> Table:
+    """Differences with intervals and corrected p-values, pair by pair."""
+    table = Table(title="Differences", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("System", overflow="fold", min_width=12)
+    table.add_column("minus", overflow="fold", min_width=12)
+    shown = [m for m in (RANKING[0], SCORING[0]) if any(found.metric == m for found in report.comparisons)]
+    for metric in shown:
+        for header in (TITLES[metric], "95 % interval", "p"):
+            table.add_column(header, justify="right", no_wrap=True)
+    for system, baseline in dict.fromkeys((found.system, found.baseline) for found in report.comparisons):
+        cells = [system, baseline]
+        for metric in shown:
+            found = report.comparison(system, baseline, metric)
+            interval = "..".join(_number(bound) for bound in found.ci)
+            cells += [_number(found.result.difference), interval, _number(found.p_corrected, 4)]
+        table.add_row(*cells)
     return table
 
 
@@ -83,10 +105,10 @@ def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | No
     primary, *others = metrics
     cells = [WINNER if name in winners(report, primary) else "", name, _number(scores.metrics[primary])]
     if _intervals(report):
-        cells.append(" .. ".join(_number(bound) for bound in scores.ci[primary]))
+        cells.append("..".join(_number(bound) for bound in scores.ci[primary]))
     cells += [_number(scores.metrics[metric], 1 if "error" in metric else 3) for metric in others]
     if primary == SCORING[0]:
-        cells.append(f"{scores.interval[0]:.2f} .. {scores.interval[1]:.2f}")
+        cells.append(f"{scores.interval[0]:.2f}..{scores.interval[1]:.2f}")
     if baseline:
         cells.append("" if name == baseline else _number(_p(report, name, baseline, primary), 4))
     return cells
@@ -110,6 +132,8 @@ def notes(report: Report) -> list[str]:
     """What a reader must know of the tables: test, correction, and the error that uncorrected p carry."""
     recipe = report.recipe
     lines = [f"{next(iter(report.systems.values())).n} segments"]
+    if len(report.baselines) == 1 and report.comparisons:
+        lines.append(f"p: against {report.baselines[0]}, on the metric that sorts the table")
     if report.comparisons:
         lines.append(
             f"{recipe['test']}, {recipe['samples']} samples, seed {recipe['seed']}; 95 % intervals;"

@@ -11,6 +11,8 @@ from qe.cli._common import Json, Quiet, progress_bar
 if TYPE_CHECKING:
     from qe.score_files import ScoreFile
 
+_WIDTH = 120  # of tables that go to a file or a pipe
+
 Number = Annotated[float | None, typer.Option(help="Declared label scale; labels outside are errors.")]
 
 
@@ -166,6 +168,8 @@ def _print_tables(report: object) -> None:
 
     assert isinstance(report, Report)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
     for table in report_tables(report):
         console.print(table)
     for line in notes(report):
