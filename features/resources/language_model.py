@@ -18,7 +18,7 @@ from features.core.files import atomic_file, sha256
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, segment_sum
-from features.core.vocabulary import Vocabulary
+from features.core.vocabulary import UNK, Vocabulary
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
 from features.resources._ngram_tables import (
@@ -89,6 +89,9 @@ class LanguageModel(Resource):
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "source_lm": {"side": "source", "order": 3},
         "target_lm": {"side": "target", "order": 5},
+        "source_lm5": {"side": "source", "order": 5, "arpa": False},
+        "source_lm_backward": {"side": "source", "order": 5, "direction": "backward", "arpa": False},
+        "target_lm_backward": {"side": "target", "order": 5, "direction": "backward", "arpa": False},
     }
 
     settings: Mapping[str, Any]
@@ -218,18 +221,29 @@ class LanguageModel(Resource):
 
     def score(self, tokens: Tokens) -> LMScores:
         """The probability of every token and text end of a batch."""
+        return self.score_orders(tokens)[-1]
+
+    def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
+        """What the model says of a batch when it is cut to order 1, 2, ..., and, last, as it is.
+
+        A model cut to order k uses its n-grams up to k alone, as `ngram -order k` of SRILM does.
+        """
         text = cased(tokens, self.settings["case"])
         backward = self.settings["direction"] == "backward"
         ids, offsets = with_markers(text.ids_in(self.vocabulary), np.asarray(text.offsets), backward=backward)
-        nodes = ids
-        log10 = self.log10[ids].astype(np.float64)
-        matched = (ids > 0).astype(np.int8)
-        for order in range(2, self.order + 1):
-            longer = self.trie.extend(nodes, ids, offsets)
-            _back_off(longer, nodes, self.log10, self.backoff, order, log10, matched)
-            nodes = longer
-        possible = np.minimum(np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1, self.order)
-        return _events(log10, matched, (possible - matched).astype(np.int8), text, backward)
+        place = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
+        at, events = _events(text, backward)
+        nodes, log10, matched = ids, self.log10[ids].astype(np.float64), (ids > UNK).astype(np.int8)
+        found = []
+        for order in range(1, self.order + 1):
+            if order > 1:
+                longer = self.trie.extend(nodes, ids, offsets)
+                _back_off(longer, nodes, self.log10, self.backoff, order, log10, matched)
+                nodes = longer
+            possible = np.minimum(place, order)
+            backoff = (possible - matched)[at].astype(np.int8)
+            found.append(LMScores(log10[at], matched[at], backoff, events))
+        return tuple(found)
 
     def log10_probability(self, tokens: Tokens, with_end: bool = True) -> FloatArray:
         """(n,) log10 probability of each text, `</s>` included unless `with_end` is false.
@@ -284,14 +298,15 @@ class _KenlmModel(LanguageModel):
     def order(self) -> int:
         return int(self.model.order)
 
-    def score(self, tokens: Tokens) -> LMScores:
+    def score_orders(self, tokens: Tokens) -> tuple[LMScores, ...]:
+        """The model as it is, alone: KenLM does not cut models."""
         text = cased(tokens, self.settings["case"])
         rows: list[tuple[float, int, int]] = []
         for i in range(len(text)):
             rows += self._score_text(text.words(i))
         log10, matched, backoff = np.array(rows, np.float64).reshape(-1, 3).T
         offsets = np.asarray(text.offsets) + np.arange(len(text) + 1)
-        return LMScores(log10, matched.astype(np.int8), backoff.astype(np.int8), offsets)
+        return (LMScores(log10, matched.astype(np.int8), backoff.astype(np.int8), offsets),)
 
     def _score_text(self, words: list[str]) -> list[tuple[float, int, int]]:
         """(log10, matched order, backoff steps) of the words and, last, of `</s>`."""
@@ -349,19 +364,12 @@ def _back_off(
             log10[i] += model_backoff[contexts[i - 1]]
 
 
-def _events(
-    log10: NDArray[np.float64],
-    matched: NDArray[np.int8],
-    backoff: NDArray[np.int8],
-    text: Tokens,
-    backward: bool,
-) -> LMScores:
-    """Without the `<s>` positions, in the order of the text."""
+def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
+    """Where the events of the text are among positions with markers, in the order of the text; offsets."""
     n = len(text)
     marked = np.asarray(text.offsets) + 2 * np.arange(n + 1)
     events = np.asarray(text.offsets) + np.arange(n + 1)
     length = np.repeat(np.asarray(text.lengths), text.lengths + 1)
     within = np.arange(events[-1]) - np.repeat(events[:-1], text.lengths + 1)
     step = np.where(within < length, length - 1 - within, within) if backward else within
-    at = np.repeat(marked[:-1] + 1, text.lengths + 1) + step
-    return LMScores(log10[at], matched[at], backoff[at], events)
+    return np.repeat(marked[:-1] + 1, text.lengths + 1) + step, np.asarray(events, np.int64)

@@ -49,6 +49,8 @@ class NgramCounts(Resource):
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "source_ngrams": {"side": "source", "order": 3},
         "target_ngrams": {"side": "target", "order": 3},
+        "source_ngrams5": {"side": "source", "order": 5},
+        "target_ngrams5": {"side": "target", "order": 5},
     }
 
     settings: Mapping[str, Any]
