@@ -116,6 +116,35 @@ def test_every_character_parts_chunks_where_it_parts_them_for_python() -> None:
     assert ids.max() == len(chunks) - 1 == 0x110000 - sum(map(str.isspace, characters)) + 1
 
 
+@pytest.mark.parametrize("normalised", [True, False])
+@pytest.mark.parametrize(
+    ("language", "text", "tokens"),
+    [("en", "training_set/source.eng", "training.en.tok.gz"),
+     ("es", "training_set/target_system.spa", "training.es.tok.gz")],
+)  # fmt: skip
+def test_moses_2012_gives_the_tokens_of_the_organisers(
+    shared_data: Find, language: str, text: str, tokens: str, normalised: bool
+) -> None:
+    lines = shared_data(f"wmt12-qe/{text}").read_text("utf-8").split("\n")[:-1]
+    with gzip.open(shared_data(f"golden/questpp/{tokens}"), "rt", encoding="utf-8", newline="\n") as stream:
+        expected = [line.split() for line in stream]
+    tokenizer = Tokenizer(language, "moses-2012", normalise=normalised)
+    found = tokenizer.tokens(lines)
+    assert np.mean(found.lengths == [len(line) for line in expected]) >= 0.98
+    if not normalised:
+        assert np.mean([found.words(i) == line for i, line in enumerate(expected)]) >= 0.997
+
+
+@settings(deadline=None)
+@given(st.lists(LINES, max_size=4), st.sampled_from(LANGUAGES), st.booleans())
+def test_moses_2012_of_a_batch_is_that_of_its_lines(
+    lines: list[str], language: str, normalised: bool
+) -> None:
+    tokenizer = Tokenizer(language, "moses-2012", normalise=normalised)
+    tokens = tokenizer.tokens(lines)
+    assert [tokens.words(i) for i in range(len(lines))] == [tokenizer.split(line) for line in lines]
+
+
 def test_no_text_and_no_texts() -> None:
     assert Tokenizer().tokens([]).offsets.tolist() == [0]
     assert Tokenizer().tokens(["", " \t "]).offsets.tolist() == [0, 0, 0]

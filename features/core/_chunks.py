@@ -22,9 +22,9 @@ class ChunkTokenizer:
     Every rule looks at one chunk and the blanks beside it, with these exceptions: a comma or apostrophe
     that begins a chunk wants to know whether the chunk is the first of its line; a full stop or apostrophe
     that ends it wants to know what follows (nothing, a lower-case letter, a digit, something else). So a
-    chunk has at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe that
-    ends a chunk before one that begins with an apostrophe (they share the blank that the rule consumes),
-    and a chunk of control characters only (it vanishes).
+    chunk has at most 8 variants. Two patterns reach further and are left to `split`: an apostrophe or
+    comma that ends a chunk before one that begins with the same (they share the blank that the rule
+    consumes), and a chunk of control characters only (it vanishes).
     """
 
     rules: MosesRules
@@ -65,11 +65,12 @@ class ChunkTokenizer:
         following = np.full(len(chunks), OTHER, np.int64)
         following[:-1] = self._classes[first][chunks[1:]]
         following[offsets[full + 1] - 1] = END
-        opening, quoted = first == ord("'"), last == ord("'")
-        variant = 4 * (is_first & (opening | (first == ord(",")))[chunks])
-        variant += following * (quoted | (last == ord(".")))[chunks]
+        quote, comma, stop = map(ord, "',.")
+        variant = 4 * (is_first & ((first == quote) | (first == comma))[chunks])
+        variant += following * ((last == quote) | (last == stop))[chunks]
         strange = (first == 0)[chunks]
-        strange[:-1] |= quoted[chunks[:-1]] & opening[chunks[1:]] & ~is_first[1:]
+        for sign in (quote, comma):
+            strange[:-1] |= (last == sign)[chunks[:-1]] & (first == sign)[chunks[1:]] & ~is_first[1:]
         odd = np.searchsorted(offsets, np.flatnonzero(strange), side="right") - 1
         return chunks * _VARIANTS + variant, np.unique(odd)
 

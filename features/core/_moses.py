@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -131,3 +131,46 @@ def moses_rules(language: str) -> MosesRules:
         prefixes=frozenset(moses.NONBREAKING_PREFIXES) - frozenset(moses.NUMERIC_ONLY_PREFIXES),
         numeric_prefixes=frozenset(moses.NUMERIC_ONLY_PREFIXES),
     )
+
+
+# Month names came to the English list of abbreviations after 2012.
+_MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec"])
+
+
+@lru_cache(maxsize=16)
+def moses_2012_rules(language: str) -> MosesRules:
+    """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it.
+
+    What differs today: a line was worked on between blanks; commas and apostrophes share the blank that one
+    rule consumes; two apostrophes are a quotation mark; a hyphen before a capital letter stands alone, and
+    before other signs but digits ends its token; Spanish had no abbreviations of its own and took the
+    English ones.
+    """
+    today = moses_rules(language)
+    prefixes = moses_rules("en") if language == "es" else today
+    number, capital = _set("IsN"), _set("IsUpper")
+    hyphens = ((rf"-([{capital}])", r" - \1"), (rf"-([^{number}\s-])", r"- \1"))
+    commas = (
+        (rf"([^{number}]),([^{number}])", r"\1 , \2"),
+        (rf"([{number}]),([^{number}])", r"\1 , \2"),
+        (rf"([^{number}]),([{number}])", r"\1 , \2"),
+    )
+    return replace(
+        today,
+        pad=True,
+        before=(*today.before, (re.compile("''"), ' " '), *_compiled(hyphens)),
+        commas=_compiled(commas),
+        ending=(),
+        prefixes=prefixes.prefixes - _MONTHS,
+        numeric_prefixes=prefixes.numeric_prefixes - _MONTHS,
+    )
+
+
+def _set(category: str) -> str:
+    from sacremoses.corpus import Perluniprops
+
+    return "".join(Perluniprops().chars(category))
+
+
+def _compiled(substitutions: tuple[tuple[str, str], ...]) -> tuple[Substitution, ...]:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in substitutions)

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from features.core._chunks import ChunkTokenizer
-from features.core._moses import moses_rules
+from features.core._moses import moses_2012_rules, moses_rules
 from features.core.tokens import Tokens, TokensBuilder
 
 _BATCH = 16384  # texts at a time, so that memory stays small beside the ids
@@ -29,6 +29,7 @@ _TYPOGRAPHIC: dict[int, str | None] = {
 
 # Moses removes control characters that are not white space.
 _CONTROL: dict[int, str | None] = {i: None for i in range(32) if not chr(i).isspace()}
+_BACKTICK: dict[int, str | None] = {ord("`"): "'"}
 
 
 def normalise(text: str) -> str:
@@ -44,12 +45,14 @@ def normalise(text: str) -> str:
 class Tokenizer:
     """Text -> tokens for one language.
 
-    kind       `moses` (as sacremoses `MosesTokenizer(language)`, escape=False) or `whitespace`
+    kind       `moses` (as sacremoses `MosesTokenizer(language)`, escape=False), `moses-2012` (as the
+               organisers of the WMT 2012 task tokenized: for features comparable with theirs) or
+               `whitespace`
     normalise  apply `normalise` first
     """
 
     language: str = "en"
-    kind: Literal["moses", "whitespace"] = "moses"
+    kind: Literal["moses", "moses-2012", "whitespace"] = "moses"
     normalise: bool = True
 
     def split(self, text: str) -> list[str]:
@@ -73,7 +76,10 @@ class Tokenizer:
 
     @cached_property
     def _chunks(self) -> ChunkTokenizer:
-        return ChunkTokenizer(moses_rules(self.language), (_TYPOGRAPHIC if self.normalise else {}) | _CONTROL)
+        clean = (_TYPOGRAPHIC if self.normalise else {}) | _CONTROL
+        if self.kind == "moses-2012":
+            return ChunkTokenizer(moses_2012_rules(self.language), clean | _BACKTICK)
+        return ChunkTokenizer(moses_rules(self.language), clean)
 
     def settings(self) -> dict[str, Any]:
         return asdict(self)
