@@ -405,3 +405,12 @@ def test_edges_are_what_they_say(world: World) -> None:
     assert lengths["one token"] == (1, 1) and min(lengths["500 tokens"]) >= 500
     copied = pairs["no common token"]
     assert not set(copied.source_tokens.types) & set(copied.target_tokens.types) - {"."}
+
+
+def test_labels_and_columns_are_complete(world: World) -> None:
+    """Fitted extractors find every label, and the others every column, for every segment."""
+    assert len(world.segments) == LABELLED
+    assert {name for name, _ in world.segments.columns()} == set(Segments.column_names())
+    assert {len(column) for column in world.labels.values()} == {LABELLED}
+    tags = [len(line.split()) for line in world.labels["word_tags"]]
+    assert tags == world.segments.target_tokens.lengths.tolist()
