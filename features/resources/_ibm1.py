@@ -81,7 +81,7 @@ def _postings(given: Encoded, null: int) -> tuple[Longs, Ints]:
     return offsets, sentences
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True)
 def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int) -> None:
     for k in range(len(offsets) - 1):
         sentences[free[null]] = k
@@ -120,7 +120,7 @@ def _empty_table(
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _count_row_sizes(
     first: int, last: int, postings: Any, sentences: Any, offsets: Any, ids: Any, size: int, sizes: Any
 ) -> None:
@@ -136,7 +136,7 @@ def _count_row_sizes(
         sizes[row] = found
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _fill_rows(
     first: int,
     last: int,
@@ -193,7 +193,7 @@ def _iterate(
     return np.asarray(sum(parts[1:], start=parts[0]), np.float64)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _update_rows(
     first: int,
     last: int,

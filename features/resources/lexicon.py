@@ -245,7 +245,7 @@ def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], fl
     return entries
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _find(row: int, column: int, offsets: Any, columns: Any, values: Any) -> float:
     """The entry by binary search, 0 where there is none."""
     low, end = offsets[row], offsets[row + 1]
@@ -261,13 +261,13 @@ def _find(row: int, column: int, offsets: Any, columns: Any, values: Any) -> flo
     return 0.0
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _lookup(left: Any, right: Any, offsets: Any, columns: Any, values: Any, result: Any) -> None:
     for n in range(len(left)):
         result[n] = _find(left[n], right[n], offsets, columns, values)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _entropies(offsets: Any, values: Any, result: Any) -> None:
     for row in range(len(offsets) - 1):
         total, weighted = 0.0, 0.0
@@ -278,7 +278,7 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
         result[row] = (math.log(total) - weighted / total) / math.log(2.0) if total > 0 else np.nan
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _score(
     given: Any,
     source_offsets: Any,

@@ -1,0 +1,222 @@
+"""HMM word alignment: forward-backward over one sentence pair, in both directions, and expected counts.
+
+The model is that of Vogel, Ney and Tillmann (1996) with the NULL states of Och and Ney (2003): target
+word j comes from source position i with probability p(i | i') t(word_j | word_i), i' being the position
+of the word before; a word of NULL keeps i'. p(i | i') = c(i - i') / sum over the positions of the sentence,
+where c has one weight per jump up to `WINDOW` and one each for all longer jumps to the left and right.
+"""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+# Jumps up to this width have a weight of their own; within the window lie over 97 % of all jumps.
+WINDOW = 7
+JUMPS = 2 * WINDOW + 3
+
+
+def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Weights that favour the next position: [far left, -WINDOW .. WINDOW, far right]."""
+    near = np.exp(-np.abs(np.arange(-WINDOW, WINDOW + 1) - 1.0))
+    weights = np.concatenate(([near.min()], near, [near.min()])) + 1e-3
+    return np.asarray(weights / weights.sum())
+
+
+@numba.njit(cache=True, nogil=True)
+def _normalisers(jumps: Any, length: int, result: Any) -> None:
+    """result[p] = sum of the weights of the jumps from p (0: before the first word) to 1 .. length."""
+    for p in range(length + 1):
+        total = 0.0
+        for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
+            total += jumps[q - p + WINDOW + 1]
+        total += jumps[JUMPS - 1] * max(0, length - p - WINDOW) + jumps[0] * max(0, p - WINDOW - 1)
+        result[p] = total
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: Any) -> None:
+    """result[p] = sum_q c(sign * (p - q)) values[q]; `values` has WINDOW zeros on both sides."""
+    sums[0] = 0.0
+    for p in range(length + 1):
+        sums[p + 1] = sums[p] + values[WINDOW + p]
+        result[p] = 0.0
+    for d in range(-WINDOW, WINDOW + 1):
+        weight, shift = jumps[sign * d + WINDOW + 1], WINDOW - d
+        for p in range(length + 1):
+            result[p] += weight * values[p + shift]
+    left, right = (jumps[JUMPS - 1], jumps[0]) if sign > 0 else (jumps[0], jumps[JUMPS - 1])
+    for p in range(WINDOW + 1, length + 1):
+        result[p] += left * sums[p - WINDOW]
+    for p in range(0, length - WINDOW):
+        result[p] += right * (sums[length + 1] - sums[p + WINDOW + 1])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _count_jumps(departures: Any, arrivals: Any, length: int, jumps: Any, sums: Any, counts: Any) -> None:
+    """Adds the expected jumps; `sums` are the prefix sums of the arrivals that `_spread` left."""
+    for d in range(-WINDOW, WINDOW + 1):
+        total = np.float32(0.0)
+        for p in range(length + 1):
+            total += departures[p] * arrivals[WINDOW + p + d]
+        counts[d + WINDOW + 1] += jumps[d + WINDOW + 1] * total
+    for p in range(0, length - WINDOW):
+        counts[JUMPS - 1] += jumps[JUMPS - 1] * departures[p] * (sums[length + 1] - sums[p + WINDOW + 1])
+    for p in range(WINDOW + 1, length + 1):
+        counts[0] += jumps[0] * departures[p] * sums[p - WINDOW]
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_chances(visits: Any, length: int, chances: Any) -> None:
+    """Adds how often each jump was possible, weighted for the update of a choice model (Hunter 2004, MM)."""
+    for p in range(length + 1):
+        for q in range(max(1, p - WINDOW), min(length, p + WINDOW) + 1):
+            chances[q - p + WINDOW + 1] += visits[p]
+        chances[JUMPS - 1] += visits[p] * max(0, length - p - WINDOW)
+        chances[0] += visits[p] * max(0, p - WINDOW - 1)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def forward_backward(
+    emission: Any,
+    null_emission: Any,
+    jumps: Any,
+    null_share: float,
+    posterior: Any,
+    null_posterior: Any,
+    counts: Any,
+    chances: Any,
+) -> float:
+    """Fills posterior (m, l) and null_posterior (m,); adds jump statistics; returns the log-likelihood.
+
+    emission (m, l) t(word_j | word_i), null_emission (m,), float32. The statistics are left out where
+    `counts` is empty.
+    """
+    m, length = emission.shape
+    f32 = np.float32
+    p0, p1 = f32(null_share), f32(1.0 - null_share)
+    normalisers = np.empty(length + 1, f32)
+    _normalisers(jumps, length, normalisers)
+    inverse = f32(1.0) / normalisers
+    state = np.zeros((m + 1, length + 1), f32)  # word and NULL states of a position together
+    real = np.empty((m, length + 1), f32)
+    scale = np.empty(m, f32)
+    padded = np.zeros(length + 1 + 2 * WINDOW, f32)
+    sums = np.empty(length + 2, f32)
+    reach = np.empty(length + 1, f32)
+    state[0, 0] = f32(1.0)
+    likelihood = 0.0
+    for j in range(m):
+        for p in range(length + 1):
+            padded[WINDOW + p] = state[j, p] * inverse[p]
+        _spread(padded, length, jumps, 1, sums, reach)
+        from_null = p0 * null_emission[j]
+        real[j, 0] = f32(0.0)
+        total = from_null * state[j, 0]
+        for i in range(length):
+            real[j, i + 1] = emission[j, i] * reach[i + 1] * p1
+            total += real[j, i + 1] + from_null * state[j, i + 1]
+        factor = f32(1.0) / total
+        for p in range(length + 1):
+            real[j, p] *= factor
+            state[j + 1, p] = real[j, p] + from_null * factor * state[j, p]
+        scale[j] = factor
+        likelihood += math.log(total)
+    future = np.ones(length + 1, f32)
+    visits = np.zeros(length + 1, f32)
+    padded[:] = f32(0.0)
+    for j in range(m - 1, -1, -1):
+        from_null = p0 * null_emission[j] * scale[j]
+        nothing = f32(0.0)
+        for p in range(length + 1):
+            nothing += from_null * state[j, p] * future[p]
+        null_posterior[j] = nothing
+        arriving = p1 * scale[j]
+        for i in range(length):
+            posterior[j, i] = real[j, i + 1] * future[i + 1]
+            padded[WINDOW + i + 1] = emission[j, i] * future[i + 1] * arriving
+        _spread(padded, length, jumps, -1, sums, reach)
+        for p in range(length + 1):
+            reach[p] *= inverse[p]
+            future[p] = reach[p] + from_null * future[p]
+        if len(counts) > 0:
+            for p in range(length + 1):
+                visits[p] += state[j, p] * reach[p] * inverse[p]
+                state[j, p] *= inverse[p]
+            _count_jumps(state[j], padded, length, jumps, sums, counts)
+    if len(counts) > 0:
+        _count_chances(visits, length, chances)
+    return likelihood
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_emissions(
+    cells: Any, values: Any, floor: float, identity: float, transposed: bool, emission: Any
+) -> None:
+    """emission[j, i] of cells[i, j] (cells[j, i] where `transposed`): an entry, -1: floor, -2: identity."""
+    m, length = emission.shape
+    missing = np.array([identity, floor], np.float32)
+    for j in range(m):
+        for i in range(length):
+            e = cells[j, i] if transposed else cells[i, j]
+            emission[j, i] = values[e] if e >= 0 else missing[e]
+
+
+@numba.njit(cache=True, nogil=True)
+def expect(
+    cells: Any,
+    cell_offsets: Any,
+    source: Any,
+    source_offsets: Any,
+    target: Any,
+    target_offsets: Any,
+    forward: Any,
+    backward: Any,
+    forward_null: Any,
+    backward_null: Any,
+    forward_jumps: Any,
+    backward_jumps: Any,
+    null_share: float,
+    floor: float,
+    pair_counts: Any,
+    forward_null_counts: Any,
+    backward_null_counts: Any,
+    jump_counts: Any,
+    jump_chances: Any,
+) -> float:
+    """Adds the expected counts of sentence pairs under agreement; returns both log-likelihoods' sum.
+
+    The expected count of a link is the product of its posteriors in the two directions (Liang, Taskar
+    and Klein 2006, section 3.2); words of NULL count by the posterior of their own direction.
+    """
+    likelihood = 0.0
+    f32 = np.float32
+    for k in range(len(source_offsets) - 1):
+        first, start = source_offsets[k], target_offsets[k]
+        length, m = source_offsets[k + 1] - first, target_offsets[k + 1] - start
+        here = cells[cell_offsets[k] : cell_offsets[k + 1]].reshape((length, m))
+        there_f, there_b = np.empty((m, length), f32), np.empty((length, m), f32)
+        fill_emissions(here, forward, floor, floor, False, there_f)
+        fill_emissions(here, backward, floor, floor, True, there_b)
+        post_f, post_b = np.empty((m, length), f32), np.empty((length, m), f32)
+        null_f, null_b = np.empty(m, f32), np.empty(length, f32)
+        emission_f, emission_b = np.empty(m, f32), np.empty(length, f32)
+        for j in range(m):
+            emission_f[j] = forward_null[target[start + j]]
+        for i in range(length):
+            emission_b[i] = backward_null[source[first + i]]
+        likelihood += forward_backward(
+            there_f, emission_f, forward_jumps, null_share, post_f, null_f, jump_counts[0], jump_chances[0]
+        )
+        likelihood += forward_backward(
+            there_b, emission_b, backward_jumps, null_share, post_b, null_b, jump_counts[1], jump_chances[1]
+        )
+        for i in range(length):
+            backward_null_counts[source[first + i]] += null_b[i]
+            for j in range(m):
+                if here[i, j] >= 0:
+                    pair_counts[here[i, j]] += post_f[j, i] * post_b[i, j]
+        for j in range(m):
+            forward_null_counts[target[start + j]] += null_f[j]
+    return likelihood

@@ -1,0 +1,514 @@
+"""Aligner: word alignment by two HMMs trained to agree."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import Tokens
+from features.core.vocabulary import BOS, Vocabulary
+from features.resources import _ibm1
+from features.resources._hmm import JUMPS, expect, fill_emissions, forward_backward, initial_jumps
+from features.resources._links import Links, grow_diagonal
+from features.resources._pair_table import PairTable
+
+Symmetrization = Literal[
+    "grow-diag-final-and",
+    "grow-diag",
+    "intersection",
+    "union",
+    "source-target",
+    "target-source",
+    "posterior",
+]
+SYMMETRIZATIONS: tuple[str, ...] = get_args(Symmetrization)
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Masks = NDArray[np.bool_]
+
+_NULL = BOS  # as in the lexicon: no word of a text has this id
+# The emission of a pair that the table lacks.
+_FLOOR = 1e-10
+# The emission of a pair of equal strings that the table lacks: names and numbers are mostly copied.
+_IDENTITY = 0.1
+# Cells of a chunk of sentences: bounds the memory of a training pass, 4 bytes each and thread.
+_CHUNK_CELLS = 24_000_000
+_THREADS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """Link posteriors of n segment pairs; cells are (l, m) matrices, row by row, one after the other.
+
+    forward        p(target word j comes from source word i | both sentences), by t(target | source)
+    backward       p(source word i comes from target word j | both sentences), by t(source | target)
+    forward_null   (n_target_tokens,) p(target word comes from NULL); likewise backward_null
+    """
+
+    lengths: Longs
+    widths: Longs
+    offsets: Longs
+    forward: Singles
+    backward: Singles
+    forward_null: Singles
+    backward_null: Singles
+    threshold: float
+
+    def link_probability(self) -> Singles:
+        """(cells,) geometric mean of both directions' posteriors."""
+        return np.asarray(np.sqrt(self.forward * self.backward), np.float32)
+
+    def links(self, symmetrization: Symmetrization = "grow-diag-final-and") -> Links:
+        """Links by any symmetrisation.
+
+        source-target  every target word and its most probable source word, unless NULL is more probable
+        target-source  every source word and its most probable target word, likewise
+        intersection, union, grow-diag, grow-diag-final-and  of these two (Koehn et al. 2003)
+        posterior      all links whose `link_probability` is at least the setting `threshold`
+        """
+        return Links.from_mask(self._mask(symmetrization), self.lengths, self.widths)
+
+    def _mask(self, symmetrization: str) -> Masks:
+        if symmetrization == "posterior":
+            return np.asarray(self.link_probability() >= self.threshold)
+        if symmetrization not in SYMMETRIZATIONS:
+            raise InputError(
+                f"unknown symmetrisation '{symmetrization}'", remedy=f"known: {', '.join(SYMMETRIZATIONS)}"
+            )
+        forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
+        _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
+        _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
+        simple: dict[str, Masks] = {
+            "source-target": forward,
+            "target-source": backward,
+            "intersection": forward & backward,
+            "union": forward | backward,
+        }
+        if symmetrization in simple:
+            return simple[symmetrization]
+        final_and = symmetrization == "grow-diag-final-and"
+        return grow_diagonal(forward, backward, self.lengths, self.widths, final_and)
+
+
+@dataclass(frozen=True, eq=False)
+class Aligner(Resource):
+    """HMM alignment models of both directions (Vogel et al. 1996), trained to agree (Liang et al. 2006).
+
+    IBM Model 1 in each direction is the start; then EM in which the expected count of a link is the
+    product of its posteriors in the two directions, with the variational-Bayes update of fast_align
+    (Dyer et al. 2013). Words are lower-cased and cut to their first `prefix` letters, which helps with
+    inflection.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"aligner": {}}
+
+    source: Vocabulary
+    target: Vocabulary
+    table: PairTable
+    jumps: Floats  # (2, JUMPS): forward, backward
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+    log_likelihoods: tuple[float, ...] = ()
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        progress: Progress = silent,
+        prefix: int = 5,
+        model1_iterations: int = 5,
+        hmm_iterations: int = 4,
+        null_share: float = 0.1,
+        alpha: float = 0.01,
+        prune: float = 1e-4,
+        threshold: float = 0.3,
+    ) -> Self:
+        """Trains on the corpus.
+
+        prefix      letters of a word that count; 0: all
+        null_share  prior probability that a word comes from NULL
+        alpha       the Dirichlet prior of the translation probabilities
+        prune       word pairs below it in both directions after IBM Model 1 are left out
+        threshold   of the symmetrisation `posterior`
+        """
+        settings = {
+            "prefix": prefix,
+            "model1_iterations": model1_iterations,
+            "hmm_iterations": hmm_iterations,
+            "null_share": null_share,
+            "alpha": alpha,
+            "prune": prune,
+            "threshold": threshold,
+        }
+        steps = 2 * model1_iterations + hmm_iterations
+        source_vocabulary, source = _encode(corpus.source, prefix)
+        target_vocabulary, target = _encode(corpus.target, prefix)
+        table = _start(
+            source, target, model1_iterations, prune, lambda n: progress("aligning: IBM Model 1", n, steps)
+        )
+        jumps = np.stack([initial_jumps(), initial_jumps()])
+        likelihoods = []
+        for iteration in range(hmm_iterations):
+            table, jumps, likelihood = _iterate(table, jumps, source, target, null_share, alpha)
+            likelihoods.append(likelihood)
+            progress("aligning: HMM", 2 * model1_iterations + iteration + 1, steps)
+        return cls(
+            source_vocabulary,
+            target_vocabulary,
+            table,
+            jumps,
+            settings,
+            corpus.fingerprint,
+            tuple(likelihoods),
+        )
+
+    def save(self, path: Path) -> None:
+        self.source.save(path / "source.txt")
+        self.target.save(path / "target.txt")
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "log_likelihoods": list(self.log_likelihoods),
+        }
+        save_arrays(path, meta, jumps=self.jumps, **vars(self.table))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        jumps = arrays.pop("jumps")
+        return cls(
+            Vocabulary.load(path / "source.txt"),
+            Vocabulary.load(path / "target.txt"),
+            PairTable(**arrays),
+            jumps,
+            meta["settings"],
+            meta["corpus_fingerprint"],
+            tuple(meta["log_likelihoods"]),
+        )
+
+    def posteriors(self, source: Tokens, target: Tokens) -> Posteriors:
+        """Link posteriors of any segment pairs, seen or not.
+
+        Words that the aligner does not know are placed by their neighbours and by equal strings.
+        """
+        prefix = int(self.settings["prefix"])
+        left, right = _shortened(source, prefix), _shortened(target, prefix)
+        source_ids, target_ids = left.ids_in(self.source), right.ids_in(self.target)
+        cells, offsets = self.table.cells(source_ids, left.offsets, target_ids, right.offsets)
+        _mark_identical(*_common_ids(left, right), left.offsets, right.offsets, offsets, cells)
+        table = self.table
+        forward, backward = np.empty(len(cells), np.float32), np.empty(len(cells), np.float32)
+        forward_null = np.empty(len(target_ids), np.float32)
+        backward_null = np.empty(len(source_ids), np.float32)
+        _posteriors(
+            cells,
+            offsets,
+            left.offsets,
+            right.offsets,
+            table.forward,
+            table.backward,
+            table.forward_null[target_ids],
+            table.backward_null[source_ids],
+            self.jumps,
+            float(self.settings["null_share"]),
+            forward,
+            backward,
+            forward_null,
+            backward_null,
+        )
+        return Posteriors(
+            left.lengths,
+            right.lengths,
+            offsets,
+            forward,
+            backward,
+            forward_null,
+            backward_null,
+            float(self.settings["threshold"]),
+        )
+
+    def align(
+        self,
+        source: Tokens,
+        target: Tokens,
+        symmetrization: Symmetrization = "grow-diag-final-and",
+        batch: int = 2000,
+    ) -> Links:
+        """Links of any segment pairs (see `Posteriors.links`), in batches: memory does not grow with n."""
+        if len(source) <= batch:
+            return self.posteriors(source, target).links(symmetrization)
+        pieces = [
+            self.posteriors(source.take(rows), target.take(rows)).links(symmetrization)
+            for rows in np.array_split(np.arange(len(source)), -(-len(source) // batch))
+        ]
+        counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+        return Links(
+            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            np.concatenate([piece.source for piece in pieces]),
+            np.concatenate([piece.target for piece in pieces]),
+        )
+
+
+def _shortened(tokens: Tokens, prefix: int) -> Tokens:
+    """Lower-cased tokens cut to `prefix` letters."""
+    index: dict[str, int] = {}
+    end = prefix or None
+    mapping = np.array([index.setdefault(t.lower()[:end], len(index)) for t in tokens.types], np.int32)
+    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
+
+
+def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, _ibm1.Encoded]:
+    short = _shortened(tokens, prefix)
+    vocabulary, mapping = Vocabulary.by_frequency(short.types, short.ids)
+    return vocabulary, _ibm1.Encoded(mapping[short.ids], short.offsets, len(vocabulary))
+
+
+def _start(
+    source: _ibm1.Encoded, target: _ibm1.Encoded, iterations: int, prune: float, report: Any
+) -> PairTable:
+    """IBM Model 1 in both directions, brought together."""
+    one, _ = _ibm1.train(source, target, _NULL, iterations, report)
+    forward, forward_null = _split_null(one, target.size)
+    other, _ = _ibm1.train(target, source, _NULL, iterations, lambda n: report(iterations + n))
+    backward, backward_null = _split_null(other, source.size)
+    values = np.empty(len(backward.values), np.float32)
+    _transpose(backward.offsets, backward.columns, backward.values, forward.offsets[:-1].copy(), values)
+    keep = (forward.values >= prune) | (values >= prune)
+    return PairTable(
+        forward.offsets,
+        forward.columns,
+        forward.values.astype(np.float32),
+        values,
+        forward_null,
+        backward_null,
+    ).kept(keep)
+
+
+@numba.njit(cache=True)
+def _transpose(offsets: Any, columns: Any, values: Any, free: Any, result: Any) -> None:
+    """Values of the transposed table; `free` are the starts of its rows."""
+    for row in range(len(offsets) - 1):
+        for e in range(offsets[row], offsets[row + 1]):
+            result[free[columns[e]]] = values[e]
+            free[columns[e]] += 1
+
+
+def _split_null(table: _ibm1.SparseTable, size: int) -> tuple[_ibm1.SparseTable, Singles]:
+    """The table without its NULL row, and that row as a dense array."""
+    first, last = table.offsets[_NULL], table.offsets[_NULL + 1]
+    null = np.full(size, _FLOOR, np.float32)
+    null[table.columns[first:last]] = np.maximum(table.values[first:last], _FLOOR)
+    offsets = table.offsets.copy()
+    offsets[_NULL + 1 :] -= last - first
+    there = np.ones(len(table.values), bool)
+    there[first:last] = False
+    return _ibm1.SparseTable(offsets, table.columns[there], table.values[there]), null
+
+
+@dataclass
+class _Counts:
+    """Expected counts of a pass over some chunks."""
+
+    pairs: Floats
+    forward_null: Floats
+    backward_null: Floats
+    jumps: Floats
+    chances: Floats
+    likelihood: float = 0.0
+
+    @classmethod
+    def zero(cls, table: PairTable) -> "_Counts":
+        nulls = np.zeros(len(table.forward_null)), np.zeros(len(table.backward_null))
+        return cls(np.zeros(len(table.columns)), *nulls, np.zeros((2, JUMPS)), np.zeros((2, JUMPS)))
+
+    def add(self, other: "_Counts") -> None:
+        for name in ("pairs", "forward_null", "backward_null", "jumps", "chances"):
+            getattr(self, name).__iadd__(getattr(other, name))
+        self.likelihood += other.likelihood
+
+
+def _iterate(
+    table: PairTable,
+    jumps: Floats,
+    source: _ibm1.Encoded,
+    target: _ibm1.Encoded,
+    null_share: float,
+    alpha: float,
+) -> tuple[PairTable, Floats, float]:
+    """One EM iteration; chunks are dealt to the threads in a fixed way."""
+    chunks = list(_chunks(source, target))
+
+    def work(mine: list[tuple[int, int]]) -> _Counts:
+        counts = _Counts.zero(table)
+        for first, last in mine:
+            left, right = _slice(source, first, last), _slice(target, first, last)
+            cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
+            counts.likelihood += expect(
+                cells,
+                offsets,
+                left.ids,
+                left.offsets,
+                right.ids,
+                right.offsets,
+                table.forward,
+                table.backward,
+                table.forward_null,
+                table.backward_null,
+                jumps[0],
+                jumps[1],
+                null_share,
+                _FLOOR,
+                counts.pairs,
+                counts.forward_null,
+                counts.backward_null,
+                counts.jumps,
+                counts.chances,
+            )
+        return counts
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        parts = list(pool.map(work, [chunks[i::_THREADS] for i in range(_THREADS)]))
+    for part in parts[1:]:
+        parts[0].add(part)
+    return *_maximise(table, parts[0], alpha), parts[0].likelihood
+
+
+def _chunks(source: _ibm1.Encoded, target: _ibm1.Encoded) -> Iterator[tuple[int, int]]:
+    """Ranges of sentence pairs with a bounded number of cells."""
+    done = np.concatenate(([0], np.cumsum(np.diff(source.offsets) * np.diff(target.offsets))))
+    number = max(_THREADS, int(-(-done[-1] // _CHUNK_CELLS)))
+    edges = np.unique(np.searchsorted(done, np.linspace(0, done[-1], number + 1))).tolist()
+    yield from pairwise(edges)
+
+
+def _slice(side: _ibm1.Encoded, first: int, last: int) -> _ibm1.Encoded:
+    start, end = side.offsets[first], side.offsets[last]
+    return _ibm1.Encoded(side.ids[start:end], side.offsets[first : last + 1] - start, side.size)
+
+
+def _maximise(table: PairTable, counts: _Counts, alpha: float) -> tuple[PairTable, Floats]:
+    """The new table (variational Bayes, pairs that fell to the floor left out) and jump weights."""
+    rows, columns = table.rows, table.columns
+    forward = _normalised(counts.pairs, rows, len(table.backward_null), alpha)
+    backward = _normalised(counts.pairs, columns, len(table.forward_null), alpha)
+    nulls = [
+        _normalised(c, np.zeros(len(c), np.int32), 1, alpha)
+        for c in (counts.forward_null, counts.backward_null)
+    ]
+    new = PairTable(table.offsets, columns, forward, backward, nulls[0], nulls[1])
+    jumps = np.maximum(counts.jumps / np.maximum(counts.chances, 1e-30), 1e-8)
+    return new.kept((forward > _FLOOR) | (backward > _FLOOR)), jumps / jumps.sum(axis=1, keepdims=True)
+
+
+def _normalised(counts: Floats, group: Ints, groups: int, alpha: float) -> Singles:
+    """exp(digamma(count + alpha) - digamma(total + alpha * size)), at least the floor (Dyer et al. 2013)."""
+    total = np.bincount(group, weights=counts, minlength=groups)
+    size = np.bincount(group, minlength=groups)
+    below = digamma(np.maximum(total + alpha * size, 1e-30))
+    return np.maximum(np.exp(digamma(counts + alpha) - below[group]), _FLOOR).astype(np.float32)
+
+
+def _common_ids(left: Tokens, right: Tokens) -> tuple[Ints, Ints]:
+    """Token ids of both sides in one common index."""
+    index = {word: i for i, word in enumerate(left.types)}
+    mapping = np.array([index.get(word, -1) for word in right.types], np.int32)
+    return left.ids, mapping[right.ids] if len(mapping) else right.ids
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_identical(
+    source: Any, target: Any, source_offsets: Any, target_offsets: Any, offsets: Any, cells: Any
+) -> None:
+    """Cells of equal strings that the table lacks become -2."""
+    for k in range(len(source_offsets) - 1):
+        e = offsets[k]
+        for i in range(source_offsets[k], source_offsets[k + 1]):
+            for j in range(target_offsets[k], target_offsets[k + 1]):
+                if cells[e] == -1 and source[i] == target[j]:
+                    cells[e] = -2
+                e += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _posteriors(
+    cells: Any,
+    offsets: Any,
+    source_offsets: Any,
+    target_offsets: Any,
+    forward: Any,
+    backward: Any,
+    forward_null: Any,
+    backward_null: Any,
+    jumps: Any,
+    null_share: float,
+    forward_result: Any,
+    backward_result: Any,
+    forward_null_result: Any,
+    backward_null_result: Any,
+) -> None:
+    nothing = np.empty(0, np.float64)
+    for k in range(len(source_offsets) - 1):
+        sources = slice(source_offsets[k], source_offsets[k + 1])
+        targets = slice(target_offsets[k], target_offsets[k + 1])
+        length, width = sources.stop - sources.start, targets.stop - targets.start
+        here = cells[offsets[k] : offsets[k + 1]].reshape((length, width))
+        there = backward_result[offsets[k] : offsets[k + 1]].reshape((length, width))
+        emission = np.empty((length, width), np.float32)
+        fill_emissions(here, backward, _FLOOR, _IDENTITY, True, emission)
+        forward_backward(
+            emission,
+            backward_null[sources],
+            jumps[1],
+            null_share,
+            there,
+            backward_null_result[sources],
+            nothing,
+            nothing,
+        )
+        turned = np.empty((width, length), np.float32)
+        fill_emissions(here, forward, _FLOOR, _IDENTITY, False, turned)
+        result = np.empty((width, length), np.float32)
+        forward_backward(
+            turned,
+            forward_null[targets],
+            jumps[0],
+            null_share,
+            result,
+            forward_null_result[targets],
+            nothing,
+            nothing,
+        )
+        forward_result[offsets[k] : offsets[k + 1]] = result.T.copy().ravel()
+
+
+@numba.njit(cache=True, nogil=True)
+def _best(
+    offsets: Any, lengths: Any, widths: Any, posterior: Any, null: Any, mask: Any, by_target: bool
+) -> None:
+    """Marks for every target (or source) word its best cell, unless NULL is more probable."""
+    word = 0
+    for k in range(len(lengths)):
+        here = posterior[offsets[k] : offsets[k + 1]].reshape((lengths[k], widths[k]))
+        chosen = mask[offsets[k] : offsets[k + 1]].reshape((lengths[k], widths[k]))
+        if not by_target:
+            here, chosen = here.T, chosen.T
+        for j in range(here.shape[1]):
+            if here.shape[0] > 0:
+                i = np.argmax(here[:, j])
+                chosen[i, j] = here[i, j] > null[word]
+            word += 1
