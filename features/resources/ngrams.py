@@ -58,6 +58,7 @@ class NgramCounts(Resource):
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
     occurrences: NDArray[np.int32] = field(repr=False)
+    _cutoffs: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def build(  # type: ignore[override]
@@ -140,8 +141,14 @@ class NgramCounts(Resource):
 
         Raises InputError for an order that was not counted, or where no type is that frequent.
         """
-        found = self.types(order)
-        return quartiles(found[found >= minimum])
+        if (order, minimum) not in self._cutoffs:
+            found = self.types(order)
+            self._cutoffs[order, minimum] = quartiles(found[found >= minimum])
+        return self._cutoffs[order, minimum]
+
+    def has_types(self, order: int, minimum: int) -> bool:
+        """Whether any n-gram of that order occurs `minimum` times: whether there are cut-offs."""
+        return (order, minimum) in self._cutoffs or bool((self.types(order) >= minimum).any())
 
     def total(self, order: int) -> int:
         """Occurrences of all n-grams of that order."""
