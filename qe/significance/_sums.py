@@ -58,20 +58,46 @@ def part_sums(
 
 
 def bootstrap_sums(
-    statistics: FloatArray, samples: int, seed: int, *, block: int = 250, threads: int = 1
+    statistics: FloatArray,
+    samples: int,
+    seed: int,
+    *,
+    size: int | None = None,
+    block: int = 250,
+    threads: int = 1,
 ) -> FloatArray:
-    """(samples, k): sums over n rows drawn with replacement from (n, k) `statistics`."""
+    """(samples, k): sums over `size` rows (default n) drawn with replacement from (n, k) `statistics`."""
     rows = np.ascontiguousarray(statistics, np.float64)
     return in_blocks(
-        lambda first, last, out: _bootstrap_sums(rows, seed, first, out),
+        lambda first, last, out: _bootstrap_sums(rows, size or len(rows), seed, first, out),
         samples, rows.shape[1], block, threads,
     )  # fmt: skip
+
+
+def dealt_sums(
+    statistics: FloatArray, samples: int, seed: int, *, block: int = 1000, threads: int = 1
+) -> FloatArray:
+    """(samples, m, k): per shuffle, sums of m pseudo-systems after dealing the rows of (n, m, k)."""
+    rows = np.ascontiguousarray(statistics, np.float64)
+    systems, columns = rows.shape[1:]
+    flat = in_blocks(
+        lambda first, last, out: _dealt_sums(rows, seed, first, out.reshape(len(out), systems, columns)),
+        samples, systems * columns, block, threads,
+    )  # fmt: skip
+    return flat.reshape(samples, systems, columns)
+
+
+def deals(units: int, systems: int, seed: int, first: int, last: int) -> NDArray[np.int64]:
+    """(last - first, units, systems): which system each pseudo-system gets per unit; as dealt_sums."""
+    dealt = np.empty((last - first, units, systems), np.int64)
+    _deals(seed, first, dealt)
+    return dealt
 
 
 def bootstrap_counts(rows: int, seed: int, first: int, last: int) -> CountArray:
     """(last - first, rows): how often each row is drawn in samples first .. last - 1; as bootstrap_sums."""
     counts = np.zeros((last - first, rows), np.int32)
-    _bootstrap_counts(seed, first, counts)
+    _bootstrap_counts(rows, seed, first, counts)
     return counts
 
 
@@ -149,21 +175,53 @@ def _part_sums(pool: Any, take: int, seed: int, first: int, out: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _bootstrap_counts(seed: int, first: int, counts: Any) -> None:
+def _deal(key: Any, unit: int, hand: Any) -> None:
+    """A random permutation of the systems (Fisher and Yates)."""
+    systems = len(hand)
+    for j in range(systems):
+        hand[j] = j
+    for j in range(systems - 1, 0, -1):
+        other = below(word(key, unit * systems + j), j + 1)
+        hand[j], hand[other] = hand[other], hand[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def _deals(seed: int, first: int, dealt: Any) -> None:
+    for s in range(len(dealt)):
+        key = stream(seed, first + s)
+        for i in range(dealt.shape[1]):
+            _deal(key, i, dealt[s, i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _dealt_sums(statistics: Any, seed: int, first: int, out: Any) -> None:
+    n, systems, k = statistics.shape
+    hand = np.empty(systems, np.int64)
+    for s in range(len(out)):
+        key = stream(seed, first + s)
+        for i in range(n):
+            _deal(key, i, hand)
+            for j in range(systems):
+                for c in range(k):
+                    out[s, j, c] += statistics[i, hand[j], c]
+
+
+@numba.njit(cache=True, nogil=True)
+def _bootstrap_counts(size: int, seed: int, first: int, counts: Any) -> None:
     n = counts.shape[1]
     for s in range(len(counts)):
         key = stream(seed, first + s)
-        for i in range(n):
+        for i in range(size):
             counts[s, below(word(key, i), n)] += 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _bootstrap_sums(statistics: Any, seed: int, first: int, out: Any) -> None:
+def _bootstrap_sums(statistics: Any, size: int, seed: int, first: int, out: Any) -> None:
     n, k = statistics.shape
     counts = np.empty((1, n), np.int32)
     for s in range(len(out)):
         counts[0, :] = 0
-        _bootstrap_counts(seed, first + s, counts)
+        _bootstrap_counts(size, seed, first + s, counts)
         for i in range(n):
             drawn = counts[0, i]
             if drawn > 0:
