@@ -1,0 +1,187 @@
+"""`qe data`: check a dataset, fetch a public one."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from qe.data_check import DataReport, Judges, SplitReport
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def data() -> None:
+    """Check and describe datasets, fetch public ones."""
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="A dataset, or an experiment file: its dataset is checked.")],
+    format_name: Annotated[
+        str | None, typer.Option("--format", help="How it lies on disk; guessed if not given.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A key of the format: key=value, key.key=value.")
+    ] = None,
+    data_root: Annotated[
+        Path | None, typer.Option(help="What the paths of an experiment file are relative to.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Validate and describe a dataset: labels, judges, lengths, duplicates, overlaps, every defect.
+
+    Exit code 0: sound; 1: readable, but with defects; 2: unreadable.
+
+    Examples:
+
+        qe data check wmt12-qe
+
+        qe data check mlqe-pe --set pair=en-de --set label=hter
+
+        qe data check scores.tsv --set source_language=en --set target_language=de
+        --set label.name=da --set label.higher_is_better=true --set columns.scores=z_mean
+    """
+    from qe.data_check import check, parse_settings
+
+    options = parse_settings(settings or [])
+    if path.suffix in (".yaml", ".yml"):
+        from qe.experiment import load
+
+        section = load(path, data_root=data_root).dataset
+        path, format_name, options = section.path, section.format, {**section.options(), **options}
+    report = check(path, format_name, options)
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=1, ensure_ascii=False))
+    else:
+        _print(report)
+    if report.defects:
+        raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="wmt12-qe or mlqe-pe.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder; its name if not given.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="A mirror in place of GitHub's raw files.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Download a public dataset; every file is verified by its checksum, and a cut-off download goes on.
+
+    Example:
+
+        qe data fetch mlqe-pe --output data/mlqe-pe
+    """
+    from qe import public_data
+
+    folder = output or Path(name)
+    with progress_bar(quiet) as progress:
+        written, kept = public_data.fetch(
+            name, folder, base_url=base_url or public_data.BASE_URL, progress=progress
+        )
+    if not quiet:
+        found = public_data.dataset(name)
+        typer.echo(f"{folder}: {len(written)} files fetched, {len(kept)} were there; all checksums verified")
+        typer.echo(f"terms: {found.terms}")
+        typer.echo(f"next: qe data check {folder} (format {found.format})")
+
+
+def _print(report: "DataReport") -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    direction = "higher is better" if report.label.higher_is_better else "lower is better"
+    low, high = (
+        ("open" if bound is None else f"{bound:g}") for bound in (report.label.low, report.label.high)
+    )
+    console.print(
+        f"{report.name} (format {report.format}), label {report.label.name} {low} .. {high}, {direction}"
+    )
+    _print_splits(console, report.splits)
+    for name, split in report.splits.items():
+        if split.histogram is not None:
+            _print_histogram(console, name, split)
+        if split.judges is not None:
+            _print_judges(console, name, split.judges)
+    for pair, shared in report.overlaps.items():
+        console.print(f"overlap: {pair}: {_counts(shared)}")
+    for note in report.notes:
+        console.print(f"note: {note}", markup=False)
+    for defect in report.defects:
+        console.print(f"defect: {defect}", markup=False, soft_wrap=True)
+    console.print(f"{len(report.defects)} defects" if report.defects else "no defects")
+
+
+def _print_splits(console: "Console", splits: Mapping[str, "SplitReport"]) -> None:
+    from rich.table import Table
+
+    table = Table("", *splits)
+    rows: dict[str, list[str]] = {
+        "segments": [str(s.segments) for s in splits.values()],
+        "labels": [_summary(s.labels) if s.labels else "blind" for s in splits.values()],
+    }
+    for name in next(iter(splits.values())).lengths:
+        rows[name] = [_summary(s.lengths[name]) for s in splits.values()]
+    rows["repeated"] = [_counts(s.duplicates) for s in splits.values()]
+    if any(s.documents is not None for s in splits.values()):
+        rows["documents"] = ["" if s.documents is None else str(s.documents) for s in splits.values()]
+    if any(s.unedited is not None for s in splits.values()):
+        rows["unedited"] = ["" if s.unedited is None else str(s.unedited) for s in splits.values()]
+    rows["columns"] = [", ".join(s.columns) for s in splits.values()]
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    console.print(table)
+
+
+def _print_histogram(console: "Console", name: str, split: "SplitReport") -> None:
+    from rich.table import Table
+
+    assert split.histogram is not None
+    edges, counts = split.histogram
+    table = Table("from", "to", "segments", "", title=f"labels of {name}")
+    for low, high, count in zip(edges, edges[1:], counts, strict=False):
+        table.add_row(f"{low:.3g}", f"{high:.3g}", str(count), "█" * round(30 * count / max(counts)))
+    console.print(table)
+
+
+def _print_judges(console: "Console", name: str, judges: "Judges") -> None:
+    from rich.table import Table
+
+    numbers = [str(i) for i in range(1, len(judges.summaries) + 1)]
+    table = Table(
+        "judge", "n", "mean", "sd", *(f"r / κ with {i}" for i in numbers), title=f"judges of {name}"
+    )
+    for i, found in enumerate(judges.summaries):
+        agreement = [
+            "" if i == j else f"{_number(judges.pearson[i][j])} / {_number(judges.kappa[i][j])}"
+            for j in range(len(numbers))
+        ]
+        table.add_row(numbers[i], str(found.n), _number(found.mean, 3), _number(found.sd, 3), *agreement)
+    console.print(table)
+    if judges.deviation is not None:
+        console.print(f"labels and the mean of the judges of {name} differ by at most {judges.deviation:.3g}")
+
+
+def _summary(found: Any) -> str:
+    if found.mean is None:
+        return "none"
+    return (
+        f"mean {found.mean:.4g}, sd {found.sd:.3g}, {found.low:.4g} .. {found.median:.4g} .. {found.high:.4g}"
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}s" for name, count in counts.items())
