@@ -44,9 +44,9 @@ def test_by_hand() -> None:
         "mean_log_1": np.log10([10, 4, 6, 3, 1, 7]).mean(),
         "least_1": 0,
         "unseen_words": 1,
-        "unseen_2": 3 / 5,  # seen: `a b`, and `c d`
+        "unseen_2": 2 / 5,  # `a b`, `b c` and `c d` occur once each
         "least_2": 0,
-        "mean_2": 2 / 5,
+        "mean_2": 3 / 5,
     }
     for name, value in expected.items():
         assert found[f"ngrams_source_{name}"] == pytest.approx(value), name
