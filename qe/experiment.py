@@ -1,22 +1,17 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
-import difflib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from features.core.errors import InputError
+from qe.schema import Section, validated
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 _PATH_KEYS = frozenset({"path", "file", "files", "directory"})
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _as_list(value: Any) -> Any:
@@ -34,14 +29,14 @@ class DatasetSection(BaseModel):
         return dict(self.model_extra or {})
 
 
-class TextSection(_Section):
+class TextSection(Section):
     """How text becomes tokens; None leaves what the format says."""
 
     tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
     normalise: bool | None = None
 
 
-class ResourcesSection(_Section):
+class ResourcesSection(Section):
     """A built bundle, or a parallel corpus from which the needed parts are built on first use."""
 
     bundle: Path | None = None
@@ -49,7 +44,7 @@ class ResourcesSection(_Section):
     target: Path | None = None
 
 
-class SplitSection(_Section):
+class SplitSection(Section):
     """Which splits are trained on, and the folds of cross-validation."""
 
     train: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("train",)
@@ -62,7 +57,7 @@ class SplitSection(_Section):
     repeats: int = Field(1, ge=1)
 
 
-class StrategySection(_Section):
+class StrategySection(Section):
     """A learner or selector: fixed parameters, and where to search for the others."""
 
     kind: str
@@ -70,7 +65,7 @@ class StrategySection(_Section):
     space: dict[str, Any] | None = None
 
 
-class SearchSection(_Section):
+class SearchSection(Section):
     """The study: sampler, number of trials, objectives."""
 
     sampler: Literal["tpe", "random", "grid"] = "tpe"
@@ -82,7 +77,7 @@ class SearchSection(_Section):
     restarts: int = Field(1, ge=1)
 
 
-class EvaluationSection(_Section):
+class EvaluationSection(Section):
     """What the report compares with, and how often it resamples."""
 
     metric: str = "mae"
@@ -91,14 +86,14 @@ class EvaluationSection(_Section):
     correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"
 
 
-class TrackingSection(_Section):
+class TrackingSection(Section):
     """Registration of the model; where runs go is said in mlflow.yaml."""
 
     register_model: bool = Field(True, alias="register")
     model_name: str | None = None
 
 
-class PublishedSection(_Section):
+class PublishedSection(Section):
     """Figures of the paper that an experiment re-makes, for the leaderboard."""
 
     delta_avg: float | None = None
@@ -107,7 +102,7 @@ class PublishedSection(_Section):
     rmse: float | None = None
 
 
-class Experiment(_Section):
+class Experiment(Section):
     """One experiment. Unknown keys are errors; paths are absolute after loading."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -153,35 +148,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
                 for k, v in content[section].items()
             }
     content["features"] = [_with_paths(f, root) for f in _feature_list(content.get("features"), path)]
-    return _validated(Experiment, content, path)
-
-
-def _validated(model: type[Experiment], content: Mapping[str, Any], path: Path) -> Experiment:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            known = _known_keys(model, first["loc"])
-            near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise InputError(
-                f"unknown key '{key}'", where=path, remedy=f"known: {', '.join(known)}{hint}"
-            ) from None
-        seen = "" if first["type"] == "missing" else f", but got {first['input']!r}"
-        raise InputError(f"{key}: {first['msg']}{seen}", where=path) from None
-
-
-def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    """The keys allowed where the unknown one stands."""
-    sections = {section.__name__: section for section in _Section.__subclasses__()}
-    here = model
-    for part in location[:-1]:
-        if isinstance(part, str) and part in here.model_fields:
-            words = re.findall(r"\w+Section", str(here.model_fields[part].annotation))
-            here = sections[words[0]]
-    return list(here.model_fields)
+    return validated(Experiment, content, path)
 
 
 def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:

@@ -16,18 +16,17 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, Schema
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from features.core.errors import InputError
+from qe.schema import Section, validated
 
 CHAMPION = "champion"
 _PARAM_LIMIT = 6000  # MLflow's longest parameter value
 
 
-class Settings(BaseModel):
+class Settings(Section):
     """The keys of mlflow.yaml."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     tracking_uri: str = "sqlite:///mlflow.db"
     artifact_root: str = "mlartifacts"
     experiment: str = "qe"
@@ -54,9 +53,10 @@ def load_settings(path: Path | None = None) -> tuple[Settings, Path]:
     if path is None:
         return Settings(), Path.cwd()
     try:
-        return Settings.model_validate(yaml.safe_load(path.read_text("utf-8")) or {}), path.parent
-    except (yaml.YAMLError, ValidationError, OSError) as error:
-        raise InputError(f"cannot be used: {error}", where=path) from None
+        content = yaml.safe_load(path.read_text("utf-8")) or {}
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=path) from None
+    return validated(Settings, content, path), path.parent
 
 
 def tracking_uri(path: Path | None = None) -> str:

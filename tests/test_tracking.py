@@ -1,0 +1,87 @@
+"""Tracking: where runs go, what they hold, who becomes champion."""
+
+from datetime import datetime
+from pathlib import Path
+
+import mlflow
+import pytest
+
+from features.core.errors import InputError
+from qe import tracking
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder with its own mlflow.yaml, as working directory."""
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "mlflow.yaml"
+    path.write_text("tracking_uri: sqlite:///runs.db\nartifact_root: files\nexperiment: trial-ground\n")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = store.parent / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert tracking.tracking_uri() == f"sqlite:///{store.parent / 'runs.db'}"
+    assert tracking.artifact_root() == str(store.parent / "files")
+
+
+def test_the_environment_overrides_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{store.parent / 'other.db'}")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "elsewhere")
+    with tracking.run("one"):
+        pass
+    assert (store.parent / "other.db").is_file() and not (store.parent / "runs.db").exists()
+    assert mlflow.get_experiment_by_name("elsewhere") is not None
+
+
+def test_an_unknown_key_is_an_error(store: Path) -> None:
+    store.write_text("tracking: here\n")
+    with pytest.raises(
+        InputError, match=r"mlflow.yaml: unknown key 'tracking'; .*did you mean 'tracking_uri'"
+    ):
+        tracking.load_settings()
+
+
+def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> None:
+    note = store.parent / "note.txt"
+    note.write_text("x")
+    with tracking.run("parent", description="what it is") as run:
+        run.params({"learner": {"C": 2}, "features": [{"kind": "baseline17"}]})
+        run.metrics({"mae": 0.5, "undefined": float("nan")})
+        run.artifact(note)
+        now = datetime.now()
+        run.child("trial 0", {"C": 1}, {"mae": 0.6}, now, now)
+    client = mlflow.MlflowClient()
+    logged = client.get_run(run.id)
+    assert logged.data.params == {"learner.C": "2", "features.0.kind": "baseline17"}
+    assert logged.data.metrics == {"mae": 0.5}
+    assert logged.info.status == "FINISHED"
+    assert [f.path for f in client.list_artifacts(run.id)] == ["note.txt"]
+    children = client.search_runs([run.experiment_id], f"tags.mlflow.parentRunId = '{run.id}'")
+    assert [c.data.metrics for c in children] == [{"mae": 0.6}]
+    assert (store.parent / "files").is_dir()
+
+
+def test_a_run_goes_on_under_its_id(store: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), tracking.run("first") as run:
+        run.metrics({"a": 1.0})
+        raise KeyboardInterrupt
+    with tracking.run("first", resume=run.id) as again:
+        again.metrics({"b": 2.0})
+    assert again.id == run.id
+    assert mlflow.get_run(run.id).data.metrics == {"a": 1.0, "b": 2.0}
+
+
+def test_a_missing_model_is_an_error(store: Path) -> None:
+    with pytest.raises(InputError, match="no model at models:/absent@champion"):
+        tracking.model_directory("models:/absent@champion")
+
+
+def test_the_registered_name_is_a_template() -> None:
+    assert tracking.registered_model("qe-{dataset}", "wmt12-effort", "x") == "qe-wmt12-effort"
+    with pytest.raises(InputError, match="unknown placeholder 'pair'"):
+        tracking.registered_model("qe-{pair}", "a", "b")
