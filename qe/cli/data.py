@@ -157,15 +157,14 @@ def _print_judges(console: "Console", name: str, judges: "Judges") -> None:
     from rich.table import Table
 
     numbers = [str(i) for i in range(1, len(judges.summaries) + 1)]
-    table = Table(
-        "judge", "n", "mean", "sd", *(f"r / κ with {i}" for i in numbers), title=f"judges of {name}"
-    )
+    title = f"judges of {name}: Pearson above the diagonal, quadratic kappa below"
+    table = Table("", "n", "mean", "sd", *numbers, title=title)
     for i, found in enumerate(judges.summaries):
         agreement = [
-            "" if i == j else f"{_number(judges.pearson[i][j])} / {_number(judges.kappa[i][j])}"
+            "" if i == j else _number((judges.pearson if i < j else judges.kappa)[i][j], 2)
             for j in range(len(numbers))
         ]
-        table.add_row(numbers[i], str(found.n), _number(found.mean, 3), _number(found.sd, 3), *agreement)
+        table.add_row(numbers[i], str(found.n), _number(found.mean, 2), _number(found.sd, 2), *agreement)
     console.print(table)
     if judges.deviation is not None:
         console.print(f"labels and the mean of the judges of {name} differ by at most {judges.deviation:.3g}")
