@@ -23,11 +23,13 @@ class Texts:
     """
 
     lines: tuple[str, ...]
+    name: str = "text"
     _derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, lines: Sequence[str]) -> "Texts":
-        return cls(tuple(lines))
+    def of(cls, lines: Sequence[str], name: str = "text") -> "Texts":
+        """`name` (a path, say) is what error messages call it."""
+        return cls(tuple(lines), name)
 
     def __len__(self) -> int:
         return len(self.lines)

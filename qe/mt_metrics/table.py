@@ -41,11 +41,14 @@ class Table(TextMetric):
     beta: float = 1.0
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
-        rows = [self._numbers(line, number) for number, line in enumerate(hypotheses.lines, start=1)]
+        rows = [
+            self._numbers(line, f"{hypotheses.name}:{number}")
+            for number, line in enumerate(hypotheses.lines, start=1)
+        ]
         counts = np.array(rows, np.float64).reshape(len(rows), len(_COLUMNS[self.score_of]))
         return np.hstack([counts, np.ones((len(rows), 1))]) if self.score_of == "mean" else counts
 
-    def _numbers(self, line: str, number: int) -> list[float]:
+    def _numbers(self, line: str, where: str) -> list[float]:
         names = _COLUMNS[self.score_of]
         try:
             values = [float(cell) for cell in line.split()]
@@ -54,7 +57,7 @@ class Table(TextMetric):
         if len(values) != len(names) or not np.isfinite(values).all():
             raise InputError(
                 f"expected {len(names)} finite numbers ({' '.join(names)}), but got {line!r}",
-                where=f"line {number}",
+                where=where,
             )
         return values
 
