@@ -71,7 +71,9 @@ def _information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> Fl
         counts = np.bincount(found[starts >= own], minlength=found.max(initial=-1) + 1)
         mine = starts[starts < own]
         seen = counts[found[starts < own]]
-        bits[n, mine] = np.log2(before[ngram[mine]] / np.maximum(seen, 1)) * (seen > 0)
+        bits[n, mine] = np.where(
+            seen > 0, np.log2(np.maximum(before[ngram[mine]], 1) / np.maximum(seen, 1)), 0
+        )
         ngram[starts], before = found, counts
     return bits
 
