@@ -12,11 +12,11 @@ from features.core.segments import Segments
 from features.core.tokens import Tokens, segment_mean, segment_min, segment_sum
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 
-_UU = "Hardmeier, Nivre and Tiedemann 2012, section 2.1"
+_UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst feature 1058"
-_WLV = "Felice and Specia 2012, section 3"
-_DCU = "Rubino et al. 2012, POS n-gram features (after Wagner et al. 2007), on words"
-_SDLLW = "Soricut, Bach and Wang 2012, LF1"
+_WLV = "WLV-SHEF at WMT12, section 3.2"
+_DCU = "DCU-SYMC at WMT12, section 3.2 (there of POS tags)"
+_SDLLW = "SDL Language Weaver at WMT12, LF1"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,169 @@
+"""How far the language models had to back off in a segment."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import Tokens, segment_mean
+from features.resources.language_model import LanguageModel, LMScores
+
+LONGEST = 4  # UEdin: the longest n-gram looked for
+LEVELS = range(6)  # matched n-grams of the 5-gram models
+
+_UEDIN = "UEdin at WMT12, section 3.3"
+_LORIA = "LORIA at WMT12, section 4"
+_OWN = "LORIA at WMT12, section 4, as a distribution"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What one model says of the words of a batch, `</s>` left out.
+
+    probability  of each word
+    matched      order of the longest n-gram that ends in the word; as if sentences began with enough `<s>`,
+                 so that a word whose whole sentence so far was matched has the model's order
+    steps        backoff steps
+    score        matched share of the longest order possible there: 1 without backoff, 0 for unknown words
+    """
+
+    tokens: Tokens
+    probability: FloatArray
+    matched: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    score: FloatArray
+
+    @classmethod
+    def of(cls, model: LanguageModel, scores: LMScores, tokens: Tokens) -> "_Words":
+        matched, steps = scores.token_matched.astype(np.int64), scores.token_backoff.astype(np.int64)
+        padded = np.where(steps == 0, model.order, matched)
+        return cls(tokens, 10**scores.token_log10, padded, steps, matched / np.maximum(matched + steps, 1))
+
+    def mean(self, values: NDArray[np.generic]) -> FloatArray:
+        return segment_mean(values, self.tokens.offsets)
+
+
+def neighbour_product(values: FloatArray, tokens: Tokens, left: int, right: int) -> FloatArray:
+    """(n_tokens,) product of each value with those of its neighbours; those beyond the text are left out.
+
+    >>> neighbour_product(np.array([2.0, 3, 5]), Tokens.from_lists([["a", "b"], ["c"]]), 1, 0)
+    array([2., 6., 5.])
+    """
+    place = np.arange(len(values)) - tokens.offsets[:-1][tokens.text_index]
+    after = tokens.lengths[tokens.text_index] - 1 - place
+    product = np.ones(len(values))
+    for shift in range(-left, right + 1):
+        there = (place >= -shift) & (after >= shift)
+        product[there] *= values[np.nonzero(there)[0] + shift]
+    return product
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """A column of every model, and how it is computed."""
+
+    name: str
+    description: str
+    origin: str
+    unit: str
+    of: Callable[[_Words], FloatArray]
+
+
+def _level(words: _Words, order: int) -> FloatArray:
+    return words.mean(words.matched == order)
+
+
+def _averaged(words: _Words, of: str, left: int, right: int) -> FloatArray:
+    return words.mean(neighbour_product(getattr(words, of), words.tokens, left, right))
+
+
+WINDOWS = (("left", 2, 0), ("centred", 1, 1), ("right", 0, 2))
+WORD_SCORES = (("score", "backoff score", "share"), ("probability", "probability", "probability"))
+
+STATISTICS: tuple[_Statistic, ...] = (
+    _Statistic(
+        "mean_matched",
+        f"mean order of the longest n-gram (at most {LONGEST}) ending in each token; sentence start padded",
+        _UEDIN,
+        "tokens",
+        lambda words: words.mean(np.minimum(words.matched, LONGEST)),
+    ),
+    _Statistic(
+        "mean_steps", "mean number of backoff steps", _LORIA, "steps", lambda words: words.mean(words.steps)
+    ),
+    _Statistic(
+        "mean_score",
+        "mean backoff score: matched order as a share of the order possible there",
+        _LORIA,
+        "share",
+        lambda words: words.mean(words.score),
+    ),
+    *(
+        _Statistic(
+            f"matched_{order}",
+            f"share of tokens whose longest n-gram has order {order}; sentence start padded"
+            + (" (unknown words)" if order == 0 else ""),
+            _OWN,
+            "share",
+            partial(_level, order=order),
+        )
+        for order in LEVELS
+    ),
+    *(
+        _Statistic(
+            f"{of}_{window}",
+            f"mean over tokens of the {text} times that of {left} tokens before and {right} after",
+            _LORIA,
+            unit,
+            partial(_averaged, of=of, left=left, right=right),
+        )
+        for of, text, unit in WORD_SCORES
+        for window, left, right in WINDOWS
+    ),
+)
+
+MODELS = (
+    ("source_lm5", "source", "forward"),
+    ("target_lm", "target", "forward"),
+    ("source_lm_backward", "source", "backward"),
+    ("target_lm_backward", "target", "backward"),
+)
+
+
+@dataclass(frozen=True)
+class Backoff(Extractor):
+    """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models, both ways, both sides.
+
+    Everything is NaN for an empty text.
+    """
+
+    source_lm5: LanguageModel
+    target_lm: LanguageModel
+    source_lm_backward: LanguageModel
+    target_lm_backward: LanguageModel
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                f"backoff_{side}{'_backward' if direction == 'backward' else ''}_{statistic.name}",
+                f"{side}, {direction}: {statistic.description}",
+                statistic.origin,
+                statistic.unit,
+            )
+            for _, side, direction in MODELS
+            for statistic in STATISTICS
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        columns = []
+        for part, side, _ in MODELS:
+            model: LanguageModel = getattr(self, part)
+            tokens = segments.source_tokens if side == "source" else segments.target_tokens
+            words = _Words.of(model, model.score(tokens), tokens)
+            columns += [statistic.of(words) for statistic in STATISTICS]
+        return np.column_stack(columns)
