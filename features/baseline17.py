@@ -1,0 +1,247 @@
+"""The 17 baseline features of the WMT 2012 quality estimation task."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import FloatArray, Tokens, ratio, segment_mean, segment_sum
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
+
+ORIGIN: Final = "Callison-Burch et al. 2012 (Findings of WMT12), section 8.2; QuEst feature {}"
+MARKS: Final = ".,;:!?¿¡،؛؟"
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline17(Extractor):
+    """The official baseline features, computed from raw text and own resources.
+
+    compat  `none`: as the features are described. `quest`: as the original program counts, where that
+            differs:
+            1036 looks words up as they are written, so that words with a capital count 0;
+            1046-1057 take n-grams seen once or twice for unseen, and are 0 (not NaN) where there is none;
+            1058 is the share of distinct words (as written), and seen means at least three times;
+            1074 and 1075 ignore full stops and question marks, and count for every other mark the pieces
+            that it cuts the text into.
+            For values comparable with the official ones tokenize with `moses-2012`.
+
+    Words are looked up lower-cased, unless said otherwise. Quartiles part the n-gram types that the corpus
+    has three times or more (QuEst's rule, which the description leaves open); they are NaN where there is
+    none. A text without tokens has NaN in everything that is divided by its length.
+
+    Raises InputError for an unknown `compat`.
+    """
+
+    source_lm: LanguageModel
+    target_lm: LanguageModel
+    source_ngrams: NgramCounts
+    lexicon_source_to_target: Lexicon
+    compat: Literal["none", "quest"] = "none"
+
+    def __post_init__(self) -> None:
+        if self.compat not in ("none", "quest"):
+            raise InputError(f"compat must be 'none' or 'quest', but got {self.compat!r}")
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return tuple(
+            Feature(name, definition.description, ORIGIN.format(name[:4]), definition.unit)
+            for name, definition in DEFINITIONS.items()
+        )
+
+    def extract(self, segments: Segments) -> FloatArray:
+        given = _Given(self, segments)
+        return np.column_stack([definition.function(given) for definition in DEFINITIONS.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What several features share: the batch, and what the resources say of its words."""
+
+    resources: Baseline17
+    segments: Segments
+
+    @property
+    def quest(self) -> bool:
+        return self.resources.compat == "quest"
+
+    @property
+    def source(self) -> Tokens:
+        return self.segments.source_tokens
+
+    @property
+    def target(self) -> Tokens:
+        return self.segments.target_tokens
+
+    @cached_property
+    def word_counts(self) -> NDArray[np.int64]:
+        """(n_source_tokens,) occurrences in the source side of the corpus."""
+        return self.resources.source_ngrams.counts(self.source, 1)[0]
+
+    @property
+    def seen(self) -> int:
+        """Fewest occurrences of an n-gram that counts as seen."""
+        return QUEST_MINIMUM if self.quest else 1
+
+    def translations(self, threshold: float) -> NDArray[np.int64]:
+        """(n_source_tokens,) translations of each source token with probability above the threshold."""
+        lexicon = self.resources.lexicon_source_to_target
+        return lexicon.translations_above(threshold)[self.source.lower().ids_in(lexicon.source)]
+
+
+def _source_tokens(given: _Given) -> FloatArray:
+    return given.source.lengths.astype(np.float64)
+
+
+def _target_tokens(given: _Given) -> FloatArray:
+    return given.target.lengths.astype(np.float64)
+
+
+def _token_length(given: _Given) -> FloatArray:
+    lengths = np.fromiter(map(len, given.source.types), np.int64, len(given.source.types))
+    return segment_mean(lengths[given.source.ids], given.source.offsets)
+
+
+def _source_lm(given: _Given) -> FloatArray:
+    return given.resources.source_lm.log10_probability(given.source, with_end=True)
+
+
+def _target_lm(given: _Given) -> FloatArray:
+    return given.resources.target_lm.log10_probability(given.target, with_end=True)
+
+
+def _occurrences(given: _Given) -> FloatArray:
+    words = given.target.lower()
+    return ratio(words.lengths, segment_sum(first_in_text(words), words.offsets))
+
+
+def _translations(given: _Given) -> FloatArray:
+    return segment_mean(given.translations(0.2), given.source.offsets)
+
+
+def _translations_by_rarity(given: _Given) -> FloatArray:
+    counts = given.word_counts
+    weighted = given.translations(0.01) / np.maximum(counts, 1)
+    known = counts > 0
+    if given.quest:
+        types = given.source.types
+        lower = np.fromiter((t == t.lower() for t in types), bool, len(types))
+        known = known & lower[given.source.ids]
+    return segment_mean(np.where(known, weighted, 0.0), given.source.offsets)
+
+
+def _quartile_share(order: int, quartile: Literal[1, 4], given: _Given) -> FloatArray:
+    ngrams = given.resources.source_ngrams
+    counts, offsets = ngrams.counts(given.source, order)
+    if ngrams.types(order).max(initial=0) < QUEST_MINIMUM:
+        return np.full(len(offsets) - 1, np.nan)
+    low, _, high = ngrams.quartile_cutoffs(order)
+    inside = counts > high if quartile == 4 else (counts >= given.seen) & (counts <= low)
+    share = segment_mean(inside, offsets)
+    return np.nan_to_num(share) if given.quest else share
+
+
+def _seen(given: _Given) -> FloatArray:
+    seen = given.word_counts >= given.seen
+    if not given.quest:
+        return segment_mean(seen, given.source.offsets)
+    first = first_in_text(given.source)
+    return ratio(segment_sum(seen & first, given.source.offsets), segment_sum(first, given.source.offsets))
+
+
+def _source_marks(given: _Given) -> FloatArray:
+    return _marks(given.source, given.quest)
+
+
+def _target_marks(given: _Given) -> FloatArray:
+    return _marks(given.target, given.quest)
+
+
+def _marks(tokens: Tokens, quest: bool) -> FloatArray:
+    if quest:
+        texts = (" ".join(tokens.words(i)) for i in range(len(tokens)))
+        return np.fromiter(map(quest_punctuation, texts), np.float64, len(tokens))
+    is_mark = np.fromiter((not t.strip(MARKS) for t in tokens.types), bool, len(tokens.types))
+    return segment_sum(is_mark[tokens.ids], tokens.offsets)
+
+
+def quest_punctuation(text: str) -> int:
+    """Punctuation marks as QuEst counts them: `text.split(mark).length` in Java, if the mark occurs.
+
+    That is one more than the marks, fewer where the text ends with them; `.` and `?` are taken for regular
+    expressions and count 0.
+
+    >>> quest_punctuation("a , b , c ."), quest_punctuation("a , b ,"), quest_punctuation("¿ a ?")
+    (3, 2, 2)
+    """
+    pieces = 0
+    for mark in MARKS:
+        if mark not in ".?" and mark in text:
+            pieces += len(text.rstrip(mark).split(mark)) if text.strip(mark) else 0
+    return pieces
+
+
+def first_in_text(tokens: Tokens) -> NDArray[np.bool_]:
+    """(n_tokens,) whether a token is the first of its type in its text.
+
+    >>> first_in_text(Tokens.from_lists([["a", "b", "a"], ["a"]])).tolist()
+    [True, True, False, True]
+    """
+    keys = tokens.text_index * len(tokens.types) + tokens.ids
+    first = np.zeros(len(keys), bool)
+    first[np.unique(keys, return_index=True)[1]] = True
+    return first
+
+
+@dataclass(frozen=True)
+class _Definition:
+    description: str
+    unit: str
+    function: Callable[[_Given], FloatArray]
+
+
+def _share(order: int, quartile: Literal[1, 4]) -> _Definition:
+    noun = {1: "unigrams", 2: "bigrams", 3: "trigrams"}[order]
+    kind = "the lowest frequency quartile (but seen)" if quartile == 1 else "the highest frequency quartile"
+    return _Definition(
+        f"share of source {noun} in {kind} of the corpus; NaN without {noun}",
+        "ratio",
+        partial(_quartile_share, order, quartile),
+    )
+
+
+DEFINITIONS: Final[Mapping[str, _Definition]] = {
+    "1001_source_tokens": _Definition("tokens in the source", "tokens", _source_tokens),
+    "1002_target_tokens": _Definition("tokens in the target", "tokens", _target_tokens),
+    "1006_source_token_length": _Definition("mean length of source tokens", "characters", _token_length),
+    "1009_source_lm": _Definition("log-probability of the source, end included", "log10", _source_lm),
+    "1012_target_lm": _Definition("log-probability of the target, end included", "log10", _target_lm),
+    "1015_target_occurrences": _Definition("target tokens by distinct target words", "ratio", _occurrences),
+    "1022_translations": _Definition(
+        "mean number of translations per source token with IBM 1 probability above 0.2",
+        "words",
+        _translations,
+    ),
+    "1036_translations_by_rarity": _Definition(
+        "the same above 0.01, each token divided by its occurrences in the corpus (0 if it has none)",
+        "words per occurrence",
+        _translations_by_rarity,
+    ),
+    "1046_unigrams_quartile1": _share(1, 1),
+    "1049_unigrams_quartile4": _share(1, 4),
+    "1050_bigrams_quartile1": _share(2, 1),
+    "1053_bigrams_quartile4": _share(2, 4),
+    "1054_trigrams_quartile1": _share(3, 1),
+    "1057_trigrams_quartile4": _share(3, 4),
+    "1058_seen_unigrams": _Definition("share of source tokens that the corpus has", "ratio", _seen),
+    "1074_source_punctuation": _Definition("punctuation marks in the source", "tokens", _source_marks),
+    "1075_target_punctuation": _Definition("punctuation marks in the target", "tokens", _target_marks),
+}
