@@ -76,9 +76,11 @@ class SplitReport:
 class DataReport:
     """A whole dataset.
 
-    overlaps  "later split in earlier split" -> what is shared -> number of segments of the later one, up
-              to case, punctuation and white space
-    notes     what reading repaired or a user should know; defects: what training refuses or suffers from
+    overlaps    "later split in earlier split" -> what is shared -> number of segments of the later one, up
+                to case, punctuation and white space
+    notes       what reading repaired, or a user should know
+    defects     what training refuses or suffers from
+    unreadable  why files or splits could not be read; those splits are missing
     """
 
     name: str
@@ -88,6 +90,7 @@ class DataReport:
     overlaps: Mapping[str, Mapping[str, int]]
     notes: tuple[str, ...]
     defects: tuple[str, ...]
+    unreadable: tuple[str, ...]
     provenance: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
@@ -100,7 +103,7 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
 
     Without `format_name` the format is guessed from what is there.
 
-    Raises InputError where the data cannot be read at all.
+    Raises InputError where the settings or the layout are wrong.
     """
     format_name = format_name or guess_format(path)
     reading = Reading(path, tolerant=True)
@@ -116,6 +119,7 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
         overlaps(dataset),
         dataset.notes,
         tuple(found),
+        tuple(map(str, reading.unreadable)),
         dataset.provenance,
     )
 

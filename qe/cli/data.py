@@ -62,8 +62,10 @@ def check(
         typer.echo(json.dumps(report.as_json(), indent=1, ensure_ascii=False))
     else:
         _print(report)
-    if report.defects:
-        raise typer.Exit(1)
+    for error in report.unreadable:
+        typer.echo(f"qe data check: {error}", err=True)
+    if report.unreadable or report.defects:
+        raise typer.Exit(2 if report.unreadable else 1)
 
 
 @app.command()
@@ -106,7 +108,8 @@ def _print(report: "DataReport") -> None:
     console.print(
         f"{report.name} (format {report.format}), label {report.label.name} {low} .. {high}, {direction}"
     )
-    _print_splits(console, report.splits)
+    if report.splits:
+        _print_splits(console, report.splits)
     for name, split in report.splits.items():
         if split.histogram is not None:
             _print_histogram(console, name, split)
@@ -118,6 +121,8 @@ def _print(report: "DataReport") -> None:
         console.print(f"note: {note}", markup=False)
     for defect in report.defects:
         console.print(f"defect: {defect}", markup=False, soft_wrap=True)
+    if report.unreadable:
+        console.print(f"{len(report.unreadable)} files or splits could not be read")
     console.print(f"{len(report.defects)} defects" if report.defects else "no defects")
 
 

@@ -3,10 +3,10 @@
 import gzip
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from features.core.files import open_binary, sha256
 from qe.dataset import LabelScale
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T")
 
 BOM = b"\xef\xbb\xbf"
 BLANKS = " \t"
@@ -47,7 +48,8 @@ class Reading:
     """One pass over a dataset: the way to its files, notes, provenance and defects.
 
     A defect raises InputError at once; with `tolerant` it is kept in `defects` and reading goes on with
-    what can be used (a bad label becomes NaN). What makes a file unreadable always raises.
+    what can be used (a bad label becomes NaN). So is, in `unreadable`, what makes a whole file or split
+    unreadable.
     """
 
     root: Path
@@ -55,6 +57,17 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     provenance: dict[str, str] = field(default_factory=dict)
     defects: list[InputError] = field(default_factory=list)
+    unreadable: list[InputError] = field(default_factory=list)
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """What `read` returns; with `tolerant`, None where it raises InputError, which is kept."""
+        if not self.tolerant:
+            return read()
+        try:
+            return read()
+        except InputError as error:
+            self.unreadable.append(error)
+            return None
 
     def defect(self, what: str, *, where: object = None, remedy: str = "") -> None:
         """Something wrong with one place of the data."""

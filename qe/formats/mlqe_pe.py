@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +36,7 @@ class MlqePe(Format):
            text they are left out, and a note says so.
 
     The judges are the individual scores (standardised for `da`), NaN beyond a segment's annotators.
-    A split whose folders are both absent is left out, but `train` must be there.
+    A split without a folder under direct-assessments is left out, but `train` must be there.
 
     Source: Fomicheva et al. 2020, "MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset".
     """
@@ -64,11 +65,12 @@ class MlqePe(Format):
         tokenised = self.text == "tokenised" or (self.text is None and self.label == "hter")
         kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
         tokenizers = Tokenizer(source, kind), Tokenizer(target, kind)
-        splits = {
-            split: self._split(reading, folder, split, tokenised, tokenizers)
-            for split in ("train", "dev", "test20")
-            if (folder / "direct-assessments" / split).is_dir()
-        }
+        splits = {}
+        for name in ("train", "dev", "test20"):
+            if (folder / "direct-assessments" / name).is_dir():
+                split = reading.attempt(partial(self._split, reading, folder, name, tokenised, tokenizers))
+                if split is not None:
+                    splits[name] = split
         if not tokenised:
             reading.notes.append("raw text: alignments and word tags are left out (they count other tokens)")
         name = f"mlqe-pe/{folder.resolve().name}"

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from features.core.errors import InputError
 from features.core.tokenizer import Tokenizer
-from qe.dataset import Dataset
+from qe.dataset import Dataset, LabelScale, Split
 from qe.formats._base import Format
 from qe.formats._columns import COLUMNS, Label, label_scale, make_split
 from qe.formats._reading import Reading, known_keys
@@ -34,23 +35,36 @@ class ParallelText(Format):
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         scale = label_scale(self.label)
-        tokenizers = (
-            Tokenizer(self.source_language, self.tokenizer),
-            Tokenizer(self.target_language, self.tokenizer),
-        )
         if not self.splits:
             raise InputError("no split is declared", where="dataset.splits")
         splits = {}
         for name, files in self.splits.items():
             known_keys(files, COLUMNS, f"dataset.splits.{name}")
-            columns = {column: reading.lines(path / file) for column, file in files.items()}
-            splits[name] = make_split(
+            split = self._split(reading, name, {column: path / file for column, file in files.items()}, scale)
+            if split is not None:
+                splits[name] = split
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+
+    def _split(
+        self, reading: Reading, name: str, files: Mapping[str, Path], scale: LabelScale
+    ) -> Split | None:
+        tokenizers = (
+            Tokenizer(self.source_language, self.tokenizer),
+            Tokenizer(self.target_language, self.tokenizer),
+        )
+        read = {column: reading.attempt(partial(reading.lines, file)) for column, file in files.items()}
+        columns = {column: lines for column, lines in read.items() if lines is not None}
+        if len(columns) < len(files):
+            return None
+        hter = self.label == "hter"
+        return reading.attempt(
+            lambda: make_split(
                 reading,
                 name,
                 columns,
                 scale,
                 tokenizers,
-                judge_range=(None, None) if self.label == "hter" else (scale.low, scale.high),
-                compute_hter=self.label == "hter",
+                judge_range=(None, None) if hter else (scale.low, scale.high),
+                compute_hter=hter,
             )
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        )

@@ -4,12 +4,13 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from features.core.errors import InputError
 from features.core.tokenizer import Tokenizer
-from qe.dataset import Dataset
+from qe.dataset import Dataset, LabelScale, Split
 from qe.formats._base import Format
 from qe.formats._columns import COLUMNS, Label, label_scale, make_split
 from qe.formats._delimited import delimited_rows
@@ -49,23 +50,29 @@ class Table(Format):
         scale = label_scale(self.label)
         known_keys(self.columns, COLUMNS, "dataset.columns")
         known_keys(dict.fromkeys(self.blind), tuple(self.splits) or ("train",), "dataset.blind")
+        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
+        splits = {}
+        for name, file in files.items():
+            split = reading.attempt(partial(self._split, reading, name, file, scale))
+            if split is not None:
+                splits[name] = split
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+
+    def _split(self, reading: Reading, name: str, file: Path, scale: LabelScale) -> Split:
         tokenizers = (
             Tokenizer(self.source_language, self.tokenizer),
             Tokenizer(self.target_language, self.tokenizer),
         )
-        files = {name: path / file for name, file in self.splits.items()} or {"train": path}
-        splits = {}
-        for name, file in files.items():
-            splits[name] = make_split(
-                reading,
-                name,
-                self._mapped(reading, file, blind=name in self.blind),
-                scale,
-                tokenizers,
-                judge_range=(None, None) if self.label == "hter" else (scale.low, scale.high),
-                compute_hter=self.label == "hter",
-            )
-        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+        hter = self.label == "hter"
+        return make_split(
+            reading,
+            name,
+            self._mapped(reading, file, blind=name in self.blind),
+            scale,
+            tokenizers,
+            judge_range=(None, None) if hter else (scale.low, scale.high),
+            compute_hter=hter,
+        )
 
     def _mapped(self, reading: Reading, file: Path, blind: bool) -> dict[str, Column]:
         """Our columns of one file."""
