@@ -61,7 +61,7 @@ class StrategySection(Section):
     """A learner or selector: fixed parameters, and where to search for the others."""
 
     kind: str
-    params: dict[str, Any] = {}
+    params: dict[str, Any] = Field(default_factory=dict)
     space: dict[str, Any] | None = None
 
 

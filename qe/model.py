@@ -27,6 +27,7 @@ from qe.pipeline import Candidate
 FloatArray = NDArray[np.float64]
 FORMAT = 1
 _OWN_MODULES = ("qe.learners.", "qe.selection.")
+_HARMLESS = frozenset({"numpy.dtype"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ def _load_pipeline(path: Path, candidate: Candidate) -> Pipeline:
     """The fitted pipeline; only scikit-learn's, the learner's declared and this project's own types load."""
     declared = set(LEARNERS.get(candidate.learner).trusted_types)
     untrusted = skops.io.get_untrusted_types(file=path)
-    trusted = [t for t in untrusted if t in declared or t.startswith(_OWN_MODULES)]
+    trusted = [t for t in untrusted if t in declared | _HARMLESS or t.startswith(_OWN_MODULES)]
     refused = sorted(set(untrusted) - set(trusted))
     if refused:
         raise InputError(

@@ -1,5 +1,6 @@
 """Tracking: the only importer of MLflow; reads mlflow.yaml."""
 
+import logging
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,6 +80,7 @@ def artifact_root(path: Path | None = None) -> str:
 
 def connect(path: Path | None = None) -> Settings:
     """Points MLflow at the project's store and experiment; creates the experiment on first use."""
+    _quiet()
     settings, _ = load_settings(path)
     uri = tracking_uri(path)
     mlflow.set_tracking_uri(uri)
@@ -94,6 +96,13 @@ def connect(path: Path | None = None) -> Settings:
                 raise InputError(f"MLflow experiment '{name}' cannot be made: {error}", where=uri) from None
     mlflow.set_experiment(name)
     return settings
+
+
+def _quiet() -> None:
+    """MLflow's migrations, downloads and hints are not the user's business; its errors are."""
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)

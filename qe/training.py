@@ -314,7 +314,7 @@ def _report(
         baselines=baselines.NAMES,
         samples=section.samples,
         seed=section.seed,
-        correct=section.correct,
+        correction=section.correct,
     )
     return report.to_json()
 
