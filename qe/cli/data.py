@@ -152,7 +152,8 @@ def _print_histogram(console: "Console", name: str, split: "SplitReport") -> Non
 
     assert split.histogram is not None
     edges, counts = split.histogram
-    table = Table("from", "to", "segments", "", title=f"labels of {name}")
+    console.print(f"labels of {name}")
+    table = Table("from", "to", "segments", "")
     for low, high, count in zip(edges, edges[1:], counts, strict=False):
         table.add_row(f"{low:.3g}", f"{high:.3g}", str(count), "█" * round(30 * count / max(counts)))
     console.print(table)
@@ -162,8 +163,8 @@ def _print_judges(console: "Console", name: str, judges: "Judges") -> None:
     from rich.table import Table
 
     numbers = [str(i) for i in range(1, len(judges.summaries) + 1)]
-    title = f"judges of {name}: Pearson above the diagonal, quadratic kappa below"
-    table = Table("", "n", "mean", "sd", *numbers, title=title)
+    console.print(f"judges of {name}: Pearson above the diagonal, quadratic kappa below")
+    table = Table("", "n", "mean", "sd", *numbers)
     for i, found in enumerate(judges.summaries):
         agreement = [
             "" if i == j else _number((judges.pearson if i < j else judges.kappa)[i][j], 2)

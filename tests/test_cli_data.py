@@ -1,0 +1,112 @@
+"""`qe data`: output and exit codes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qe.__main__ import main
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", *map(str, arguments)])
+    return int(ended.value.code or 0)
+
+
+TABLE = ["--set", "source_language=en", "--set", "target_language=es", "--set", "columns.scores=score"]
+TABLE += ["--set", "label.name=effort", "--set", "label.higher_is_better=true", "--set", "label.low=1"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "a.tsv"
+    path.write_text("source\ttarget\tscore\nred house\tcasa roja\t3\nx\ty\t2\n")
+    return path
+
+
+def test_sound_data(
+    shared_data: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run("check", shared_data("wmt12-qe")) == 0
+    out = capsys.readouterr().out
+    for expected in (
+        "wmt12-qe (format wmt12), label effort 1 .. 5, higher is better",
+        "mean 3.446, sd 0.875, 1.3 .. 3.5 .. 5",
+        "judges of train: Pearson above the diagonal, quadratic kappa below",
+        "note: training_set/source.eng: 852 lines with trailing blanks (removed)",
+        "no defects",
+    ):
+        assert expected in out
+
+
+def test_json(shared_data: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    path = shared_data("mlqe-pe")
+    assert run("check", path, "--set", "pair=ro-en", "--set", "label=hter", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["splits"]["dev"]["labels"]["mean"] == pytest.approx(0.195, abs=6e-4)
+    assert report["label"] == {"name": "hter", "low": 0, "high": 1, "higher_is_better": False}
+    assert report["splits"]["test20"]["labels"] is None and report["overlaps"]["dev in train"]["source"] == 1
+
+
+def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", table, *TABLE) == 0
+    table.write_text("source\ttarget\tscore\nred [b]house[/b]\tcasa roja\t0\nx\t\t2\n")
+    capsys.readouterr()
+    assert run("check", table, *TABLE) == 1
+    out = capsys.readouterr().out
+    assert "a.tsv:2: the label 'effort' is 0, off the declared scale 1 .. inf" in out
+    assert "train: 1 segments have an empty target (first: train-2)" in out and "2 defects" in out
+
+
+def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table.write_bytes(b"source\ttarget\tscore\n\xff\tb\t1\n")
+    assert run("check", table, *TABLE) == 2
+    found = capsys.readouterr()
+    assert "a.tsv:2: not UTF-8" in found.err and "Traceback" not in found.err
+    assert run("check", table, *TABLE, "--json") == 2
+    assert "not UTF-8" in json.loads(capsys.readouterr().out)["unreadable"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--format", "tabel"],
+            "unknown format 'tabel'; known: mlqe_pe, parallel_text, table, wmt12; did you",
+        ),
+        ([], "the format 'table' needs the key 'label'"),
+        ([*TABLE, "--set", "quoted=true"], "the format 'table' has no key 'quoted'"),
+        ([*TABLE, "--set", "quoting"], "--set needs key=value, but got 'quoting'"),
+    ],
+)
+def test_bad_settings_are_exit_code_2(
+    table: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run("check", table, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_dataset_of_an_experiment(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = table.with_name("e.yaml")
+    experiment.write_text(
+        "name: e\n"
+        "dataset: {format: table, path: a.tsv, source_language: en, target_language: es,\n"
+        "  columns: {scores: score}, label: {name: effort, low: 1, high: 5, higher_is_better: true}}\n"
+        "features: [surface]\nlearner: {kind: ridge}\n"
+    )
+    assert run("check", experiment, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["splits"]["train"]["segments"] == 2
+
+
+def test_fetch_names_the_known_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fetch", "wmt13", "--output", tmp_path / "x") == 2
+    assert "unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_fetch_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fetch", "wmt12-qe", "--output", tmp_path / "x", "--base-url", "http://127.0.0.1:1") == 2
+    assert "run the command again: it goes on where it stopped" in capsys.readouterr().err
