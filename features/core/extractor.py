@@ -47,6 +47,10 @@ class Extractor(ABC):
         """Optional columns of Segments that this extractor cannot do without."""
         return ()
 
+    def content_fingerprint(self) -> str:
+        """Identifies what the values depend on beside parameters and resources (files it reads itself)."""
+        return ""
+
 
 class FittedExtractor(Extractor):
     """An extractor that learns from labels: fitted inside each fold, cross-fitted on the training rows."""

@@ -134,7 +134,8 @@ def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> st
         [getattr(extractor, f.name) for f in fields(extractor)] if is_dataclass(extractor) else []
     )
     resources = [value.fingerprint for value in values if isinstance(value, Resource)]
-    return digest(sorted((k, repr(v)) for k, v in config.items()), extractor.names, resources)
+    settings = sorted((k, repr(v)) for k, v in config.items())
+    return digest(settings, extractor.names, resources, extractor.content_fingerprint())
 
 
 def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -1,0 +1,145 @@
+"""Features that another program computed, read from files as they are."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.files import digest, read_lines, sha256
+from features.core.segments import Segments
+from features.core.tokens import FloatArray
+
+_ID = re.compile(r"(.+)-([1-9][0-9]*)")
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Extractor):
+    """One file of numbers per split: row N of the file for split S belongs to the segment `S-N`.
+
+    files    split -> file: one segment per line, values separated by tabs (one more at the end of a line
+             does no harm), plain or gzip; `NaN` is undefined
+    columns  their names: `baseline17` (the official files), `header` (the first line of every file has
+             them), or a list
+    prefix   goes before every name, for files beside own features of the same names
+
+    Raises InputError, with file and line, for a wrong number of values, values that are not finite numbers
+    or NaN, and headers that differ; for names that repeat; and for a segment that no row belongs to.
+    """
+
+    files: Mapping[str, str | Path]
+    columns: Literal["baseline17", "header"] | Sequence[str]
+    prefix: str = ""
+    _tables: dict[str, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _features: list[Feature] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise InputError(
+                "precomputed features need `files`", remedy="for example {train: FILE, test: FILE}"
+            )
+        if isinstance(self.columns, str) and self.columns not in ("baseline17", "header"):
+            raise InputError(
+                f"columns must be 'baseline17', 'header' or a list of names, but got {self.columns!r}"
+            )
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """Reads the first line of every file where it has the names."""
+        if not self._features:
+            self._features.extend(self._named())
+        return self._features
+
+    def _named(self) -> list[Feature]:
+        if self.columns == "baseline17":
+            from features.baseline17 import DEFINITIONS  # with its resources, which are not needed here
+
+            found = [(name, d.description, d.unit) for name, d in DEFINITIONS.items()]
+        else:
+            names = self._header() if self.columns == "header" else self.columns
+            found = [(name, "read from a file", "as in the file") for name in names]
+        names = [name for name, _, _ in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"the column '{name}' occurs {names.count(name)} times")
+        origin = f"files {', '.join(Path(f).name for f in self.files.values())}"
+        return [Feature(self.prefix + name, what, origin, unit) for name, what, unit in found]
+
+    def _header(self) -> list[str]:
+        headers = {path: _fields(next(read_lines(Path(path)), "")) for path in self.files.values()}
+        first, *others = headers.items()
+        for path, names in others:
+            if names != first[1]:
+                raise InputError(
+                    f"the header must be that of {first[0]}, but it differs from it", where=f"{path}:1"
+                )
+        return first[1]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        result = np.empty((len(segments), len(self.names)))
+        for i, identifier in enumerate(segments.id):
+            split, row = self._place(identifier)
+            table = self._table(split)
+            if row >= len(table):
+                raise InputError(
+                    f"segment '{identifier}' needs row {row + 1}, but there are {len(table)} rows",
+                    where=str(self.files[split]),
+                    remedy="give the file that belongs to this dataset, one row per segment",
+                )
+            result[i] = table[row]
+        return result
+
+    def _place(self, identifier: str) -> tuple[str, int]:
+        """Split and row of a segment; InputError where no file has it."""
+        match = _ID.fullmatch(identifier)
+        if match is None or match[1] not in self.files:
+            raise InputError(
+                f"no file of precomputed features has a row for the segment '{identifier}'",
+                remedy=f"ids must be SPLIT-NUMBER with SPLIT one of {', '.join(self.files)}; add a file for the "
+                "split under `files`, or compute the features from text (kind: baseline17)",
+            )
+        return match[1], int(match[2]) - 1
+
+    def _table(self, split: str) -> FloatArray:
+        """(n_rows, n_features) the file of a split, read once."""
+        if split not in self._tables:
+            path = Path(self.files[split])
+            rows = list(_rows(path, len(self.names), skip=int(self.columns == "header")))
+            self._tables[split] = np.array(rows, np.float64).reshape(len(rows), len(self.names))
+        return self._tables[split]
+
+    def content_fingerprint(self) -> str:
+        """The files' content, whatever their names."""
+        return digest(*((split, sha256(Path(path))) for split, path in sorted(self.files.items())))
+
+
+def _rows(path: Path, width: int, skip: int) -> Iterator[list[float]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if number <= skip:
+            continue
+        values = _fields(line)
+        if len(values) != width:
+            raise InputError(
+                f"expected {width} values separated by tabs, but got {len(values)}", where=f"{path}:{number}"
+            )
+        yield [_number(value, path, number) for value in values]
+
+
+def _fields(line: str) -> list[str]:
+    return line.removesuffix("\t").split("\t")
+
+
+def _number(value: str, path: Path, line: int) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        raise InputError(f"{value!r} is not a number", where=f"{path}:{line}") from None
+    if np.isinf(number):
+        raise InputError(
+            f"{value!r} is not finite", where=f"{path}:{line}", remedy="write NaN for what is undefined"
+        )
+    return number
