@@ -99,8 +99,8 @@ class Precomputed(Extractor):
         if match is None or match[1] not in self.files:
             raise InputError(
                 f"no file of precomputed features has a row for the segment '{identifier}'",
-                remedy=f"ids must be SPLIT-NUMBER with SPLIT one of {', '.join(self.files)}; add a file for the "
-                "split under `files`, or compute the features from text (kind: baseline17)",
+                remedy=f"ids must be SPLIT-NUMBER with SPLIT one of {', '.join(self.files)}; add a file "
+                "for the split under `files`, or compute the features from text (kind: baseline17)",
             )
         return match[1], int(match[2]) - 1
 
