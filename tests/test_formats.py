@@ -241,6 +241,13 @@ def test_hter_label_computed_from_post_edits(texts: Path) -> None:
         read_text(texts, splits=splits, label="hter")
 
 
+def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
+    write(texts, p="A\nB\nC\n", y="0.5\n0\n1.25\n")
+    data = read_text(texts, splits={"train": FILES["train"] | {"post_edit": "p"}}, label="hter")
+    assert data.splits["train"].scores is not None
+    assert data.splits["train"].scores.tolist() == [0.5, 0, 1.25]
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
@@ -387,15 +394,21 @@ def test_table_splits_judges_ids_and_blind(tmp_path: Path) -> None:
     assert named.splits["train"].segments.id == ("x", "y", "z")
 
 
+def test_hter_from_a_table(tmp_path: Path) -> None:
+    path = save(FRAME.assign(edited=["Dijo «adiós»", "tab-free", 'un "x"']), tmp_path / "a.jsonl")
+    scores = read_table(path, label="hter", columns={"post_edit": "edited"}).splits["train"].scores
+    assert scores is not None and (scores > 0).tolist() == [True, False, False]
+    with pytest.raises(InputError, match="no column is mapped to post_edit"):
+        read_table(path, label="hter", columns={})
+
+
 def test_missing_column_names_those_that_exist(tmp_path: Path) -> None:
     path = save(FRAME, tmp_path / "a.tsv")
     with pytest.raises(
         InputError, match=r"a\.tsv:1: no column 'z' \(wanted as scores\); it has source, target, score, extra"
     ):
         read_table(path, columns={"scores": "z"})
-    with pytest.raises(
-        InputError, match=r"no column is mapped to the scores.*or list the split under `blind`"
-    ):
+    with pytest.raises(InputError, match=r"no column is mapped to scores.*or list the split under `blind`"):
         read_table(path, columns={})
     with pytest.raises(InputError, match="unknown key 'score'; known: source, target"):
         read_table(path, columns={"score": "score"})

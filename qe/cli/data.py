@@ -106,7 +106,8 @@ def _print(report: "DataReport") -> None:
         ("open" if bound is None else f"{bound:g}") for bound in (report.label.low, report.label.high)
     )
     console.print(
-        f"{report.name} (format {report.format}), label {report.label.name} {low} .. {high}, {direction}"
+        f"{report.name} (format {report.format}), label {report.label.name} {low} .. {high}, {direction}",
+        markup=False,
     )
     if report.splits:
         _print_splits(console, report.splits)
@@ -116,7 +117,7 @@ def _print(report: "DataReport") -> None:
         if split.judges is not None:
             _print_judges(console, name, split.judges)
     for pair, shared in report.overlaps.items():
-        console.print(f"overlap: {pair}: {_counts(shared)}")
+        console.print(f"overlap: {pair}: {_counts(shared)}", markup=False)
     for note in report.notes:
         console.print(f"note: {note}", markup=False)
     for defect in report.defects:

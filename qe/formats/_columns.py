@@ -66,7 +66,7 @@ def make_split(
 ) -> Split:
     """A split from its columns; ids are `NAME-1`, `NAME-2`, ... where the data has none of its own.
 
-    With `compute_hter` the scores are the HTER of target against post-edit (None without post-edits).
+    With `compute_hter`, scores that are not given are the HTER of target against post-edit, if there is one.
 
     Raises InputError where source or target is missing, or columns differ in length.
     """
@@ -82,8 +82,8 @@ def make_split(
     texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
     texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
     segments = Segments.from_columns(texts, *tokenizers)
-    scores = reading.labels(columns["scores"], scale) if "scores" in columns and not compute_hter else None
-    if compute_hter and "post_edit" in columns:
+    scores = reading.labels(columns["scores"], scale) if "scores" in columns else None
+    if scores is None and compute_hter and "post_edit" in columns:
         scores = _hter(reading, segments, columns["post_edit"])
     split = Split(
         segments,

@@ -23,7 +23,8 @@ class ParallelText(Format):
                `annotators`, `word_tags`, `source_tags`; `judges`, on the label's scale, and `weights`
                hold several numbers a line).
                A split without `scores` is blind.
-    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit
+    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where
+               there are no `scores`
     tokenizer  `moses`, or `whitespace` for text that is tokenised already
     """
 

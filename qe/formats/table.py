@@ -24,7 +24,8 @@ KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parqu
 class Table(Format):
     """One table per split, or one file that is the only split, `train`.
 
-    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit
+    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where no
+               column is mapped to the scores
     splits     split -> file under `path`; without it, `path` itself is the file
     columns    our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
@@ -94,11 +95,12 @@ class Table(Format):
             cells = [table[name] for name in names]
             column = cells[0] if ours not in _SEVERAL else _joined(cells)
             found[ours] = reading.stripped(column)
-        if "scores" not in found and not blind and self.label != "hter":
+        needed = "post_edit" if self.label == "hter" else "scores"
+        if "scores" not in found and needed not in found and not blind:
             raise InputError(
-                "no column is mapped to the scores",
+                f"no column is mapped to {needed}",
                 where=file,
-                remedy="name it under `columns: {scores: ...}`, or list the split under `blind`; "
+                remedy=f"name it under `columns: {{{needed}: ...}}`, or list the split under `blind`; "
                 f"the table has {', '.join(table)}",
             )
         return found
@@ -206,4 +208,4 @@ def _cell(value: Any) -> str:
         return value
     if value is None:
         return ""
-    return json.dumps(value) if isinstance(value, list | dict) else repr(value)
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
