@@ -70,7 +70,7 @@ def _ridge_inverse(gram: FloatArray) -> FloatArray:
             ridge *= 10
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _eliminate(
     inverse: FloatArray, beta: FloatArray, rss: float, label_deviation: float, n: int
 ) -> NDArray[np.bool_]:
@@ -81,7 +81,7 @@ def _eliminate(
         if abs(beta[largest]) / label_deviation <= _LARGEST_COEFFICIENT:
             break
         rss += beta[largest] ** 2 / inverse[largest, largest]
-        _drop(inverse, beta, keep, largest)
+        drop_attribute(inverse, beta, keep, largest)
     full_rss, p = rss, keep.sum() + 1
     criterion = n - p + 2.0 * p
     while keep.any():
@@ -91,11 +91,11 @@ def _eliminate(
         if not lower < criterion:
             break
         criterion, rss = lower, without
-        _drop(inverse, beta, keep, smallest)
+        drop_attribute(inverse, beta, keep, smallest)
     return keep
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _extreme(beta: FloatArray, keep: NDArray[np.bool_], sign: float) -> int:
     """The first kept attribute with the largest (sign 1) or smallest (sign -1) |beta|."""
     best = -1
@@ -105,8 +105,8 @@ def _extreme(beta: FloatArray, keep: NDArray[np.bool_], sign: float) -> int:
     return best
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _drop(inverse: FloatArray, beta: FloatArray, keep: NDArray[np.bool_], out: int) -> None:
+@numba.njit(cache=True, nogil=True)
+def drop_attribute(inverse: FloatArray, beta: FloatArray, keep: NDArray[np.bool_], out: int) -> None:
     """Takes attribute `out` from the least-squares solution: O(p^2) by the block inverse."""
     keep[out] = False
     column = inverse[:, out].copy()

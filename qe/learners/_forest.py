@@ -67,7 +67,7 @@ class FlatTrees:
         return np.asarray(total / len(self.roots))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _add_leaves(X: Any, links: Any, threshold: Any, values: Any, roots: Any, total: Any) -> None:
     for root in roots:
         for i in range(len(X)):

@@ -229,7 +229,7 @@ class _Grower:
         return node
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _best_split(
     columns: FloatArray, y: FloatArray, order: NDArray[np.int64], start: int, end: int, tie: float
 ) -> tuple[int, int, float]:
@@ -256,7 +256,7 @@ def _best_split(
     return best_feature, best_left, best_threshold
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _best_position(
     column: FloatArray, y: FloatArray, rows: NDArray[np.int64], aside: int, total: float, squares: float
 ) -> tuple[int, float]:
@@ -280,12 +280,12 @@ def _best_position(
     return best_left, best / n + _impurity(n, total, squares)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _impurity(n: int, total: float, squares: float) -> float:
     return abs(squares / n - (total / n) ** 2) ** 0.2  # type: ignore[no-any-return]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _partition(column: FloatArray, threshold: float, order: NDArray[np.int64], start: int, end: int) -> None:
     """Moves the rows at or below the threshold to the front of every feature's slice, keeping the order."""
     right = np.empty(end - start, np.int64)
