@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from features.core.errors import InputError
+from features.core.files import digest
 from features.core.progress import Progress, silent
 from features.core.tokens import FloatArray
 from qe.mt_metrics._base import TextMetric
@@ -307,6 +308,7 @@ def _statistics(
             parts = [metric.statistics(run, references) for metric in metrics.values()]
             widths = [part.shape[1] for part in parts]
             runs.append(np.hstack(parts))
+            run.forget()
             done += 1
         found[system.name] = as_runs(np.stack(runs), f"statistics of '{system.name}'")
     ends = np.cumsum([0, *widths])
@@ -442,6 +444,10 @@ def _recipe(
         "groups": None if groups is None else len(set(groups)),
         "references": [column.name for column in references],
         "systems": {system.name: [run.name for run in system.runs] for system in systems},
+        "fingerprints": {
+            column.name: digest("\n".join(column.lines).encode())
+            for column in (*references, *(run for system in systems for run in system.runs))
+        },
         "metrics": {name: repr(metric) for name, metric in metrics.items()},
         "comparisons": comparisons,
         "experimentwise_error": experimentwise_error(_LEVEL, comparisons),

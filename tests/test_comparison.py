@@ -345,3 +345,24 @@ def test_bad_input_is_one_clear_message(
     assert message.format(**paths) in captured.err
     assert captured.err.startswith("qe compare: ") and captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_track_logs_recipe_scores_and_files(
+    files: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    settings = "tracking_uri: sqlite:///runs.db\nartifact_root: files\nexperiment: comparisons\n"
+    (tmp_path / "mlflow.yaml").write_text(settings, "utf-8")
+    systems = [f"old={files('old', OLD)}", f"new={files('new', NEW)}"]
+    arguments = ["--references", files("ref", REFERENCE), "--metrics", "ter", "--samples", "50", "--track"]
+    captured = run([*arguments, "--json", "--system", *systems], 0, capsys)
+    told = json.loads(captured.out)
+    from mlflow import MlflowClient
+
+    logged = MlflowClient().get_run(captured.err.split()[-1])
+    assert logged.data.params["samples"] == "50"
+    assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]
+    assert logged.data.metrics["new.ter.p"] == told["comparisons"][0]["p"]
+    assert list((tmp_path / "files").rglob("comparison/runs.png"))

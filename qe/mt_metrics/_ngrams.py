@@ -36,9 +36,12 @@ def ngram_counts(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
 
 def segment_counts(matched: NDArray[np.generic], offsets: Offsets) -> NDArray[np.float64]:
     """(order, n_tokens) values -> (n, order) sums over each text."""
-    cumulative = np.zeros((matched.shape[1] + 1, len(matched)))
-    np.cumsum(matched.T, axis=0, out=cumulative[1:])
-    return np.diff(cumulative[offsets], axis=0)
+    counts = np.empty((len(offsets) - 1, len(matched)))
+    for n, row in enumerate(matched):  # one order at a time: a corpus has many tokens
+        cumulative = np.zeros(len(row) + 1, np.float64 if row.dtype.kind == "f" else np.int32)
+        np.cumsum(row, out=cumulative[1:])
+        counts[:, n] = np.diff(cumulative[offsets])
+    return counts
 
 
 @numba.njit(cache=True, nogil=True)

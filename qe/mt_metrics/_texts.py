@@ -34,6 +34,10 @@ class Texts:
     def __len__(self) -> int:
         return len(self.lines)
 
+    def forget(self) -> None:
+        """Drops what was derived; it is computed again when asked for."""
+        self._derived.clear()
+
     def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
         """Tokens by one of TOKENIZATIONS (`none`: split at white space); `language` matters to `moses`."""
         key = (tokenize, language if tokenize == "moses" else "")
