@@ -58,10 +58,10 @@ def compare(
         typer.Option(
             metavar="METRIC [METRIC...]",
             help="bleu, ter, chrf, length, nist, token_edit_rate, character_edit_rate, table; with options: "
-            "chrf:word_order=2. [default: bleu ter length]",
+            "chrf:word_order=2. (default: bleu ter length)",
         ),
     ] = None,
-    baseline: Annotated[str | None, typer.Option(help="What to test against. [default: the first]")] = None,
+    baseline: Annotated[str | None, typer.Option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,7 +77,7 @@ def compare(
         str, typer.Option(help="ar (approximate randomization), bootstrap, win-ratio, shifted.")
     ] = "ar",
     exchange: Annotated[
-        str | None, typer.Option(help="Unit of ar: segment-run, segment, run, any. [default: segment-run]")
+        str | None, typer.Option(help="Unit of ar: segment-run, segment, run, any. (default: segment-run)")
     ] = None,
     tail: Annotated[str, typer.Option(help="two-sided, greater, less.")] = "two-sided",
     samples: Annotated[int, typer.Option(help="Shuffles, and virtual test sets of the bootstrap.")] = 10_000,

@@ -42,8 +42,7 @@ class Texts:
         """Tokens by one of TOKENIZATIONS (`none`: split at white space); `language` matters to `moses`."""
         key = (tokenize, language if tokenize == "moses" else "")
         if key not in self._derived:
-            split = tokenizer(tokenize, language)
-            self._derived[key] = Tokens.from_lists(split(line) for line in self.lines)
+            self._derived[key] = _tokenized(self.lines, tokenize, language)
         tokens: Tokens = self._derived[key]
         return tokens.lower() if lowercase else tokens
 
@@ -71,17 +70,23 @@ def _characters(lines: Sequence[str], lowercase: bool, white_space: bool) -> Cha
     return Characters(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64))
 
 
-def tokenizer(name: str, language: str = "en") -> Callable[[str], list[str]]:
-    """The function behind one of TOKENIZATIONS; 13a, intl and char are sacrebleu's.
+def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
+    """Tokens by one of TOKENIZATIONS.
 
     Raises InputError for an unknown name, with the known ones.
     """
-    if name == "none":
-        return str.split
     if name == "moses":
         from features.core.tokenizer import Tokenizer
 
-        return Tokenizer(language, normalise=False).split
+        return Tokenizer(language, normalise=False).tokens(lines)
+    split = _splitter(name)
+    return Tokens.from_lists(split(line) for line in lines)
+
+
+def _splitter(name: str) -> Callable[[str], list[str]]:
+    """White space, or sacrebleu's own code."""
+    if name == "none":
+        return str.split
     if name == "13a":
         from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
