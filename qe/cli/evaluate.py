@@ -25,7 +25,7 @@ class Correction(StrEnum):
 class Test(StrEnum):
     """Significance tests."""
 
-    bootstrap, ar = "bootstrap", "ar"
+    bootstrap, ar, tukey = "bootstrap", "ar", "tukey"
 
 
 def evaluate(
@@ -52,7 +52,7 @@ def evaluate(
         Path | None, typer.Option(help="One group (document) per line: resample groups, not segments.")
     ] = None,
     test: Annotated[
-        Test, typer.Option(help="Paired bootstrap or approximate randomization.")
+        Test, typer.Option(help="Paired bootstrap, approximate randomization, or randomized Tukey HSD.")
     ] = Test.bootstrap,
     samples: Annotated[int, typer.Option(min=0, help="Resamples; 0: no intervals and no tests.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 0,

@@ -1,7 +1,7 @@
 """Confidence intervals of a score, or of a difference of scores, from its bootstrap distribution."""
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from qe.significance.result import Aggregate, FloatArray, Rescore
 
@@ -32,14 +32,14 @@ def bca_interval(
     if scores.min() == scores.max():
         return float(scores[0]), float(scores[0])
     below = np.mean(scores < observed) + np.mean(scores == observed) / 2.0
-    bias = norm.ppf(below)
+    bias = ndtri(below)
     deviations = jackknife.mean() - jackknife
     spread = float(np.sum(deviations**2))
     acceleration = float(np.sum(deviations**3)) / (6.0 * spread**1.5) if spread > 0 else 0.0
-    tails = bias + norm.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    tails = bias + ndtri([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     if not np.isfinite(tails).all():
         return float("nan"), float("nan")
-    low, high = np.quantile(scores, norm.cdf(bias + tails / (1.0 - acceleration * tails)))
+    low, high = np.quantile(scores, ndtr(bias + tails / (1.0 - acceleration * tails)))
     return float(low), float(high)
 
 
