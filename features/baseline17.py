@@ -16,7 +16,7 @@ from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 
-ORIGIN: Final = "Callison-Burch et al. 2012 (Findings of WMT12), section 8.2; QuEst feature {}"
+ORIGIN: Final = "Callison-Burch et al. 2012 (Findings of WMT12), section 6.3; QuEst feature {}"
 MARKS: Final = ".,;:!?¿¡،؛؟"
 
 

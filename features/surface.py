@@ -1,0 +1,600 @@
+"""Surface features: what the two texts look like, without any resource."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Final, Literal
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import FloatArray, Tokens, ratio, segment_mean, segment_sum
+
+BoolArray = NDArray[np.bool_]
+Side = Literal["source", "target"]
+Rule = Callable[[str], bool]
+Key = Callable[[str], str | None]
+
+UU: Final = "Hardmeier et al. 2012 (UU), section 2.1"
+WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.2"
+WLV_LINGUISTIC: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+LORIA: Final = "Langlois et al. 2012 (LORIA), section 4"
+UEDIN: Final = "Buck 2012 (UEdin), section 3.1"
+DCU: Final = "Rubino et al. 2012 (DCU-SYMC), section 2.1"
+QUEST: Final = "Specia et al. 2013 (QuEst), black-box features"
+NOTES: Final = "QUALITY-NOTES, first study: untranslated words among the first fifteen selected"
+
+CLOSING_OF: Final[Mapping[str, str]] = {"(": ")", "[": "]", "{": "}"}
+CLOSING: Final = frozenset(CLOSING_OF.values())
+SINGLE_QUOTES: Final = frozenset("'‘’‚‛`´")
+DOUBLE_QUOTES: Final = frozenset('"“”„‟«»') | {"''", "``"}
+FINAL_MARKS: Final = frozenset(".:;?!,)…") | SINGLE_QUOTES | DOUBLE_QUOTES | {"...", "¿", "¡"}
+SPLIT_CONTRACTIONS: Final = frozenset({("a", "el"), ("de", "el")})
+
+_WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
+_NUMBER: Final = regex.compile(r"\p{N}+(?:[.,:/-]\p{N}+)*")
+_PUNCTUATION: Final = regex.compile(r"[\p{P}`´]+")
+_LETTER_OR_MARK: Final = regex.compile(r"[\p{L}\p{M}]")
+
+
+@dataclass(frozen=True)
+class Surface(Extractor):
+    """Lengths, token patterns, punctuation, type/token ratios, brackets, copies and numbers: `DEFINITIONS`.
+
+    Everything is counted on tokens. A ratio without anything to divide by is NaN.
+    """
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return tuple(Feature(name, d.description, d.origin, d.unit) for name, d in DEFINITIONS.items())
+
+    def extract(self, segments: Segments) -> FloatArray:
+        pair = Pair(Text(segments.source_tokens), Text(segments.target_tokens))
+        return np.column_stack([definition.function(pair) for definition in DEFINITIONS.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """One side of the batch; a property of a token is worked out once per type."""
+
+    tokens: Tokens
+    _counts: dict[Rule, FloatArray] = field(default_factory=dict, repr=False)
+
+    def where(self, rule: Rule) -> BoolArray:
+        """(n_tokens,) the tokens that a rule holds for."""
+        by_type = np.fromiter(map(rule, self.tokens.types), bool, len(self.tokens.types))
+        return by_type[self.tokens.ids]
+
+    def count(self, rule: Rule) -> FloatArray:
+        """(n,) tokens of each text that a rule holds for (computed once)."""
+        if rule not in self._counts:
+            self._counts[rule] = segment_sum(self.where(rule), self.tokens.offsets)
+        return self._counts[rule]
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """(n,) tokens."""
+        return self.tokens.lengths.astype(np.float64)
+
+    @cached_property
+    def characters(self) -> FloatArray:
+        """(n,) characters of all tokens."""
+        return self.sum(len)
+
+    def sum(self, measure: Callable[[str], int]) -> FloatArray:
+        """(n,) sums of a number that belongs to the type."""
+        by_type = np.fromiter(map(measure, self.tokens.types), np.int64, len(self.tokens.types))
+        return segment_sum(by_type[self.tokens.ids], self.tokens.offsets)
+
+    @cached_property
+    def occurrences(self) -> NDArray[np.int64]:
+        """(n_tokens,) how often the token's word (lower-cased) occurs in its text."""
+        words = self.tokens.lower()
+        keys = words.text_index * max(len(words.types), 1) + words.ids
+        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        return np.asarray(counts[inverse], np.int64)
+
+    @cached_property
+    def types(self) -> FloatArray:
+        """(n,) distinct words (lower-cased)."""
+        return np.rint(segment_sum(1.0 / self.occurrences, self.tokens.offsets))
+
+    @cached_property
+    def has_next(self) -> BoolArray:
+        """(n_tokens,) whether another token of the same text follows."""
+        follows = np.ones(len(self.tokens.ids), bool)
+        follows[self.tokens.offsets[1:][self.tokens.lengths > 0] - 1] = False
+        return follows
+
+    def edge(self, rule: Rule, which: Literal["first", "last"]) -> FloatArray:
+        """(n,) 1 where the rule holds for the first or last token, else 0; NaN for an empty text."""
+        full = self.tokens.lengths > 0
+        at = self.tokens.offsets[:-1] if which == "first" else self.tokens.offsets[1:] - 1
+        result = np.full(len(self.tokens), np.nan)
+        result[full] = self.where(rule)[at[full]]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The two sides of a batch."""
+
+    source: Text
+    target: Text
+    _overlaps: dict[Key, "Overlap"] = field(default_factory=dict, repr=False)
+
+    def side(self, name: Side) -> Text:
+        return self.source if name == "source" else self.target
+
+    def overlap(self, key: Key) -> "Overlap":
+        """What the sides share, by what `key` gives for a token (computed once); None leaves a token out."""
+        if key not in self._overlaps:
+            self._overlaps[key] = _overlap(self.source.tokens, self.target.tokens, key)
+        return self._overlaps[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The tokens of two texts as multisets; (n,) each.
+
+    missing  source tokens without partner in the target
+    added    target tokens without partner in the source
+    shared   pairs
+    """
+
+    missing: FloatArray
+    added: FloatArray
+    shared: FloatArray
+
+
+def _overlap(source: Tokens, target: Tokens, key: Key) -> Overlap:
+    index: dict[str, int] = {}
+    (source_rows, source_keys), (target_rows, target_keys) = (_keyed(t, key, index) for t in (source, target))
+    width = max(len(index), 1)
+    codes = np.concatenate((source_rows * width + source_keys, target_rows * width + target_keys))
+    distinct, where = np.unique(codes, return_inverse=True)
+    left = np.bincount(where[: len(source_rows)], minlength=len(distinct))
+    right = np.bincount(where[len(source_rows) :], minlength=len(distinct))
+    return Overlap(
+        *(
+            np.bincount(distinct // width, values, minlength=len(source)).astype(np.float64)
+            for values in (np.maximum(left - right, 0), np.maximum(right - left, 0), np.minimum(left, right))
+        )
+    )
+
+
+def _keyed(tokens: Tokens, key: Key, index: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Text and key number of the tokens that have a key; new keys go into `index`."""
+    keys = [key(token) for token in tokens.types]
+    by_type = np.array([-1 if k is None else index.setdefault(k, len(index)) for k in keys], np.int64)
+    found = by_type[tokens.ids] if keys else np.empty(0, np.int64)
+    return tokens.text_index[found >= 0], found[found >= 0]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a feature is, where it comes from, its unit, and how it is computed."""
+
+    description: str
+    origin: str
+    unit: str
+    function: Callable[[Pair], FloatArray]
+
+
+Table = dict[str, Definition]
+OfText = Callable[[Text], FloatArray]
+
+
+def is_word(token: str) -> bool:
+    """Letters, with hyphens and apostrophes between them."""
+    return token.isalpha() or _WORD.fullmatch(token) is not None
+
+
+def is_number(token: str) -> bool:
+    return _NUMBER.fullmatch(token) is not None
+
+
+def is_punctuation(token: str) -> bool:
+    return _PUNCTUATION.fullmatch(token) is not None
+
+
+def is_quote(token: str) -> bool:
+    return token in SINGLE_QUOTES or token in DOUBLE_QUOTES
+
+
+def is_ellipsis(token: str) -> bool:
+    return token == "…" or (len(token) > 1 and not token.strip("."))
+
+
+def has_capital(token: str) -> bool:
+    return token != token.lower()
+
+
+def is_upper(token: str) -> bool:
+    """A word of two letters or more, all capitals."""
+    return len(token) > 1 and token.isupper() and is_word(token)
+
+
+def letters(token: str) -> int:
+    return len(token) if token.isalpha() else len(_LETTER_OR_MARK.findall(token))
+
+
+# name -> (what the tokens are, rule): the patterns of UU, with the squared difference of the two sides
+UU_PATTERNS: Final[Mapping[str, tuple[str, Rule]]] = {
+    "numbers": ("numbers", is_number),
+    "opening_brackets": ("opening brackets", CLOSING_OF.__contains__),
+    "closing_brackets": ("closing brackets", CLOSING.__contains__),
+    "strong_punctuation": ("full stops, question and exclamation marks", frozenset(".?!").__contains__),
+    "weak_punctuation": ("commas, colons and semicolons", frozenset(",:;").__contains__),
+    "ellipses": ("ellipses", is_ellipsis),
+    "hyphens": ("hyphens and dashes", lambda t: not t.strip("-–—‐")),
+    "quotes": ("single and double quotation marks", is_quote),
+    "apostrophe_s": ("`'s`", lambda t: t.lower() in ("'s", "’s")),
+    "short_words": ("words of up to 3 letters", lambda t: is_word(t) and letters(t) <= 3),
+    "long_words": ("words of 4 letters or more", lambda t: is_word(t) and letters(t) >= 4),
+}
+
+# name -> (what the tokens are, rule, origin): with the difference of the two sides
+OTHER_PATTERNS: Final[Mapping[str, tuple[str, Rule, str]]] = {
+    "full_stops": ("full stops", lambda t: t == ".", WLV),
+    "commas": ("commas", lambda t: t == ",", WLV),
+    "colons": ("colons", lambda t: t == ":", WLV),
+    "semicolons": ("semicolons", lambda t: t == ";", WLV),
+    "question_marks": ("question marks", lambda t: t == "?", WLV),
+    "exclamation_marks": ("exclamation marks", lambda t: t == "!", WLV),
+    "punctuation": ("punctuation marks", is_punctuation, WLV),
+    "non_alphabetic": ("tokens that are not words", lambda t: not is_word(t), WLV),
+    "capitalised": ("words that begin with a capital", lambda t: is_word(t) and has_capital(t[0]), QUEST),
+    "upper_case": ("words in capitals", is_upper, UEDIN),
+    "with_digits": ("tokens with letters and digits", lambda t: has_digit(t) and letters(t) > 0, QUEST),
+}
+
+MARK_KINDS: Final = ("full_stops", "commas", "colons", "semicolons", "question_marks", "exclamation_marks")
+
+
+def has_digit(token: str) -> bool:
+    return not token.isalpha() and any(c.isdigit() for c in token)
+
+
+def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
+    return lambda pair: function(pair.side(side))
+
+
+def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
+    """The feature on both sides."""
+    return {
+        f"{name}_{side}": Definition(f"{description}, {side}", origin, unit, _of_side(side, function))
+        for side in ("source", "target")
+    }
+
+
+def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
+    return {
+        f"{name}_difference": Definition(
+            f"{description}, target minus source",
+            origin,
+            unit,
+            lambda pair: function(pair.target) - function(pair.source),
+        )
+    }
+
+
+def _squared(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
+    return {
+        f"{name}_squared_difference": Definition(
+            f"{description}, squared difference of target and source",
+            origin,
+            f"{unit}^2",
+            lambda pair: (function(pair.target) - function(pair.source)) ** 2,
+        )
+    }
+
+
+def _ratio(name: str, description: str, origin: str, function: OfText) -> Table:
+    return {
+        f"{name}_ratio": Definition(
+            f"{description}, target by source; NaN where the source has none",
+            origin,
+            "ratio",
+            lambda pair: ratio(function(pair.target), function(pair.source)),
+        )
+    }
+
+
+def _tokens(text: Text) -> FloatArray:
+    return text.lengths
+
+
+def _characters(text: Text) -> FloatArray:
+    return text.characters
+
+
+def _token_length(text: Text) -> FloatArray:
+    return ratio(text.characters, text.lengths)
+
+
+def _words(text: Text) -> FloatArray:
+    return text.count(is_word)
+
+
+def _many_more_words(pair: Pair) -> FloatArray:
+    return (_words(pair.target) > 3 * _words(pair.source)).astype(np.float64)
+
+
+def _length_table() -> Table:
+    table: Table = {}
+    for name, what, unit, function in (
+        ("tokens", "tokens", "tokens", _tokens),
+        ("characters", "characters of the tokens", "characters", _characters),
+    ):
+        table |= _sides(name, what, UU, unit, function)
+        table |= _difference(name, what, QUEST, unit, function)
+        table |= _squared(name, what, UU, unit, function)
+        table |= _ratio(name, what, LORIA, function)
+    table |= _sides("token_length", "mean token length", QUEST, "characters", _token_length)
+    table["tokens_inverse_ratio"] = Definition(
+        "tokens, source by target; NaN where the target has none", DCU, "ratio",
+        lambda pair: ratio(pair.source.lengths, pair.target.lengths),
+    )  # fmt: skip
+    table["many_more_words"] = Definition(
+        "1 if the target has more than three times as many words as the source",
+        UU,
+        "0 or 1",
+        _many_more_words,
+    )
+    return table
+
+
+def _pattern_table() -> Table:
+    table: Table = {}
+    for name, (what, rule) in UU_PATTERNS.items():
+        function = partial(Text.count, rule=rule)
+        table |= _sides(name, what, UU, "tokens", function)
+        table |= _squared(name, what, UU, "tokens", function)
+    for name, (what, rule, origin) in OTHER_PATTERNS.items():
+        function = partial(Text.count, rule=rule)
+        table |= _sides(name, what, origin, "tokens", function)
+        table |= _difference(name, what, origin, "tokens", function)
+    for name in MARK_KINDS:
+        what, rule, _ = OTHER_PATTERNS[name]
+        table[f"{name}_difference_per_token"] = Definition(
+            f"{what}, absolute difference by target tokens", QUEST, "ratio", partial(_marks_per_token, rule)
+        )
+    for name in ("punctuation", "non_alphabetic"):
+        what, rule, _ = OTHER_PATTERNS[name]
+        table |= _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
+    table |= _ratio("non_alphabetic", "tokens that are not words", WLV, partial(Text.count, rule=_not_word))
+    table |= _sides("numbers_share", "share of numbers", WLV, "ratio", partial(_share, is_number))
+    table |= _sides(
+        "capital_letters_share", "share of characters that are capitals", QUEST, "ratio", _capitals
+    )
+    for name, rule in (("quotes", is_quote), ("hyphens", _has_hyphen), ("commas", _is_comma),
+                       ("numbers", has_digit), ("upper_case", is_upper)):  # fmt: skip
+        table[f"has_{name}"] = Definition(
+            f"1 if the source has {name.replace('_', ' ')}", UEDIN, "0 or 1", partial(_has, rule)
+        )
+    return table
+
+
+def _not_word(token: str) -> bool:
+    return not is_word(token)
+
+
+def _has_hyphen(token: str) -> bool:
+    return "-" in token
+
+
+def _is_comma(token: str) -> bool:
+    return token == ","
+
+
+def _share(rule: Rule, text: Text) -> FloatArray:
+    return segment_mean(text.where(rule), text.tokens.offsets)
+
+
+def _capitals(text: Text) -> FloatArray:
+    return ratio(text.sum(lambda t: sum(map(str.isupper, t)) if has_capital(t) else 0), text.characters)
+
+
+def _has(rule: Rule, pair: Pair) -> FloatArray:
+    return (pair.source.count(rule) > 0).astype(np.float64)
+
+
+def _marks_per_token(rule: Rule, pair: Pair) -> FloatArray:
+    return ratio(np.abs(pair.target.count(rule) - pair.source.count(rule)), pair.target.lengths)
+
+
+def _corrected_ttr(text: Text) -> FloatArray:
+    return ratio(text.types, np.sqrt(2 * text.lengths))
+
+
+def _guiraud(text: Text) -> FloatArray:
+    return ratio(text.types, np.sqrt(text.lengths))
+
+
+def _log_ttr(text: Text) -> FloatArray:
+    return ratio(_log(text.types), _log(text.lengths))
+
+
+def _uber(text: Text) -> FloatArray:
+    return ratio(_log(text.lengths) ** 2, _log(text.lengths) - _log(text.types))
+
+
+def _log(values: FloatArray) -> FloatArray:
+    """Natural logarithm; 0 for 0, of which only empty texts are (their ratios are undefined anyway)."""
+    return np.log(np.maximum(values, 1.0))
+
+
+def _once(text: Text) -> FloatArray:
+    return segment_sum(text.occurrences == 1, text.tokens.offsets)
+
+
+def _repeated(text: Text) -> FloatArray:
+    return text.lengths - text.types
+
+
+def _doubled(text: Text) -> FloatArray:
+    ids = text.tokens.lower().ids
+    again = np.zeros(len(ids), bool)
+    again[:-1] = ids[:-1] == ids[1:]
+    return segment_sum(again & text.has_next & text.where(is_word), text.tokens.offsets)
+
+
+def _type_table() -> Table:
+    table: Table = {}
+    for name, what, function in (
+        ("ttr", "distinct words by tokens", lambda t: ratio(t.types, t.lengths)),
+        ("corrected_ttr", "distinct words by the root of twice the tokens (Carroll 1964)", _corrected_ttr),
+        ("guiraud", "distinct words by the root of tokens (Guiraud 1954)", _guiraud),
+        ("log_ttr", "log distinct words by log tokens (Herdan 1960); NaN below 2 tokens", _log_ttr),
+        ("uber", "log(tokens)^2 / log(tokens / distinct words) (Dugast 1980); NaN if no word repeats", _uber),
+    ):
+        table |= _sides(name, what, UU if name == "ttr" else WLV, "ratio", function)
+    for name, what, origin, function in (
+        ("once", "words that occur once", WLV, _once),
+        ("repeated", "tokens that repeat a word", QUEST, _repeated),
+        ("doubled", "words directly repeated", QUEST, _doubled),
+    ):
+        table |= _sides(name, what, origin, "tokens", function)
+    table |= _sides("once_share", "share of words that occur once", WLV, "ratio",
+                    lambda t: ratio(_once(t), t.lengths))  # fmt: skip
+    return table
+
+
+def _bracket_mismatch(text: Text) -> FloatArray:
+    return _unpaired(text, CLOSING_OF.items())
+
+
+def _quote_mismatch(text: Text) -> FloatArray:
+    straight = text.count('"'.__eq__) % 2
+    return straight + _unpaired(text, [("“", "”"), ("«", "»"), ("``", "''")])
+
+
+def _unpaired(text: Text, kinds: Iterable[tuple[str, str]]) -> FloatArray:
+    total = np.zeros(len(text.tokens))
+    for opening, closing in kinds:
+        total += np.abs(text.count(opening.__eq__) - text.count(closing.__eq__))
+    return total
+
+
+def _brackets(text: Text) -> FloatArray:
+    return text.count(CLOSING_OF.__contains__) + text.count(CLOSING.__contains__)
+
+
+def _nested(text: Text) -> FloatArray:
+    """(n,) 1 if every bracket closes the last one opened."""
+    suspects = np.flatnonzero(_brackets(text) > 0)
+    result = np.ones(len(text.tokens))
+    for i in suspects.tolist():
+        result[i] = is_nested(text.tokens.words(i))
+    return result
+
+
+def is_nested(tokens: Iterable[str]) -> bool:
+    """Whether every bracket closes the last one opened, and all are closed.
+
+    >>> is_nested(["(", "[", "]", ")"]), is_nested(["(", "[", ")", "]"]), is_nested([")"])
+    (True, False, False)
+    """
+    expected: list[str] = []
+    for token in tokens:
+        if token in CLOSING_OF:
+            expected.append(CLOSING_OF[token])
+        elif token in CLOSING and (not expected or expected.pop() != token):
+            return False
+    return not expected
+
+
+def _same_end(pair: Pair) -> FloatArray:
+    """(n,) 1 if the last tokens are the same final mark, or neither is one; NaN if a side is empty."""
+    source, target = _final_marks(pair.source.tokens), _final_marks(pair.target.tokens)
+    both = zip(source, target, strict=True)
+    return np.array([np.nan if None in (a, b) else float(a == b) for a, b in both], np.float64)
+
+
+def _final_marks(tokens: Tokens) -> list[str | None]:
+    """The last token of each text if it is a final mark, else an empty string; None for an empty text."""
+    by_type = [token if token in FINAL_MARKS else "" for token in tokens.types]
+    last = zip(tokens.lengths.tolist(), tokens.offsets[1:].tolist(), strict=True)
+    return [by_type[tokens.ids[end - 1]] if length else None for length, end in last]
+
+
+def _starts_with_capital(token: str) -> bool:
+    return has_capital(token[0])
+
+
+def _split_contractions(text: Text) -> FloatArray:
+    words = text.tokens.lower()
+    index = {word: i for i, word in enumerate(words.types)}
+    found = np.zeros(len(words.ids), bool)
+    for left, right in SPLIT_CONTRACTIONS:
+        if left in index and right in index:
+            found[:-1] |= (words.ids[:-1] == index[left]) & (words.ids[1:] == index[right])
+    return segment_sum(found & text.has_next, words.offsets)
+
+
+def _form_table() -> Table:
+    table: Table = {}
+    for name, what, origin, unit, function in (
+        ("bracket_mismatch", "brackets without partner", WLV, "tokens", _bracket_mismatch),
+        ("quote_mismatch", "quotation marks without partner", WLV, "tokens", _quote_mismatch),
+        ("brackets_nested", "1 if brackets are properly nested", LORIA, "0 or 1", _nested),
+        ("final_mark", "1 if the last token is a mark that ends sentences or quotations; NaN if empty",
+         LORIA, "0 or 1", lambda t: t.edge(FINAL_MARKS.__contains__, "last")),
+        ("initial_capital", "1 if the first token begins with a capital; NaN if empty",
+         QUEST, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
+    ):  # fmt: skip
+        table |= _sides(name, what, origin, unit, function)
+    table["same_final_mark"] = Definition(
+        "1 if both texts end with the same mark, or with none; NaN if one is empty", WLV, "0 or 1", _same_end
+    )
+    table["split_contractions"] = Definition(
+        "`a el` and `de el` in the target (in Spanish: al, del)", WLV_LINGUISTIC, "bigrams",
+        lambda pair: _split_contractions(pair.target),
+    )  # fmt: skip
+    return table
+
+
+def _digits(token: str) -> str | None:
+    """What makes a number, whatever its separators: `1,000` and `1.000` are equal."""
+    return "".join(filter(str.isdigit, token)) or None
+
+
+def _long_word(token: str) -> str | None:
+    return token.lower() if is_word(token) and letters(token) >= 4 else None
+
+
+def _copied_share(pair: Pair) -> FloatArray:
+    return ratio(pair.overlap(_long_word).shared, pair.target.count(UU_PATTERNS["long_words"][1]))
+
+
+def _copy_table() -> Table:
+    return {
+        "numbers_missing": Definition(
+            "source tokens with digits that the target lacks (separators do not count)", WLV, "tokens",
+            lambda pair: pair.overlap(_digits).missing),
+        "numbers_added": Definition(
+            "target tokens with digits that the source lacks (separators do not count)", WLV, "tokens",
+            lambda pair: pair.overlap(_digits).added),
+        "copied": Definition(
+            "words of 4 letters or more that occur in both texts", NOTES, "tokens",
+            lambda pair: pair.overlap(_long_word).shared),
+        "copied_share": Definition(
+            "the same by target words of 4 letters or more; NaN where there is none", NOTES, "ratio",
+            _copied_share),
+        "punctuation_ratio": Definition(
+            "punctuation marks, source by target; NaN where the target has none", DCU, "ratio",
+            lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation))),
+    }  # fmt: skip
+
+
+DEFINITIONS: Final[Mapping[str, Definition]] = {
+    **_length_table(),
+    **_pattern_table(),
+    **_type_table(),
+    **_form_table(),
+    **_copy_table(),
+}
