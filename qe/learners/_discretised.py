@@ -1,0 +1,120 @@
+"""Regression by classification: labels rounded to intervals."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from features.core.errors import InputError
+from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._forest import FlatTrees
+
+FloatArray = NDArray[np.float64]
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "naive_bayes": {},
+    "k_neighbours": {"n_neighbors": 10, "algorithm": "brute"},
+    "svm": {"C": 1.0, "cache_size": 500},
+    "logistic": {"C": 0.1, "max_iter": 1000},
+    "tree": {"min_samples_leaf": 10},
+    "forest": {"n_estimators": 100, "min_samples_leaf": 2},
+}
+
+
+class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of labels rounded to multiples of `interval`.
+
+    classifier          `naive_bayes`, `k_neighbours`, `svm`, `logistic`, `tree` or `forest`
+    interval            width of a class, in label units
+    output              `expected` (sum of class times probability) or `most_likely`
+    classifier_params   parameters of the scikit-learn classifier, by its own names
+
+    The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none of its
+    own. With one class in the training data that class is the answer. After fit: `classes_` in label units.
+
+    Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
+    """
+
+    def __init__(
+        self,
+        classifier: str = "naive_bayes",
+        interval: float = 0.5,
+        output: str = "expected",
+        classifier_params: dict[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.classifier = classifier
+        self.interval = interval
+        self.output = output
+        self.classifier_params = classifier_params
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        if self.output not in ("expected", "most_likely"):
+            raise InputError(f"unknown output '{self.output}'", remedy="known: expected, most_likely")
+        X, y = training_data(self, X, y)
+        steps = np.round(y / self.interval).astype(np.int64)
+        self.classes_ = np.unique(steps) * self.interval
+        self.model_: Any = None
+        if len(self.classes_) > 1:
+            model = self._make().fit(X, np.searchsorted(np.unique(steps), steps))
+            # Compiled trees stay out of model files.
+            self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        probabilities = self.predict_proba(X)
+        if self.output == "most_likely":
+            return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        return np.asarray(probabilities @ self.classes_)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n, classes)."""
+        X = rows_to_predict(self, X)
+        if self.model_ is None:
+            return np.ones((len(X), 1))
+        if self.classifier in ("tree", "forest"):
+            return FlatTrees(**self.model_).mean(X)
+        if self.classifier == "svm":
+            return _softmax(self.model_.decision_function(X))
+        return np.asarray(self.model_.predict_proba(X))
+
+    def _make(self) -> BaseEstimator:
+        if self.classifier not in _DEFAULTS:
+            raise InputError(
+                f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_DEFAULTS)}"
+            )
+        params = {**_DEFAULTS[self.classifier], **(self.classifier_params or {})}
+        makers = {
+            "naive_bayes": GaussianNB,
+            "k_neighbours": KNeighborsClassifier,
+            "svm": SVC,
+            "logistic": LogisticRegression,
+            "tree": DecisionTreeClassifier,
+            "forest": RandomForestClassifier,
+        }
+        if self.classifier in ("tree", "forest", "svm", "logistic"):
+            params = {"random_state": self.seed, **params}
+        return makers[self.classifier](**params)
+
+
+def _flat(model: Any) -> dict[str, Any]:
+    trees = FlatTrees.of(getattr(model, "estimators_", [model]))
+    return {
+        "links": trees.links, "threshold": trees.threshold, "values": trees.values, "roots": trees.roots,
+    }  # fmt: skip
+
+
+def _softmax(decisions: FloatArray) -> FloatArray:
+    """(n, classes); two classes have one column of decisions."""
+    if decisions.ndim == 1:
+        decisions = np.column_stack([-decisions, decisions])
+    shares = np.exp(decisions - decisions.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,0 +1,60 @@
+"""Members of an ensemble: learners named in the experiment file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from features.core.errors import InputError
+from qe.learners._base import LEARNERS
+
+Member = Mapping[str, Any]  # {"kind": "ridge", "alpha": 10.0, ...}
+
+STRONG_AND_DIFFERENT: tuple[Member, ...] = (
+    {"kind": "importance_weighted_svr"},
+    {"kind": "elastic_net"},
+    {"kind": "svr_rbf", "gamma": "scale"},
+    {
+        "kind": "lightgbm",
+        "n_estimators": 150,
+        "num_leaves": 7,
+        "learning_rate": 0.05,
+        "colsample_bytree": 0.3,
+    },
+)  # the mean of these four was the best of the feasibility study
+
+
+def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstimator]:
+    """Unfitted estimators; None stands for the four of the feasibility study.
+
+    Raises InputError for an empty list, a member without `kind`, an unknown learner or parameter.
+    """
+    if members is None:
+        members = STRONG_AND_DIFFERENT
+    if not len(members):
+        raise InputError("an ensemble needs members", remedy="list them as {kind: NAME, parameter: value}")
+    made = []
+    for member in members:
+        if "kind" not in member:
+            raise InputError(f"a member needs 'kind', but got {dict(member)}", remedy="e.g. {kind: ridge}")
+        params = {name: value for name, value in member.items() if name != "kind"}
+        try:
+            made.append(LEARNERS.get(member["kind"])().estimator(seed=seed, **params))
+        except TypeError as error:
+            raise InputError(f"learner '{member['kind']}': {error}") from None
+    return made
+
+
+class TrustedByMembers:
+    """As `trusted_types` of an ensemble: what its own class and any learner's estimator may load."""
+
+    def __init__(self, *own: str) -> None:
+        self.own = own
+
+    def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
+        names = set(self.own)
+        for name in LEARNERS.names:
+            learner = LEARNERS.get(name)
+            if not isinstance(vars(learner).get("trusted_types"), TrustedByMembers):
+                names.update(learner.trusted_types)
+        return tuple(sorted(names))

@@ -1,0 +1,58 @@
+"""Mean of several learners."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from features.core.errors import InputError
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._members import Member, TrustedByMembers, make_members
+
+
+class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """(Weighted) mean of the members' predictions.
+
+    members   each `{kind: LEARNER, parameter: value, ...}`; None: importance-weighted SVR, elastic net,
+              RBF-SVR and LightGBM
+    weights   one per member, not negative; None: equal
+
+    After fit: `members_`. Source: WMT12 UEdin and DCU-SYMC average; the members are the feasibility study's.
+    """
+
+    def __init__(
+        self, members: Sequence[Member] | None = None, weights: Sequence[float] | None = None, seed: int = 0
+    ) -> None:
+        self.members = members
+        self.weights = weights
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        members = make_members(self.members, self.seed)
+        weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
+        if weights.shape != (len(members),) or (weights < 0).any() or not weights.sum() > 0:
+            raise InputError(
+                f"{len(members)} members need as many weights, none negative, but got {self.weights}"
+            )
+        self.members_ = [member.fit(X, y) for member in members]
+        self.weights_ = weights / weights.sum()
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        X = rows_to_predict(self, X)
+        return np.asarray(np.column_stack([member.predict(X) for member in self.members_]) @ self.weights_)
+
+
+class Averaging(Learner):
+    """Mean of learners; see AveragingRegressor. All members see standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learners.averaging.AveragingRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return AveragingRegressor(**{"seed": seed, **params})

@@ -1,0 +1,74 @@
+"""Mean of three classifiers of rounded labels."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._discretised import DiscretisedRegressor
+
+
+class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Mean of an RBF-SVM, naive Bayes and a random forest, each classifying labels rounded to `interval`.
+
+    C, gamma       of the SVM
+    n_estimators   of the forest
+    output         `most_likely`, as published, or `expected`
+
+    Source: WMT12 DCU-SYMC, Section 4.1.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        gamma: float | str = "scale",
+        n_estimators: int = 100,
+        interval: float = 1.0,
+        output: str = "most_likely",
+        seed: int = 0,
+    ) -> None:
+        self.C = C
+        self.gamma = gamma
+        self.n_estimators = n_estimators
+        self.interval = interval
+        self.output = output
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        params: dict[str, dict[str, Any]] = {
+            "svm": {"C": self.C, "gamma": self.gamma},
+            "naive_bayes": {},
+            "forest": {"n_estimators": self.n_estimators, "min_samples_leaf": 1},
+        }
+        self.members_ = [
+            DiscretisedRegressor(name, self.interval, self.output, own, self.seed).fit(X, y)
+            for name, own in params.items()
+        ]
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        X = rows_to_predict(self, X)
+        return np.asarray(np.mean([member.predict(X) for member in self.members_], axis=0))
+
+
+class DcuMean(Learner):
+    """The combination of DCU-SYMC; see ClassifierMean for the parameters. Deterministic for one `seed`."""
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {
+        "C": FloatDistribution(0.1, 30.0, log=True),
+        "gamma": FloatDistribution(1e-4, 0.3, log=True),
+        "output": CategoricalDistribution(["most_likely", "expected"]),
+    }
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learners.dcu_mean.ClassifierMean",
+        "qe.learners._discretised.DiscretisedRegressor",
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return ClassifierMean(**{"seed": seed, **params})

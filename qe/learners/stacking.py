@@ -1,0 +1,78 @@
+"""Several learners combined by a model of their cross-fitted predictions."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+
+from features.core.errors import InputError
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._folds import cross_fit
+from qe.learners._members import Member, TrustedByMembers, make_members
+
+FloatArray = NDArray[np.float64]
+
+
+class StackingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear combination of the members, its weights learned on predictions for held-out blocks.
+
+    members   each `{kind: LEARNER, parameter: value, ...}`; None: as in averaging
+    folds     contiguous blocks of the cross-fitting
+    final     `nonnegative` (least squares with weights >= 0) or `ridge` (penalty alpha, any sign)
+    alpha     of the ridge, in segments
+
+    After fit: `members_` (fitted on all rows), `weights_`, `intercept_`.
+
+    Source: Wolpert 1992; Breiman 1996 (non-negative weights).
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member] | None = None,
+        folds: int = 5,
+        final: str = "nonnegative",
+        alpha: float = 10.0,
+        seed: int = 0,
+    ) -> None:
+        self.members = members
+        self.folds = folds
+        self.final = final
+        self.alpha = alpha
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        if self.final not in ("nonnegative", "ridge"):
+            raise InputError(f"unknown final model '{self.final}'", remedy="known: nonnegative, ridge")
+        X, y = training_data(self, X, y)
+        members = make_members(self.members, self.seed)
+        held_out = np.column_stack([cross_fit(member, X, y, self.folds) for member in members])
+        means, centre = held_out.mean(axis=0), float(y.mean())
+        self.weights_ = self._combine(held_out - means, y - centre)
+        self.intercept_ = centre - float(means @ self.weights_)
+        self.members_ = [clone(member).fit(X, y) for member in members]
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        X = rows_to_predict(self, X)
+        predictions = np.column_stack([member.predict(X) for member in self.members_])
+        return np.asarray(predictions @ self.weights_ + self.intercept_)
+
+    def _combine(self, P: FloatArray, y: FloatArray) -> FloatArray:
+        if self.final == "nonnegative":
+            return np.asarray(nnls(P, y)[0])
+        return np.asarray(np.linalg.solve(P.T @ P + self.alpha * np.eye(P.shape[1]), P.T @ y), np.float64)
+
+
+class Stacking(Learner):
+    """Stacked learners; see StackingRegressor. All members see standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learners.stacking.StackingRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return StackingRegressor(**{"seed": seed, **params})
