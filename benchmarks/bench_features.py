@@ -10,17 +10,31 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar, cast
 
 from sacremoses import MosesTokenizer
 
+from features.baseline17 import Baseline17
+from features.core.bundle import Bundle
+from features.core.corpus import ParallelCorpus
+from features.core.feature_set import make_extractor
+from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer, batches, normalise
+from features.core.tokens import Tokens
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.resources.ngrams import NgramCounts
+from features.surface import Surface
 
+T = TypeVar("T")
+Pair = tuple[str, str]
+RAW_BLOCKS = ("news-test2008", "newstest2011", "newstest2013", "ntrex", "europarl-d", "undev", "tico19")
 LANGUAGES = ("en", "es", "de", "ro")
 FOLDERS = ("alignment", "golden", "mlqe-pe", "wmt12-qe", "parallel")
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
-def check_tokenizer(data: Path) -> None:
+def check_tokenizer(data: Path, bundle: Path | None) -> None:
     """Every line of every file, four languages, as it is and normalised, against sacremoses."""
     total = {"lines": 0, "differences": 0}
     for language in LANGUAGES:
@@ -52,7 +66,7 @@ def every_line(data: Path) -> Iterator[str]:
                 yield from (line.rstrip("\n") for line in stream)
 
 
-def tokenizer_speed(data: Path) -> None:
+def tokenizer_speed(data: Path, bundle: Path | None) -> None:
     """Lines per second on 50,000 lines of the parallel corpus, one core."""
     for language in ("en", "es"):
         lines = first_lines(data / f"parallel/en-es/train.{language}.gz", 50_000)
@@ -67,6 +81,76 @@ def tokenizer_speed(data: Path) -> None:
         )
 
 
+def corpus_speed(data: Path, bundle: Path | None) -> None:
+    """Reading the 315,831 pairs of the en-es corpus."""
+    folder = data / "parallel/en-es"
+    start = time.process_time()
+    corpus = ParallelCorpus.read(
+        folder / "train.en.gz", folder / "train.es.gz", Tokenizer("en"), Tokenizer("es")
+    )
+    seconds = time.process_time() - start
+    tokens = len(corpus.source.ids) + len(corpus.target.ids)
+    print(f"corpus: {len(corpus):,} pairs, {tokens:,} tokens in {seconds:.1f} s of processor time")
+
+
+def baseline17_speed(data: Path, bundle: Path | None) -> None:
+    """The 17 features of raw text, tokenization included, against the same with sacremoses for tokenizer."""
+    made = baseline17(data, bundle)
+    pairs = raw_pairs(data, 20_000)
+    made.extract(segments_of(pairs[:10]))
+    ours = rate(lambda given: made.extract(segments_of(given)), pairs)
+    moses = [partial(MosesTokenizer(language).tokenize, escape=False) for language in ("en", "es")]
+
+    def with_sacremoses(given: list[Pair]) -> None:
+        segments = segments_of(given)
+        for tokenize, side, texts in zip(moses, ("source", "target"), zip(*given, strict=True), strict=True):
+            tokens = Tokens.from_lists(tokenize(normalise(text)) for text in texts)
+            segments.__dict__[f"{side}_tokens"] = tokens
+        made.extract(segments)
+
+    theirs = rate(with_sacremoses, pairs[:4000])
+    print(f"baseline17: {ours:,.0f} segments/s; with sacremoses {theirs:,.0f}; ratio {ours / theirs:.1f}")
+    tokens = rate(lambda given: (s := segments_of(given)).source_tokens and s.target_tokens, pairs)
+    print(f"  tokenization is {ours / tokens:.0%} of it")
+
+
+def surface_speed(data: Path, bundle: Path | None) -> None:
+    """The surface features of raw text, in one batch and in batches of 100."""
+    pairs, made = raw_pairs(data, 20_000), Surface()
+    made.extract(segments_of(pairs[:10]))
+    whole = rate(lambda given: made.extract(segments_of(given)), pairs)
+    parts = rate(lambda given: [made.extract(segments_of(b)) for b in batches(given, 100)], pairs)
+    print(f"surface: {whole:,.0f} segments/s; in batches of 100 {parts:,.0f}; ratio {whole / parts:.1f}")
+
+
+def baseline17(data: Path, bundle: Path | None) -> Baseline17:
+    """The extractor with the resources of a bundle, or with small ones made now."""
+    if bundle is not None:
+        return cast(Baseline17, make_extractor({"kind": "baseline17"}, Bundle(bundle)))
+    corpus = ParallelCorpus.from_lines(raw_pairs(data, 20_000), Tokenizer("en"), Tokenizer("es"))
+    return Baseline17(
+        LanguageModel.build(corpus, side="source", order=3),
+        LanguageModel.build(corpus, side="target", order=5),
+        NgramCounts.build(corpus, side="source", order=3),
+        Lexicon.build(corpus),
+    )
+
+
+def raw_pairs(data: Path, n: int) -> list[Pair]:
+    """The first n pairs of the blocks of the en-es corpus that are not tokenized yet (news, UN, ...)."""
+    folder = data / "parallel/en-es"
+    sides = [first_lines(folder / f"train.{side}.gz", 315_831) for side in ("en", "es")]
+    rows = (folder / "train.sources.tsv").read_text("utf-8").splitlines()
+    blocks = [row.split("\t") for row in rows if row.startswith(RAW_BLOCKS)]
+    kept = [i for block in blocks for i in range(int(block[1]) - 1, int(block[2]))]
+    return [(sides[0][i], sides[1][i]) for i in kept[:n]]
+
+
+def segments_of(pairs: list[Pair]) -> Segments:
+    sources, targets = zip(*pairs, strict=True)
+    return Segments(sources, targets, Tokenizer("en"), Tokenizer("es"))
+
+
 def each(function: Callable[[str], object]) -> Callable[[list[str]], object]:
     return lambda lines: [function(line) for line in lines]
 
@@ -77,16 +161,19 @@ def first_lines(path: Path, n: int) -> list[str]:
         return [line.rstrip("\n") for line, _ in zip(stream, range(n), strict=False)]
 
 
-def rate(work: Callable[[list[str]], object], lines: list[str]) -> float:
-    """Lines per second of processor time."""
+def rate(work: Callable[[list[T]], object], items: list[T]) -> float:
+    """Items per second of processor time."""
     start = time.process_time()
-    work(lines)
-    return len(lines) / (time.process_time() - start)
+    work(items)
+    return len(items) / (time.process_time() - start)
 
 
-COMMANDS: dict[str, Callable[[Path], None]] = {
+COMMANDS: dict[str, Callable[[Path, Path | None], None]] = {
     "check-tokenizer": check_tokenizer,
     "tokenizer": tokenizer_speed,
+    "corpus": corpus_speed,
+    "baseline17": baseline17_speed,
+    "surface": surface_speed,
 }
 
 
@@ -94,8 +181,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--data-root", type=Path, default=DATA)
+    parser.add_argument("--bundle", type=Path)
     options = parser.parse_args(None if arguments is None else list(arguments))
-    COMMANDS[options.command](options.data_root)
+    COMMANDS[options.command](options.data_root, options.bundle)
 
 
 if __name__ == "__main__":
