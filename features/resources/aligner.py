@@ -1,11 +1,11 @@
 """Aligner: word alignment by two HMMs trained to agree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numba
 import numpy as np
@@ -16,6 +16,7 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, Vocabulary
 from features.resources import _ibm1
@@ -85,10 +86,7 @@ class Posteriors:
     def _mask(self, symmetrization: str) -> Masks:
         if symmetrization == "posterior":
             return np.asarray(self.link_probability() >= self.threshold)
-        if symmetrization not in SYMMETRIZATIONS:
-            raise InputError(
-                f"unknown symmetrisation '{symmetrization}'", remedy=f"known: {', '.join(SYMMETRIZATIONS)}"
-            )
+        check_symmetrization(symmetrization)
         forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
         _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
         _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
@@ -131,10 +129,10 @@ class Aligner(Resource):
         *,
         progress: Progress = silent,
         prefix: int = 5,
-        model1_iterations: int = 5,
-        hmm_iterations: int = 4,
+        model1_iterations: int = 3,
+        hmm_iterations: int = 3,
         null_share: float = 0.1,
-        alpha: float = 0.01,
+        alpha: float = 0.03,
         prune: float = 1e-4,
         threshold: float = 0.3,
     ) -> Self:
@@ -262,6 +260,34 @@ class Aligner(Resource):
             np.concatenate([piece.source for piece in pieces]),
             np.concatenate([piece.target for piece in pieces]),
         )
+
+
+def check_symmetrization(name: str) -> Symmetrization:
+    """The name itself; InputError, with the known ones, for any other."""
+    if name not in SYMMETRIZATIONS:
+        raise InputError(f"unknown symmetrisation '{name}'", remedy=f"known: {', '.join(SYMMETRIZATIONS)}")
+    return cast(Symmetrization, name)
+
+
+def align_lines(
+    aligner: Aligner,
+    pairs: Iterable[tuple[str, str]],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    symmetrization: Symmetrization = "grow-diag-final-and",
+    *,
+    batch: int = 1000,
+    progress: Progress = silent,
+) -> Iterator[str]:
+    """One Pharaoh line per pair of lines, as they come; empty where a side is empty."""
+    stream, done = iter(pairs), 0
+    while part := list(islice(stream, batch)):
+        source, target = (
+            tokenizer.tokens(side)
+            for tokenizer, side in zip(tokenizers, zip(*part, strict=True), strict=True)
+        )
+        yield from aligner.align(source, target, symmetrization).pharaoh()
+        done += len(part)
+        progress("aligning", done, None)
 
 
 def _shortened(tokens: Tokens, prefix: int) -> Tokens:

@@ -1,0 +1,83 @@
+"""`qe align` from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.bundle import build
+from features.core.corpus import ParallelCorpus
+from qe.__main__ import main
+from qe.demo_data.generation import generate
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("align")
+    demo = generate(folder / "demo", pairs=400, train=40, test=10, new=10)
+    pairs = list(
+        zip(
+            demo.corpus_source.read_text().splitlines(),
+            demo.corpus_target.read_text().splitlines(),
+            strict=True,
+        )
+    )
+    build(lambda: ParallelCorpus.from_lines(pairs), folder / "bundle", ["aligner"])
+    (folder / "s").write_text(f"{pairs[0][0]}\n\n{pairs[1][0]}\n")
+    (folder / "t").write_text(f"{pairs[0][1]}\n\n{pairs[1][1]}\n")
+    return folder
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    paths = {"--resources": "bundle", "--source": "s", "--target": "t"}
+    return ["align", *(a for key, name in paths.items() for a in (key, str(folder / name))), *more]
+
+
+def run(*given: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(list(given))
+    return int(done.value.code or 0)
+
+
+def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments(bundle)) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == ""
+    assert all(a.isdigit() and b.isdigit() for a, _, b in (link.partition("-") for link in lines[0].split()))
+    assert lines[0] and lines[2]
+
+
+def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
+    shown = capsys.readouterr().out
+    assert (
+        run(*arguments(bundle, "--symmetrize", "union", "--tokenized", "--output", str(tmp_path / "o"))) == 0
+    )
+    assert (tmp_path / "o").read_text() == shown
+
+
+def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = {}
+    for method in ("intersection", "grow-diag-final-and", "union"):
+        run(*arguments(bundle, "--symmetrize", method))
+        lines = capsys.readouterr().out.splitlines()
+        links[method] = {(k, link) for k, line in enumerate(lines) for link in line.split()}
+    assert links["intersection"] <= links["grow-diag-final-and"] <= links["union"]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (["--symmetrize", "unoin"], "unknown symmetrisation 'unoin'"),
+        (["--target", "{bundle}/none"], "no such file"),
+        (["--target", "{bundle}/short"], "same number of lines"),
+        (["--resources", "{bundle}"], "no manifest.json"),
+    ],
+)
+def test_bad_input_is_exit_code_2(
+    change: list[str], message: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bundle / "short").write_text("una\n")
+    more = [value.replace("{bundle}", str(bundle)) for value in change]
+    assert run(*arguments(bundle, "--output", str(tmp_path / "out"), *more)) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
