@@ -117,6 +117,24 @@ def rejection_rates(simulations: int, seed: int) -> None:
         print(f"{source:<14}" + "".join(f"{rate:>15.3f}" for rate in rates), flush=True)
 
 
+def replicated_rates(simulations: int, seed: int) -> None:
+    """Three runs of each system; systems differ by segment (not on average), or only run by run."""
+    print("\nThe same with three runs of each system, by unit of exchange\n")
+    print(f"{'runs of one system ...':<42}{'segment-run':>12}{'segment':>12}")
+    cases = {"are independent on a segment": 0.0, "share their system's strengths": 1.0}
+    for case, shared in cases.items():
+        rng = np.random.default_rng(seed)
+        rejected = {"segment-run": 0, "segment": 0}
+        for simulation in range(simulations):
+            strengths = shared * rng.normal(0, 1, (2, 1, SEGMENTS))
+            a, b = scored(strengths + rng.normal(0, 1, (2, 3, SEGMENTS)))
+            for exchange in rejected:
+                p = randomization_test(a, b, mean, exchange=exchange, samples=SAMPLES, seed=simulation).p  # type: ignore[arg-type]
+                rejected[exchange] += p <= LEVEL
+        row = "".join(f"{count / simulations:>12.3f}" for count in rejected.values())
+        print(f"... {case:<38}{row}", flush=True)
+
+
 def equivalent_systems(folder: Path) -> None:
     """Pairs of optimizer runs of the same MT system: randomization against bootstrap."""
     print("\nEquivalent MT systems: optimizer runs of one system, BLEU, 10,000 samples\n")
@@ -188,6 +206,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
     arguments = parser.parse_args()
     rejection_rates(arguments.simulations, arguments.seed)
+    replicated_rates(arguments.simulations, arguments.seed)
     for part, needed in [(equivalent_systems, "golden/multeval"), (replications, "wmt12-qe")]:
         if not (arguments.data / needed).exists():
             print(f"\n(left out: {arguments.data / needed} is absent)")

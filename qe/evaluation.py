@@ -165,21 +165,27 @@ def evaluate(
 def _checked(
     gold: FloatArray, predictions: Mapping[str, FloatArray]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
-    columns = {name: np.asarray(values, np.float64) for name, values in {"gold": gold, **predictions}.items()}
-    if not predictions:
+    labels = _finite(gold, "the gold labels")
+    columns = {name: _finite(values, f"'{name}'") for name, values in predictions.items()}
+    if not columns:
         raise InputError("no predictions to evaluate")
-    if "gold" in predictions:
-        raise InputError("a system cannot be named 'gold'", remedy="give it another name")
-    size = len(columns["gold"])
+    if len(labels) == 0:
+        raise InputError("no gold labels")
     for name, values in columns.items():
-        if values.ndim != 1 or len(values) != size or size == 0:
-            raise InputError(
-                f"{size} gold labels, but {len(values)} predictions of '{name}'" if size else "no gold labels"
-            )
-        if not np.isfinite(values).all():
-            row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(f"segment {row + 1} of '{name}' is {values[row]}, not a finite number")
-    return columns.pop("gold"), columns
+        if len(values) != len(labels):
+            raise InputError(f"{len(labels)} gold labels, but {len(values)} predictions of '{name}'")
+    return labels, columns
+
+
+def _finite(values: FloatArray, name: str) -> FloatArray:
+    """(n,) float64. Raises InputError for another shape and values that are not finite."""
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one number per segment, but got shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InputError(f"segment {row + 1} of {name} is {array[row]}, not a finite number")
+    return array
 
 
 def _check_choices(
