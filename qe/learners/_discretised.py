@@ -36,8 +36,9 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     output              `expected` (sum of class times probability) or `most_likely`
     classifier_params   parameters of the scikit-learn classifier, by its own names
 
-    The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none of its
-    own. With one class in the training data that class is the answer. After fit: `classes_` in label units.
+    Where no feature varies, the class frequencies answer. The probabilities of the SVM are the softmax of its
+    one-versus-rest decision values: it has none of its own. After fit: `classes_` in label units,
+    `frequencies_`.
 
     Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
     """
@@ -61,10 +62,11 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"unknown output '{self.output}'", remedy="known: expected, most_likely")
         X, y = training_data(self, X, y)
         steps = np.round(y / self.interval).astype(np.int64)
-        self.classes_ = np.unique(steps) * self.interval
+        found, counts = np.unique(steps, return_counts=True)
+        self.classes_, self.frequencies_ = found * self.interval, counts / len(y)
         self.model_: Any = None
-        if len(self.classes_) > 1:
-            model = self._make().fit(X, np.searchsorted(np.unique(steps), steps))
+        if len(found) > 1 and (np.ptp(X, axis=0) > 0).any():
+            model = self._make().fit(X, np.searchsorted(found, steps))
             # Compiled trees stay out of model files.
             self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
         return self
@@ -79,7 +81,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """(n, classes)."""
         X = rows_to_predict(self, X)
         if self.model_ is None:
-            return np.ones((len(X), 1))
+            return np.tile(self.frequencies_, (len(X), 1))
         if self.classifier in ("tree", "forest"):
             return FlatTrees(**self.model_).mean(X)
         if self.classifier == "svm":

@@ -53,9 +53,12 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         rng = np.random.default_rng(self.seed)
-        self.centre_, self.spread_ = float(y.mean()), float(y.std()) or 1.0
+        self.centre_, self.spread_ = float(y.mean()), float(y.std())
         self.weights_ = self._initial(X.shape[1], rng)
-        target, moments = (y - self.centre_) / self.spread_, [[0.0 * w, 0.0 * w] for w in self.weights_]
+        target, moments = (
+            (y - self.centre_) / (self.spread_ or 1.0),
+            [[0.0 * w, 0.0 * w] for w in self.weights_],
+        )
         steps = self.epochs * -(-len(y) // self.batch_size)
         step = 0
         for _ in range(self.epochs):

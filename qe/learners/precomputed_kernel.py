@@ -22,7 +22,7 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector regression on a weighted sum of kernels, one per group of columns.
 
     groups       each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns
-                 are numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF kernel
+                 are numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF
     precomputed  X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
                  Cross-validation slices both of its axes (scikit-learn's `pairwise` tag)
     C, epsilon   of the SVR

@@ -41,15 +41,11 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.signs_ = np.ones(X.shape[1])
         for column in self.negative:
             self.signs_[_position(column, names, X.shape[1])] = -1.0
-        self.calibration_ = Calibration(self.calibration).fit(
-            self.label_sign * self._means(X), self.label_sign * y
-        )
+        self.calibration_ = Calibration(self.calibration).fit(self._means(X), self.label_sign * y)
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        return self.label_sign * self.calibration_.predict(
-            self.label_sign * self._means(rows_to_predict(self, X))
-        )
+        return self.label_sign * self.calibration_.predict(self._means(rows_to_predict(self, X)))
 
     def _means(self, X: FloatArray) -> FloatArray:
         return np.asarray(X @ self.signs_ / len(self.signs_))
