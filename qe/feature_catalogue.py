@@ -1,7 +1,7 @@
 """The feature catalogue as people see it, and feature tables of whole datasets."""
 
 import inspect
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def _family(name: str, kind: type[Extractor]) -> Family:
 
 def _columns(name: str, kind: type[Extractor]) -> tuple[str, ...]:
     try:
-        return _bare(name, kind).requires()
+        needed: tuple[str, ...] = _bare(name, kind).requires()
+        return needed
     except InputError:
         return ()
 
@@ -63,7 +64,7 @@ def _bare(name: str, kind: type[Extractor]) -> Any:
     """The extractor without its resources: enough to name its features."""
     extractor = object.__new__(kind)
     resources = resource_parameters(kind)
-    for entry in fields(kind) if is_dataclass(kind) else ():
+    for entry in _parameters(kind):
         if entry.name in resources:
             continue
         if entry.default is not MISSING:
@@ -73,6 +74,10 @@ def _bare(name: str, kind: type[Extractor]) -> Any:
         elif entry.init:
             raise InputError(f"the features of '{name}' depend on its parameter '{entry.name}'")
     return extractor
+
+
+def _parameters(kind: type[Any]) -> tuple[Field[Any], ...]:
+    return fields(kind) if is_dataclass(kind) else ()
 
 
 def extract(experiment: Experiment, output: Path, cache: Path, progress: Progress) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from qe.model import Model
 from qe.scoring import score_frame
 
 
-class QualityEstimation(mlflow.pyfunc.PythonModel):
+class QualityEstimation(mlflow.pyfunc.PythonModel):  # type: ignore[misc]
     """Raw `source` and `target` (and what else the model needs) -> `score`, or a `reason` for none."""
 
     def load_context(self, context: Any) -> None:

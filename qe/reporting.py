@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import optuna
@@ -234,12 +234,12 @@ def _write_plots(
     figures["feature_importance"] = plots.feature_importance(names, values, spread)
     metric = result.metrics[0]
     history = result.history()[metric].to_numpy()
-    better = np.maximum if METRICS.get(metric).higher_is_better else np.minimum
-    direction = "maximize" if METRICS.get(metric).higher_is_better else "minimize"
-    figures["study_history"] = plots.study_history(history, better.accumulate(history), direction, metric)
-    folder.mkdir(parents=True, exist_ok=True)
+    direction: Literal["maximize", "minimize"] = (
+        "maximize" if METRICS.get(metric).higher_is_better else "minimize"
+    )
+    figures["study_history"] = plots.study_history(history, None, direction, metric)
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=120)
+        plots.save(figure, folder / f"{name}.png")
 
 
 def permutation_importance(

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from qe.dataset import Dataset, Split, concatenate
 from qe.evaluation import evaluate
 from qe.experiment import Experiment
 from qe.extraction import Extraction
-from qe.formats._base import FORMATS
+from qe.formats._base import make_format
 from qe.metrics._base import METRICS
 from qe.model import Model
 from qe.pipeline import Candidate, fit
@@ -116,16 +116,7 @@ def read_dataset(experiment: Experiment) -> Dataset:
     Raises InputError for unknown keys of the format and for whatever the format finds wrong.
     """
     section = experiment.dataset
-    kind = FORMATS.get(section.format)
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-    for key in section.options():
-        if key not in known:
-            raise InputError(
-                f"the format '{section.format}' has no key '{key}'",
-                where="dataset",
-                remedy=f"known: format, path, {', '.join(known)}",
-            )
-    dataset = kind(**section.options()).read(section.path)
+    dataset = make_format(section.format, section.options()).read(section.path)
     changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
     changes = {key: value for key, value in changes.items() if value is not None}
     if not changes:
@@ -367,7 +358,8 @@ def _weights(experiment: Experiment, split: Split) -> FloatArray | None:
         return None
     if split.annotators is None:
         raise InputError("the dataset does not say how many annotators judged", where="weights")
-    return split.annotators / split.annotators.mean()
+    weights: FloatArray = split.annotators / split.annotators.mean()
+    return weights
 
 
 def _fingerprint(experiment: Experiment, dataset: Dataset, extraction: Extraction) -> str:

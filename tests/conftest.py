@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,3 +22,32 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A small demo, run once per session in a store of its own."""
+    from qe import experiment
+    from qe.demo import EXPERIMENT
+    from qe.demo_data import generate
+    from qe.training import train
+
+    folder = tmp_path_factory.mktemp("demo")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
+    patch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
+    patch.chdir(folder)
+    (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
+    try:
+        generate(folder / "data", pairs=2000, train=240, test=80)
+        overrides = ["search.trials=4", "split.folds=3"]
+        loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=overrides)
+        yield train(loaded, folder, cache=folder / "cache")
+    finally:
+        patch.undo()
+
+
+@pytest.fixture(scope="session")
+def demo_model(demo_run: Any) -> Path:
+    """The small demo's model directory; the demo's data lie beside it."""
+    return demo_run.output / "model"
