@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -26,6 +26,8 @@ Ids = NDArray[np.int32]
 NULL = BOS
 # What GIZA++ takes for a pair that its table lacks (PROB_SMOOTH).
 FLOOR = 1e-7
+# Pairs of the corpus that the quartiles of word scores are taken from.
+_SAMPLE = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,10 @@ class Lexicon(Resource):
     the given words are of the corpus's target language. The table is sparse: pairs that never occurred
     together, or whose probability is below the setting `prune`, are 0. Rows belong to words of `source`
     (NULL in row `NULL`), columns to words of `target`, ascending in each row.
+
+    log_likelihoods  of the corpus after 0, 1, ... iterations (natural logarithm)
+    quartiles        the three quartiles of `WordScores.maximum` in the corpus (an even sample of its pairs);
+                     empty for a lexicon that was read from a file
     """
 
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -70,6 +76,7 @@ class Lexicon(Resource):
     settings: Mapping[str, Any]
     corpus_fingerprint: str
     log_likelihoods: tuple[float, ...] = ()
+    quartiles: tuple[float, ...] = ()
     _above: dict[tuple[float, str], NDArray[np.int64]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -98,17 +105,19 @@ class Lexicon(Resource):
             "entries": len(table.values),
             "entries_before_pruning": len(full.values),
         }
-        values = table.values.astype(np.float32)
-        return cls(
+        lexicon = cls(
             source,
             target,
             table.offsets,
             table.columns,
-            values,
+            table.values.astype(np.float32),
             settings,
             corpus.fingerprint,
             tuple(likelihoods),
         )
+        rows = np.linspace(0, len(corpus) - 1, min(len(corpus), _SAMPLE)).astype(np.int64)
+        scores = lexicon.score(*(corpus.side(side).take(rows) for side in sides))
+        return replace(lexicon, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
     def save(self, path: Path) -> None:
         self.source.save(path / "source.txt")
@@ -117,6 +126,7 @@ class Lexicon(Resource):
             "settings": dict(self.settings),
             "corpus_fingerprint": self.corpus_fingerprint,
             "log_likelihoods": list(self.log_likelihoods),
+            "quartiles": list(self.quartiles),
         }
         save_arrays(path, meta, offsets=self.offsets, columns=self.columns, values=self.values)
 
@@ -132,6 +142,7 @@ class Lexicon(Resource):
             meta["settings"],
             meta["corpus_fingerprint"],
             tuple(meta["log_likelihoods"]),
+            tuple(meta["quartiles"]),
         )
 
     @classmethod

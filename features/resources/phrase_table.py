@@ -99,11 +99,11 @@ class PhraseTable(Resource):
         return cls(
             source_vocabulary=source_vocabulary,
             target_vocabulary=target_vocabulary,
-            **table,
             target_starts=starts,
             target_words=words,
             settings=settings,
             corpus_fingerprint=corpus.fingerprint,
+            **table,
         )
 
     @property
@@ -121,8 +121,10 @@ class PhraseTable(Resource):
     @classmethod
     def load(cls, path: Path) -> Self:
         meta, arrays = load_arrays(path)
-        vocabularies = Vocabulary.load(path / "source.txt"), Vocabulary.load(path / "target.txt")
-        return cls(*vocabularies, **arrays, **meta)
+        content: dict[str, Any] = {**arrays, **meta}
+        for side in ("source", "target"):
+            content[f"{side}_vocabulary"] = Vocabulary.load(path / f"{side}.txt")
+        return cls(**content)
 
     def phrases(self, tokens: Tokens, side: Literal["source", "target"]) -> Ints:
         """(n_tokens, longest) the phrase that starts at each token with 1, 2, ... words.

@@ -1,0 +1,307 @@
+"""What IBM Model 1 says of a segment: scores both ways, word confidences, translations per word, entropy."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import (
+    FloatArray,
+    Tokens,
+    ratio,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_sum,
+)
+from features.resources.lexicon import FLOOR, Lexicon, WordScores
+from features.resources.ngrams import NgramCounts
+
+Side = Literal["source", "target"]
+
+THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.5)
+_DFKI = "DFKI (Popovic) at WMT12, section 2.1, equations 2-3"
+_LIMSI = "LIMSI at WMT12, appendix A"
+_LORIA = "LORIA at WMT12, section 4"
+_PRHLT = "PRHLT-UPV at WMT12, sections 2.2-2.3 (word confidence of Ueffing et al. 2003)"
+_UU = "Uppsala at WMT12, section 2.1"
+_QUEST = "QuEst features 1016-1045; baseline 1022 and 1036"
+_OWN = "this project: spread of the IBM Model 1 word confidences"
+
+
+@dataclass(frozen=True, eq=False)
+class IBM1Features(Extractor):
+    """IBM Model 1 scores and lexicon statistics, for both directions and sides.
+
+    Everything is NaN where the source or the target has no tokens. Word confidence is the largest
+    translation probability that a word has from any word of the other side, or NULL.
+    """
+
+    lexicon_source_to_target: Lexicon
+    lexicon_target_to_source: Lexicon
+    source_ngrams: NgramCounts
+    target_ngrams: NgramCounts
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = {side: _Side(self, segments, side) for side in ("source", "target")}
+        block = np.column_stack([column.function(sides[column.side]) for column in COLUMNS])
+        empty = (segments.source_tokens.lengths == 0) | (segments.target_tokens.lengths == 0)
+        block[empty] = np.nan
+        return block
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The words of one side: what the other side says of them, what the lexicons know of them."""
+
+    resources: IBM1Features
+    segments: Segments
+    side: str
+
+    @property
+    def words(self) -> Tokens:
+        return self.segments.source_tokens if self.side == "source" else self.segments.target_tokens
+
+    @property
+    def other(self) -> Tokens:
+        return self.segments.target_tokens if self.side == "source" else self.segments.source_tokens
+
+    @property
+    def generating(self) -> Lexicon:
+        """t(word of this side | word of the other side)."""
+        r = self.resources
+        return r.lexicon_target_to_source if self.side == "source" else r.lexicon_source_to_target
+
+    @property
+    def translating(self) -> Lexicon:
+        """t(word of the other side | word of this side)."""
+        r = self.resources
+        return r.lexicon_source_to_target if self.side == "source" else r.lexicon_target_to_source
+
+    @cached_property
+    def scores(self) -> WordScores:
+        return self.generating.score(self.other, self.words)
+
+    @cached_property
+    def log10(self) -> FloatArray:
+        return self.scores.log10()
+
+    @cached_property
+    def ordered(self) -> FloatArray:
+        """Word confidences, ascending in each segment."""
+        order = np.lexsort((self.scores.maximum, self.words.text_index))
+        return np.asarray(self.scores.maximum[order], np.float64)
+
+    @cached_property
+    def frequency(self) -> NDArray[np.int64]:
+        """(n_tokens,) occurrences in the corpus."""
+        r = self.resources
+        return (r.source_ngrams if self.side == "source" else r.target_ngrams).counts(self.words, 1)[0]
+
+    @cached_property
+    def entropy(self) -> tuple[FloatArray, FloatArray]:
+        """Per segment the sum of the known words' translation entropies and their number."""
+        values = self.translating.entropies[self.words.lower().ids_in(self.translating.source)]
+        known = ~np.isnan(values)
+        return (
+            segment_sum(np.where(known, values, 0.0), self.words.offsets),
+            segment_sum(known, self.words.offsets),
+        )
+
+    def translations(self, threshold: float, table: str = "translating") -> NDArray[np.int64]:
+        """(n_tokens,) entries above the threshold; 0 for words that the lexicon lacks."""
+        lowered = self.words.lower()
+        if table == "translating":
+            lexicon = self.translating
+            return lexicon.translations_above(threshold)[lowered.ids_in(lexicon.source)]
+        lexicon = self.generating
+        return lexicon.translations_above(threshold, side="target")[lowered.ids_in(lexicon.target)]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A feature: the side whose words it describes, and how it is computed."""
+
+    side: str
+    feature: Feature
+    function: Callable[[_Side], FloatArray]
+
+
+def _per_word(given: _Side) -> FloatArray:
+    return ratio(given.log10, given.words.lengths)
+
+
+def _per_other_word(given: _Side) -> FloatArray:
+    return ratio(given.log10, given.other.lengths)
+
+
+def _mean_probability(given: _Side) -> FloatArray:
+    return segment_mean(given.scores.probability, given.words.offsets)
+
+
+def _mean_confidence(given: _Side) -> FloatArray:
+    return segment_mean(given.scores.maximum, given.words.offsets)
+
+
+def _lowest_confidence(given: _Side) -> FloatArray:
+    return segment_min(np.log10(given.scores.maximum), given.words.offsets)
+
+
+def _highest_confidence(given: _Side) -> FloatArray:
+    return segment_max(given.scores.maximum, given.words.offsets)
+
+
+def _confidence_quantile(given: _Side, q: float) -> FloatArray:
+    """Linear interpolation between the ordered confidences of a segment."""
+    lengths, starts = given.words.lengths, given.words.offsets[:-1]
+    result = np.full(len(lengths), np.nan)
+    filled = lengths > 0
+    place = q * (lengths[filled] - 1)
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, lengths[filled] - 1)
+    first, second = given.ordered[starts[filled] + low], given.ordered[starts[filled] + high]
+    result[filled] = first + (place - low) * (second - first)
+    return result
+
+
+def _share_in_quartile(given: _Side, quartile: int) -> FloatArray:
+    cuts = given.generating.quartiles
+    if not cuts:
+        return np.full(len(given.words), np.nan)
+    within = np.searchsorted(cuts, given.scores.maximum, side="left") == quartile - 1
+    return segment_mean(within, given.words.offsets)
+
+
+def _unexplained(given: _Side) -> FloatArray:
+    return segment_mean(given.scores.maximum <= FLOOR, given.words.offsets)
+
+
+def _translations(given: _Side, threshold: float) -> FloatArray:
+    return segment_mean(given.translations(threshold), given.words.offsets)
+
+
+def _translations_of_generators(given: _Side, threshold: float) -> FloatArray:
+    return segment_mean(given.translations(threshold, "generating"), given.words.offsets)
+
+
+def _translations_by_frequency(given: _Side, threshold: float) -> FloatArray:
+    total = segment_sum(given.frequency, given.words.offsets)
+    weighted = segment_sum(given.translations(threshold) * given.frequency, given.words.offsets)
+    return ratio(weighted, total)
+
+
+def _translations_by_rarity(given: _Side, threshold: float) -> FloatArray:
+    return segment_mean(given.translations(threshold) / np.maximum(given.frequency, 1), given.words.offsets)
+
+
+def _entropy_sum(given: _Side) -> FloatArray:
+    total, known = given.entropy
+    return np.where(known > 0, total, np.nan)
+
+
+def _entropy_mean(given: _Side) -> FloatArray:
+    return ratio(*given.entropy)
+
+
+_Row = tuple[str, str, str, str, Callable[[_Side], FloatArray]]
+
+
+def _rows(side: str, other: str) -> Iterator[_Row]:
+    """(name, description, origin, unit, function) of every column about one side's words."""
+    yield "log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10
+    yield f"log10_per_{side}_token", f"log10 p({side} | {other}) / {side} tokens", _LIMSI, "log10", _per_word
+    yield (
+        f"log10_per_{other}_token",
+        f"log10 p({side} | {other}) / {other} tokens",
+        _LIMSI,
+        "log10",
+        _per_other_word,
+    )
+    yield (
+        "mean_probability",
+        "mean over the words of 1 / (l + 1) sum_i t(word | word_i)",
+        _LORIA,
+        "probability",
+        _mean_probability,
+    )
+    yield "confidence", "mean word confidence", _PRHLT, "probability", _mean_confidence
+    yield "confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10", _lowest_confidence
+    yield "confidence_highest", "highest word confidence", _OWN, "probability", _highest_confidence
+    for name, q in (("quartile1", 0.25), ("median", 0.5), ("quartile3", 0.75)):
+        function = partial(_confidence_quantile, q=q)
+        yield f"confidence_{name}", f"{name} of the word confidences", _OWN, "probability", function
+    for quartile in (1, 2, 3, 4):
+        yield (
+            f"confidence_share_{quartile}",
+            f"share of words whose confidence is in quartile {quartile} of the corpus's; NaN where the "
+            "lexicon was read from a file",
+            _PRHLT,
+            "share",
+            partial(_share_in_quartile, quartile=quartile),
+        )
+    yield (
+        "unexplained",
+        "share of words that no word of the other side translates to",
+        _OWN,
+        "share",
+        _unexplained,
+    )
+    yield from _translation_rows(other)
+    yield (
+        "entropy_sum",
+        "sum of the translation entropies of the known words; NaN without known words",
+        _UU,
+        "bits",
+        _entropy_sum,
+    )
+    yield (
+        "entropy",
+        "mean translation entropy of the known words; NaN without known words",
+        _UU,
+        "bits per word",
+        _entropy_mean,
+    )
+
+
+def _translation_rows(other: str) -> Iterator[_Row]:
+    for threshold in THRESHOLDS:
+        what = f"{other} words with t({other} word | word) > {threshold}"
+        stem, unit = f"translations_{threshold}", "words"
+        yield stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
+        yield (
+            f"{stem}_by_frequency",
+            f"mean number of {what}, weighted by corpus frequency; NaN where no word is in the corpus",
+            _UU,
+            unit,
+            partial(_translations_by_frequency, threshold=threshold),
+        )
+        yield (
+            f"{stem}_by_rarity",
+            f"mean of the number of {what}, divided by corpus frequency",
+            _QUEST,
+            "words per occurrence",
+            partial(_translations_by_rarity, threshold=threshold),
+        )
+        yield (
+            f"generators_{threshold}",
+            f"mean number of {other} words with t(word | {other} word) > {threshold}",
+            _QUEST,
+            unit,
+            partial(_translations_of_generators, threshold=threshold),
+        )
+
+
+COLUMNS = tuple(
+    _Column(side, Feature(f"ibm1_{side}_{name}", f"{side}: {description}", origin, unit), function)
+    for side, other in (("source", "target"), ("target", "source"))
+    for name, description, origin, unit, function in _rows(side, other)
+)
