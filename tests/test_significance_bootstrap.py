@@ -55,6 +55,11 @@ def test_rescoring_is_the_additive_path_for_an_additive_metric() -> None:
     additive = bootstrap_scores(scored(values), mean, samples=200, seed=5)[0]
     rescored = bootstrap_rescored(lambda c: c @ values / c.sum(axis=1), 70, samples=200, seed=5)
     np.testing.assert_allclose(rescored, additive, atol=1e-12)
+    ranked = [
+        bootstrap_rescored(lambda c: Spearman().resample(values, values**3, c), 70, samples=50, block_bytes=b)
+        for b in (1, 1 << 26)
+    ]
+    np.testing.assert_array_equal(ranked[0], ranked[1])
 
 
 def test_intervals_equal_scipy() -> None:

@@ -213,6 +213,10 @@ def test_ranked_metrics_are_rescored_exactly() -> None:
     both = np.concatenate([a, b])
     additive = randomization_test(scored(a), scored(b), mean, samples=800, seed=3)
     rescored = randomization_test_rescored(lambda c: c @ both / c.sum(axis=1), 60, samples=800, seed=3)
+    small = randomization_test_rescored(
+        lambda c: c @ both / c.sum(axis=1), 60, samples=800, seed=3, block_bytes=1
+    )
+    assert small == rescored
     assert rescored.p == additive.p and rescored.difference == pytest.approx(additive.difference)
     gold = np.concatenate([np.arange(60.0)] * 2)
     worse = np.concatenate([np.arange(60.0), np.roll(np.arange(60.0), 20)])

@@ -8,6 +8,7 @@ from features.core.errors import InputError
 from qe.significance._sums import bootstrap_counts, bootstrap_sums
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.result import (
+    BLOCK_BYTES,
     Aggregate,
     FloatArray,
     Rescore,
@@ -26,8 +27,6 @@ NAMES = {
     "win-ratio": "paired bootstrap (win ratio, Koehn 2004)",
     "shifted": "paired bootstrap (shifted, Riezler and Maxwell 2005)",
 }
-
-_RESCORE_BYTES = 1 << 26
 
 
 def bootstrap_scores(
@@ -64,12 +63,21 @@ def apart(sums: FloatArray, runs: int) -> FloatArray:
 
 
 def bootstrap_rescored(
-    rescore: Rescore, rows: int, *, samples: int = 1000, seed: int = 0, groups: Groups | None = None
+    rescore: Rescore,
+    rows: int,
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    groups: Groups | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> FloatArray:
-    """(samples,) scores of the same virtual test sets for a metric that is no function of sums."""
+    """(samples,) scores of the same virtual test sets for a metric that is no function of sums.
+
+    `rescore` gets counts (B, rows); `block_bytes` bounds their size in one call and changes no digit.
+    """
     check_samples(samples)
     index, units = (None, rows) if groups is None else group_index(groups, rows)
-    block = max(1, _RESCORE_BYTES // (4 * rows))
+    block = max(1, block_bytes // (4 * rows))
     scores = np.empty(samples)
     for first in range(0, samples, block):
         last = min(first + block, samples)

@@ -15,6 +15,7 @@ from features.core.errors import InputError
 from qe.significance._sums import coin_faces, coin_sums, every_choice, part_sums
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.result import (
+    BLOCK_BYTES,
     Aggregate,
     CountArray,
     FloatArray,
@@ -31,8 +32,6 @@ from qe.significance.result import (
 Exchange = Literal["segment-run", "segment", "run", "any"]
 EXCHANGES: tuple[str, ...] = get_args(Exchange)
 NAME = "approximate randomization"
-
-_RESCORE_BYTES = 1 << 26
 
 
 def randomization_test(
@@ -116,11 +115,13 @@ def randomization_test_rescored(
     seed: int = 0,
     tail: Tail = "two-sided",
     groups: Groups | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> TestResult:
     """The same test for a metric that is no function of sums (one run); exact rescoring of every exchange.
 
     `rescore` gets counts (B, 2 rows) of 0 and 1 over the system's rows followed by the baseline's, and
-    returns (B,) scores. Put the predictions of different systems on a common scale (ranks) before.
+    returns (B,) scores; `block_bytes` bounds the counts of one call and changes no digit.
+    Put the predictions of different systems on a common scale (ranks) before.
     """
     check_samples(samples)
     index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
@@ -129,7 +130,7 @@ def randomization_test_rescored(
     kept = np.zeros((1, units), np.bool_)
     own, other = (float(rescore(_two_sides(side, index))[0]) for side in (kept, ~kept))
     null = np.empty(total)
-    block = max(1, _RESCORE_BYTES // (8 * rows))
+    block = max(1, block_bytes // (8 * rows))
     largest = rounding(own, other)
     for first in range(0, total, block):
         last = min(first + block, total)

@@ -20,6 +20,8 @@ Rescore = Callable[[CountArray], FloatArray]
 Tail = Literal["two-sided", "greater", "less"]
 TAILS: tuple[str, ...] = get_args(Tail)
 
+BLOCK_BYTES = 1 << 26  # default bound of the counts that rescoring holds at a time
+
 # Sums in another order differ by rounding; scores closer than this share of their size are equal.
 _ROUNDING = 1e-10
 

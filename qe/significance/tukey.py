@@ -13,6 +13,7 @@ from features.core.errors import InputError
 from qe.significance._sums import deals, dealt_sums
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.result import (
+    BLOCK_BYTES,
     Aggregate,
     FloatArray,
     Rescore,
@@ -25,8 +26,6 @@ from qe.significance.result import (
 
 NAME = "randomized Tukey HSD"
 Pairs = dict[tuple[str, str], TestResult]
-
-_RESCORE_BYTES = 1 << 26
 
 
 def tukey_hsd(
@@ -71,11 +70,13 @@ def tukey_hsd_rescored(
     samples: int = 1000,
     seed: int = 0,
     groups: Groups | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Pairs:
     """The same for a metric that is no function of sums.
 
     `rescore` gets counts (B, m rows) of 0 and 1 over the rows of all m systems, one system after the other,
-    and returns (B,) scores. Put predictions of different systems on a common scale (ranks) before.
+    and returns (B,) scores; `block_bytes` bounds the counts of one call and changes no digit.
+    Put the predictions of different systems on a common scale (ranks) before.
     """
     check_samples(samples)
     systems = len(_names(dict.fromkeys(names)))
@@ -84,7 +85,7 @@ def tukey_hsd_rescored(
     own[np.arange(systems), np.arange(systems)] = 1
     scores = rescore(own.reshape(systems, -1))
     shuffled = np.empty((samples, systems))
-    block = max(1, _RESCORE_BYTES // (16 * rows * systems))
+    block = max(1, block_bytes // (16 * rows * systems))
     for first in range(0, samples, block):
         last = min(first + block, samples)
         dealt = deals(units, systems, seed, first, last)[:, index]
