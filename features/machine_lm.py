@@ -1,0 +1,140 @@
+"""Whether a translation reads like machine output: models of machine translations and of text compared.
+
+Trained on the translations of the training rows alone, so it is fitted inside each fold, though it needs no
+label.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
+from features.resources.language_model import LanguageModel, LMScores
+
+_DCU = "DCU-SYMC at WMT12, section 2.1"
+_UPC = "UPC at WMT12, section 2.1 (the ratio ref-sys, as a logarithm)"
+_OWN = "UPC at WMT12, section 2.1, word by word"
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What the two models say of a batch of texts."""
+
+    tokens: Tokens
+    human: LMScores
+    machine: LMScores
+
+    def per_event(self, values: FloatArray) -> FloatArray:
+        """(n,) means over tokens and `</s>`; NaN for an empty text."""
+        filled = self.tokens.lengths > 0
+        return ratio(segment_sum(values, self.human.offsets), np.where(filled, self.tokens.lengths + 1, 0))
+
+    @property
+    def advantage(self) -> FloatArray:
+        """(n_tokens,) log10 of how much likelier the text model finds each token."""
+        return self.human.token_log10 - self.machine.token_log10
+
+
+@dataclass(frozen=True)
+class _Column:
+    feature: Feature
+    of: Callable[[_Compared], FloatArray]
+
+
+COLUMNS: tuple[_Column, ...] = (
+    _Column(
+        Feature(
+            "machine_lm_log10",
+            "log10 probability per word and sentence end under a model of machine translations",
+            _DCU,
+            "log10 per event",
+        ),
+        lambda c: c.per_event(c.machine.log10),
+    ),
+    _Column(
+        Feature(
+            "machine_lm_human_advantage",
+            "log10 of the perplexity under machine translations over that under text, models of equal order",
+            _UPC,
+            "log10 per event",
+        ),
+        lambda c: c.per_event(c.human.log10 - c.machine.log10),
+    ),
+    _Column(
+        Feature(
+            "machine_lm_lowest_advantage",
+            "log10 of how much likelier text makes a token than machine translations do, at its lowest",
+            _OWN,
+            "log10",
+        ),
+        lambda c: segment_min(c.advantage, c.tokens.offsets),
+    ),
+    _Column(
+        Feature(
+            "machine_lm_machine_like",
+            "share of tokens likelier in machine translations than in text",
+            _OWN,
+            "share",
+        ),
+        lambda c: segment_mean(c.advantage < 0, c.tokens.offsets),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class MachineLanguageModel(FittedExtractor):
+    """A language model of machine translations, learned from the training rows, against one of human text.
+
+    Both are n-gram models of the same order: the one of text is the target model cut to it.
+    Everything is NaN for an empty translation.
+
+    Raises InputError where the training translations hold no words, or `order` is above the target model's.
+    """
+
+    target_lm: LanguageModel
+    order: int = 3
+    machine: LanguageModel | None = field(default=None, init=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ()
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        return self._with(LanguageModel.from_tokens(segments.target_tokens, order=self.order))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        if self.machine is None:
+            raise RuntimeError("MachineLanguageModel must be fitted before it can extract")
+        tokens = segments.target_tokens
+        compared = _Compared(tokens, self._human(tokens), self.machine.score(tokens))
+        return np.column_stack([column.of(compared) for column in COLUMNS])
+
+    def _human(self, tokens: Tokens) -> LMScores:
+        orders = self.target_lm.score_orders(tokens)
+        if len(orders) < self.order:
+            raise InputError(f"order {self.order} is above that of target_lm, which gives {len(orders)}")
+        return orders[self.order - 1]
+
+    def save(self, path: Any) -> None:
+        if self.machine is None:
+            raise RuntimeError("MachineLanguageModel must be fitted before it can be saved")
+        self.machine.save(Path(path))
+
+    def restore(self, path: Any) -> Self:
+        return self._with(LanguageModel.load(Path(path)))
+
+    def _with(self, machine: LanguageModel) -> Self:
+        fitted = copy(self)
+        object.__setattr__(fitted, "machine", machine)
+        return fitted
