@@ -1,4 +1,4 @@
-"""`qe data`: check a dataset, fetch a public one."""
+"""`qe data`: check a dataset, fetch a public one, make second translations."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_
 
 @app.callback()
 def data() -> None:
-    """Check and describe datasets, fetch public ones."""
+    """Check and describe datasets, fetch public ones, make second translations."""
 
 
 @app.command()
@@ -95,6 +95,31 @@ def fetch(
         typer.echo(f"{folder}: {len(written)} files fetched, {len(kept)} were there; all checksums verified")
         typer.echo(f"terms: {found.terms}")
         typer.echo(f"next: qe data check {folder} (format {found.format})")
+
+
+@app.command()
+def translate(
+    source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Translations, one line per line in.")],
+    source_language: Annotated[str, typer.Option(help="Language code of the input, such as en.")],
+    target_language: Annotated[str, typer.Option(help="Language code of the output, such as es.")],
+    engine: Annotated[str, typer.Option(help="The translation engine: apertium.")] = "apertium",
+    quiet: Quiet = False,
+) -> None:
+    """Translate a file through an engine, for pseudo-references and back-translations.
+
+    Example:
+
+        qe data translate --engine apertium --source-language en --target-language es
+        --input source.eng --output pseudo_reference.spa
+    """
+    from qe import translation
+
+    by = translation.engine(engine, source_language, target_language)
+    with progress_bar(quiet) as progress:
+        lines = translation.translate_file(source, output, by, progress)
+    if not quiet:
+        typer.echo(f"{output}: {lines} lines by {engine}")
 
 
 def _print(report: "DataReport") -> None:

@@ -1,0 +1,258 @@
+"""Second translations from another engine: pseudo-references and back-translations."""
+
+import os
+import shutil
+import subprocess
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Protocol
+
+from features.core.errors import InputError
+from features.core.files import atomic_file, digest, read_lines
+from features.core.progress import Progress, silent
+from features.core.segments import Segments
+from features.core.tokenizer import batches, normalise
+
+CHUNK = 250  # lines per process: starting one costs as much as some 30 lines
+PATIENCE = 600.0  # seconds for a chunk, after which the engine counts as hung
+
+# What Apertium's stream format uses; the programs escape it, but not everywhere. `~` is left: it survives.
+_STREAM_SIGNS = "^$/<>{}[]\\@|*"
+_CLEAN: Final = {ord(sign): " " for sign in _STREAM_SIGNS}
+
+# Apertium names languages by ISO 639-3; older packages by ISO 639-1.
+_ISO_639_3: Final[Mapping[str, str]] = {
+    "af": "afr", "an": "arg", "be": "bel", "bg": "bul", "br": "bre", "ca": "cat", "cs": "ces", "cy": "cym",
+    "da": "dan", "de": "deu", "en": "eng", "eo": "epo", "es": "spa", "eu": "eus", "fr": "fra", "gl": "glg",
+    "hi": "hin", "id": "ind", "is": "isl", "it": "ita", "kk": "kaz", "mk": "mkd", "ms": "msa", "mt": "mlt",
+    "nb": "nob", "nl": "nld", "nn": "nno", "oc": "oci", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
+    "sh": "hbs", "sl": "slv", "sv": "swe", "tr": "tur", "tt": "tat", "uk": "ukr", "ur": "urd",
+}  # fmt: skip
+
+# Column of Segments -> the side that is translated and the language it is translated into.
+_DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "pseudo_reference": ("source", "target"),
+    "back_translation": ("target", "source"),
+}
+
+
+class Engine(Protocol):
+    """A translation engine for one language pair; its class takes the two language codes."""
+
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """One line out per line in, in order."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies program, version and languages."""
+
+
+@dataclass(frozen=True)
+class Apertium:
+    """The Apertium program (Forcada et al. 2011), as Debian packages it.
+
+    Lines are normalised (`features.core.tokenizer.normalise`) and freed of the signs of Apertium's stream
+    format; white space at the ends is dropped, unknown words stay as they are, without a mark. A line
+    with nothing left gives an empty line. Every other line is a paragraph of its own, so that no line
+    sees its neighbours: a line's translation does not depend on the batch.
+
+    Raises InputError where the program or the language pair is not installed, and where the program
+    fails or gives another number of lines even for one line alone.
+    """
+
+    source_language: str
+    target_language: str
+    program: str = "apertium"
+    workers: int = 0  # processes at a time; 0: one per core
+
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
+        mode = self.mode  # refuses before any work is done
+        workers = self.workers or os.cpu_count() or 1
+        ahead: deque[Future[list[str]]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for chunk in batches(lines, CHUNK):
+                    ahead.append(pool.submit(self._chunk, mode, [clean(line) for line in chunk]))
+                    if len(ahead) > 2 * workers:
+                        yield from ahead.popleft().result()
+                while ahead:
+                    yield from ahead.popleft().result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _chunk(self, mode: str, lines: Sequence[str]) -> list[str]:
+        """The translations of cleaned lines; empty ones are not shown to the program."""
+        filled = [line for line in lines if line]
+        found = iter(self._paragraphs(mode, filled))
+        return [next(found) if line else "" for line in lines]
+
+    def _paragraphs(self, mode: str, lines: list[str]) -> list[str]:
+        """One translation per line; where the program mixes lines up, halves are translated apart."""
+        if not lines:
+            return []
+        found = apart(self._run(["-u", mode], "".join(f"{line}\n\n" for line in lines)), len(lines))
+        if found is not None:
+            return found
+        if len(lines) == 1:
+            raise InputError(
+                f"{self.program} -u {mode} did not give one line for {lines[0]!r}",
+                remedy="leave this line out, or make it plain text",
+            )
+        middle = len(lines) // 2
+        return self._paragraphs(mode, lines[:middle]) + self._paragraphs(mode, lines[middle:])
+
+    def _run(self, arguments: Sequence[str], text: str = "") -> str:
+        """What the program writes, given `text` to read."""
+        try:
+            done = subprocess.run(
+                [self._path, *arguments],
+                input=text.encode(),
+                capture_output=True,
+                timeout=PATIENCE,
+                check=False,
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{self.program} gave no answer in {PATIENCE:.0f} s") from None
+        if done.returncode:
+            message = done.stderr.decode("utf-8", "replace").strip()
+            raise InputError(f"{self.program} {' '.join(arguments)} failed: {message[-500:]}")
+        return done.stdout.decode("utf-8", "replace")
+
+    @cached_property
+    def _path(self) -> str:
+        found = shutil.which(self.program)
+        if found is None:
+            raise InputError(
+                f"the program {self.program} is not installed",
+                remedy="on Debian: apt-get install apertium apertium-eng-spa",
+            )
+        return found
+
+    @cached_property
+    def mode(self) -> str:
+        """Apertium's name of the language pair, such as `eng-spa`."""
+        installed = self._run(["-l"]).split()
+        pair = (self.source_language, self.target_language)
+        long = "-".join(_ISO_639_3.get(code, code) for code in pair)
+        for name in (long, "-".join(pair)):
+            if name in installed:
+                return name
+        package = "-".join(sorted(long.split("-")))
+        raise InputError(
+            f"Apertium has no language pair {long} here; installed: {', '.join(installed) or 'none'}",
+            remedy=f"on Debian: apt-get install apertium-{package}, if there is such a package",
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies version and language pair."""
+        return digest("apertium", self._run(["-V"]), self.mode)
+
+
+ENGINES: Final[Mapping[str, type[Apertium]]] = {"apertium": Apertium}
+
+
+def engine(name: str, source_language: str, target_language: str) -> Engine:
+    """The engine `name` for a language pair.
+
+    Raises InputError for an unknown name.
+    """
+    if name not in ENGINES:
+        raise InputError(f"unknown translation engine '{name}'", remedy=f"known: {', '.join(ENGINES)}")
+    return ENGINES[name](source_language, target_language)
+
+
+def clean(line: str) -> str:
+    """Plain text for Apertium: quotes and dashes normalised, stream signs and control characters removed.
+
+    >>> clean(" a*b “c” \\x00[1/2] ")
+    'a b "c" 1 2'
+    """
+    text = normalise(line).translate(_CLEAN)
+    return " ".join("".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).split())
+
+
+def apart(text: str, n: int) -> list[str] | None:
+    """The n paragraphs of one line each that `text` consists of, or None where it does not.
+
+    >>> apart("one \\n\\ntwo\\n\\n", 2), apart("one\\ntwo\\n\\n\\n", 2)
+    (['one', 'two'], None)
+    """
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    filled, gaps = lines[::2], lines[1::2]
+    return filled if len(filled) == n and all(filled) and not any(gaps) else None
+
+
+def translate_file(source: Path, output: Path, by: Engine, progress: Progress = silent) -> int:
+    """Translates a file line by line (plain or gzip in); returns the number of lines.
+
+    `output` is only there once it is complete. Raises InputError as `read_lines` and the engine do.
+    """
+    total = sum(1 for _ in read_lines(source))
+    done = 0
+    with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        for done, line in enumerate(by.translate(read_lines(source)), start=1):
+            stream.write(line + "\n")
+            progress("translating", done, total)
+    return done
+
+
+def with_translations(
+    segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
+) -> Segments:
+    """The segments with second translations: `pseudo_reference` (of the source) or `back_translation`
+    (of the target).
+
+    columns  column -> name of the engine that makes it, from and into the tokenizers' languages
+    cache    folder where translations are kept, by engine, languages and text
+
+    Raises InputError for a column that is no second translation or is there already, an unknown engine,
+    a program or language pair that is not installed.
+    """
+    made: dict[str, tuple[str, ...]] = {}
+    for column, name in columns.items():
+        if column not in _DIRECTIONS:
+            raise InputError(
+                f"'{column}' is no column of translations", remedy=f"known: {', '.join(_DIRECTIONS)}"
+            )
+        if getattr(segments, column) is not None:
+            raise InputError(
+                f"the segments have a column '{column}' already",
+                remedy=f"leave it out of `translations`, or out of the data: {name} would make it again",
+            )
+        side, into = _DIRECTIONS[column]
+        languages = {
+            "source": segments.source_tokenizer.language,
+            "target": segments.target_tokenizer.language,
+        }
+        by = engine(name, languages[side], languages[into])
+        made[column] = _cached(getattr(segments, side), by, cache, f"{column} by {name}", progress)
+    return replace(segments, **made)  # type: ignore[arg-type]
+
+
+def _cached(
+    texts: Sequence[str], by: Engine, cache: Path | None, stage: str, progress: Progress
+) -> tuple[str, ...]:
+    """The translations of `texts`; equal texts are translated once."""
+    distinct = list(dict.fromkeys(texts))
+    path = cache and cache / "translations" / f"{digest(by.fingerprint, distinct)}.txt"
+    found = list(read_lines(path)) if path and path.is_file() else []
+    if len(found) != len(distinct):
+        found = []
+        for line in by.translate(distinct):
+            found.append(line)
+            progress(stage, len(found), len(distinct))
+        if path:
+            with atomic_file(path) as temporary:
+                temporary.write_text("".join(line + "\n" for line in found), "utf-8", newline="")
+    of = dict(zip(distinct, found, strict=True))
+    return tuple(of[text] for text in texts)
