@@ -10,6 +10,7 @@ from features.core._chunks import ChunkTokenizer
 from features.core._moses import moses_2012_rules, moses_rules
 from features.core.tokens import Tokens, TokensBuilder
 
+_SMALL = 16  # fewer texts are faster one by one
 _BATCH = 16384  # texts at a time, so that memory stays small beside the ids
 
 T = TypeVar("T")
@@ -71,6 +72,9 @@ class Tokenizer:
             return Tokens.from_lists(self.split(text) for text in texts)
         builder = TokensBuilder()
         for batch in batches(texts, _BATCH):
+            if len(batch) < _SMALL:
+                builder.add(Tokens.from_lists(map(self.split, batch)))
+                continue
             builder.add_arrays(*self._chunks.tokens(batch))
         return builder.tokens()
 
