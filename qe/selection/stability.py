@@ -1,0 +1,61 @@
+"""Stability selection."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from optuna.distributions import BaseDistribution, FloatDistribution
+from sklearn.linear_model import Lasso
+
+from qe.selection._base import Selector
+from qe.selection._checks import BoolArray, correlations, never_empty, training_data
+
+
+class Stability(Selector):
+    """Keeps the features that the lasso chooses on at least a share `threshold` of random halves of the data.
+
+    alpha         of the lasso
+    n_resamples   halves, drawn in complementary pairs
+    weakness      each feature's penalty is alpha / u, u uniform in weakness .. 1; 1: the plain lasso
+
+    Where none is left, the most frequent one stays (the most correlated of several). After fit:
+    `frequencies_` (k,).
+
+    Source: Meinshausen and Buhlmann 2010; Shah and Samworth 2013 (pairs).
+    """
+
+    space: ClassVar[Mapping[str, BaseDistribution]] = {
+        "alpha": FloatDistribution(3e-3, 0.1, log=True),
+        "threshold": FloatDistribution(0.5, 0.9),
+    }
+
+    def __init__(
+        self,
+        alpha: float = 0.02,
+        threshold: float = 0.6,
+        n_resamples: int = 50,
+        weakness: float = 0.5,
+        seed: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.threshold = threshold
+        self.n_resamples = n_resamples
+        self.weakness = weakness
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = training_data(self, X, y)
+        rng, chosen = np.random.default_rng(self.seed), np.zeros(X.shape[1])
+        halves: list[Any] = []
+        for _ in range(self.n_resamples):
+            halves = halves or [half for half in np.array_split(rng.permutation(len(y)), 2) if len(half)]
+            half = halves.pop()
+            weights = rng.uniform(self.weakness, 1.0, X.shape[1])
+            chosen += Lasso(self.alpha, max_iter=5000).fit(X[half] * weights, y[half]).coef_ != 0
+        self.frequencies_ = chosen / self.n_resamples
+        likely = self.frequencies_ + 1e-6 * correlations(X, y)
+        self.support_ = never_empty(self.frequencies_ >= self.threshold, likely)
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        return np.asarray(self.support_)
