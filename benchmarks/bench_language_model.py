@@ -3,6 +3,7 @@
 python benchmarks/bench_language_model.py                       # target 5-gram, source 3-gram, all checks
 python benchmarks/bench_language_model.py --models target:3     # one model
 python benchmarks/bench_language_model.py --no-irstlm           # minutes less
+python benchmarks/bench_language_model.py --no-irstlm --pairs 2000000   # grown by sampling sentence pairs
 
 Trained on the English-Spanish corpus without its block newstest2013, which is what is scored. Perplexities
 are over the events (words and </s>) that are in the vocabulary, the same for all. IRSTLM is the Debian
@@ -26,7 +27,7 @@ import numpy as np
 
 from features.core.corpus import ParallelCorpus
 from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.core.tokens import Tokens, segment_sum
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
 
@@ -179,11 +180,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of shared data")
     parser.add_argument("--models", nargs="*", default=["target:5", "source:3"], metavar="SIDE:ORDER")
     parser.add_argument("--no-irstlm", action="store_true")
+    parser.add_argument(
+        "--pairs", type=int, help="sample this many training pairs (with replacement, seed 0)"
+    )
     arguments = parser.parse_args()
     print("corpus")
     with timed("read and tokenize"):
         train, unseen = read_corpus(arguments.data)
-    print(f"  {len(train):,} pairs, held out {HELD_OUT}: {len(unseen):,}; peak {peak_gib():.2f} GiB")
+    if arguments.pairs:
+        train = train.take(np.random.default_rng(0).integers(len(train), size=arguments.pairs))
+    tokens = f"{len(train.source.ids):,} / {len(train.target.ids):,} tokens"
+    print(
+        f"  {len(train):,} pairs, {tokens}, held out {HELD_OUT}: {len(unseen):,}; peak {peak_gib():.2f} GiB"
+    )
     for name in arguments.models:
         side, _, order = name.partition(":")
         print(f"{side} {order}-gram")
