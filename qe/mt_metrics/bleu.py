@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from features.core.ngram_matches import matched_ngrams, ngram_counts, segment_counts
 from features.core.ter import common_ids
 from features.core.tokens import FloatArray
 from qe.mt_metrics._base import TextMetric
 from qe.mt_metrics._lengths import closest_lengths
-from qe.mt_metrics._ngrams import matched_ngrams, ngram_counts, segment_counts
 from qe.mt_metrics._texts import Texts, Tokenization
 
 

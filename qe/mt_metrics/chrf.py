@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from features.core.ngram_matches import Ids, Offsets, matched_ngrams, ngram_counts, segment_counts
 from features.core.ter import common_ids
 from features.core.tokens import FloatArray, Tokens, ratio
 from qe.mt_metrics._base import TextMetric
-from qe.mt_metrics._ngrams import Ids, Offsets, matched_ngrams, ngram_counts, segment_counts
 from qe.mt_metrics._texts import Texts
 
 _PUNCTUATION = frozenset(punctuation)

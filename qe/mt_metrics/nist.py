@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.ngram_matches import Ids, matched_ngrams, ngram_counts, segment_counts
 from features.core.ter import common_ids
 from features.core.tokens import FloatArray, Tokens, ratio
 from qe.mt_metrics._base import TextMetric
-from qe.mt_metrics._ngrams import Ids, matched_ngrams, ngram_counts, segment_counts
 from qe.mt_metrics._texts import Texts, Tokenization
 
 _BETA = np.log(0.5) / np.log(1.5) ** 2  # the penalty is 0.5 at 2/3 of the reference length
