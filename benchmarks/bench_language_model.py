@@ -134,11 +134,10 @@ def bench_scoring(model: LanguageModel, tokens: Tokens, theirs: KenlmScores) -> 
         rates.append(len(tokens.ids) / (time.process_time() - started))
     ratio = max(rates) / theirs.rate
     print(f"  scoring: {max(rates):,.0f} tokens per CPU second; kenlm.score {theirs.rate:,.0f}: x{ratio:.1f}")
-    exact = np.abs(segment_sum(theirs.events, model.score(tokens).offsets) - sums).max()
-    print(
-        f"  against kenlm on our ARPA, largest difference of a sentence: {np.abs(sums - theirs.sums).max():.1e}"
-        f" (kenlm adds with 24 bits; its words added with 53 bits: {exact:.1e})"
-    )
+    difference = np.abs(sums - theirs.sums).max()
+    exact = np.abs(sums - segment_sum(theirs.events, model.score(tokens).offsets)).max()
+    print(f"  kenlm on our ARPA, largest difference of a sentence: {difference:.1e}; {exact:.1e} where the")
+    print("    words it scores are added with 53 bits (it adds with 24)")
 
 
 def bench_irstlm(
