@@ -36,7 +36,8 @@ class ChunkTokenizer:
 
     def split(self, text: str) -> list[str]:
         """The tokens of one line."""
-        return self.rules.line(" ".join(text.split()).translate(self.clean))
+        # Two blanks stay where only control characters stood between them: the rules can tell.
+        return self.rules.line(" ".join(text.split()).translate(self.clean).strip())
 
     def tokens(self, texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], Longs]:
         """The tokens of a batch: types (some twice), ids, offsets."""

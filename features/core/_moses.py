@@ -43,8 +43,7 @@ class MosesRules:
     numeric_prefixes: frozenset[str]
 
     def line(self, text: str) -> list[str]:
-        """The tokens of a line without control characters."""
-        text = " ".join(text.split())
+        """The tokens of a line without control characters, its white space blanks, none at the ends."""
         if self.pad:
             text = f" {text} "
         text = _apply(self.before, text)
