@@ -16,6 +16,9 @@ import numpy as np
 WINDOW = 7
 JUMPS = 2 * WINDOW + 3
 
+# Kernels fuse multiply-add but never reorder sums: reordered, the last digits of a segment's posteriors
+# depend on where arrays lie in memory, and so on the batch that the segment is in.
+
 
 def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
     """Weights that favour the next position: [far left, -WINDOW .. WINDOW, far right]."""
@@ -24,7 +27,7 @@ def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray(weights / weights.sum())
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _normalisers(jumps: Any, length: int, result: Any) -> None:
     """result[p] = sum of the weights of the jumps from p (0: before the first word) to 1 .. length."""
     for p in range(length + 1):
@@ -35,7 +38,7 @@ def _normalisers(jumps: Any, length: int, result: Any) -> None:
         result[p] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: Any) -> None:
     """result[p] = sum_q c(sign * (p - q)) values[q]; `values` has WINDOW zeros on both sides."""
     sums[0] = 0.0
@@ -53,21 +56,32 @@ def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: 
         result[p] += right * (sums[length + 1] - sums[p + WINDOW + 1])
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _count_jumps(departures: Any, arrivals: Any, length: int, jumps: Any, sums: Any, counts: Any) -> None:
-    """Adds the expected jumps; `sums` are the prefix sums of the arrivals that `_spread` left."""
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def _meet(departures: Any, arrivals: Any, length: int, sums: Any, met: Any) -> None:
+    """met[jump, p] += departures from p times arrivals at p + jump, for each jump (far ones summed up).
+
+    `sums` are the prefix sums of the arrivals that `_spread` left.
+    """
     for d in range(-WINDOW, WINDOW + 1):
-        total = np.float32(0.0)
         for p in range(length + 1):
-            total += departures[p] * arrivals[WINDOW + p + d]
-        counts[d + WINDOW + 1] += jumps[d + WINDOW + 1] * total
+            met[d + WINDOW + 1, p] += departures[p] * arrivals[WINDOW + p + d]
     for p in range(0, length - WINDOW):
-        counts[JUMPS - 1] += jumps[JUMPS - 1] * departures[p] * (sums[length + 1] - sums[p + WINDOW + 1])
+        met[JUMPS - 1, p] += departures[p] * (sums[length + 1] - sums[p + WINDOW + 1])
     for p in range(WINDOW + 1, length + 1):
-        counts[0] += jumps[0] * departures[p] * sums[p - WINDOW]
+        met[0, p] += departures[p] * sums[p - WINDOW]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def _count_jumps(met: Any, jumps: Any, counts: Any) -> None:
+    """Adds the expected jumps."""
+    for d in range(JUMPS):
+        total = 0.0
+        for p in range(met.shape[1]):
+            total += met[d, p]
+        counts[d] += jumps[d] * total
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _count_chances(visits: Any, length: int, chances: Any) -> None:
     """Adds how often each jump was possible, weighted for the update of a choice model (Hunter 2004, MM)."""
     for p in range(length + 1):
@@ -77,7 +91,7 @@ def _count_chances(visits: Any, length: int, chances: Any) -> None:
         chances[0] += visits[p] * max(0, p - WINDOW - 1)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def forward_backward(
     emission: Any,
     null_emission: Any,
@@ -113,10 +127,10 @@ def forward_backward(
         _spread(padded, length, jumps, 1, sums, reach)
         from_null = p0 * null_emission[j]
         real[j, 0] = f32(0.0)
-        total = from_null * state[j, 0]
+        total = from_null  # the states of a word sum to 1
         for i in range(length):
             real[j, i + 1] = emission[j, i] * reach[i + 1] * p1
-            total += real[j, i + 1] + from_null * state[j, i + 1]
+            total += real[j, i + 1]
         factor = f32(1.0) / total
         for p in range(length + 1):
             real[j, p] *= factor
@@ -125,6 +139,7 @@ def forward_backward(
         likelihood += math.log(total)
     future = np.ones(length + 1, f32)
     visits = np.zeros(length + 1, f32)
+    met = np.zeros((JUMPS if len(counts) > 0 else 0, length + 1), f32)
     padded[:] = f32(0.0)
     for j in range(m - 1, -1, -1):
         from_null = p0 * null_emission[j] * scale[j]
@@ -144,13 +159,14 @@ def forward_backward(
             for p in range(length + 1):
                 visits[p] += state[j, p] * reach[p] * inverse[p]
                 state[j, p] *= inverse[p]
-            _count_jumps(state[j], padded, length, jumps, sums, counts)
+            _meet(state[j], padded, length, sums, met)
     if len(counts) > 0:
+        _count_jumps(met, jumps, counts)
         _count_chances(visits, length, chances)
     return likelihood
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_emissions(
     cells: Any, values: Any, floor: float, identity: float, transposed: bool, emission: Any
 ) -> None:
@@ -163,7 +179,7 @@ def fill_emissions(
             emission[j, i] = values[e] if e >= 0 else missing[e]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def expect(
     cells: Any,
     cell_offsets: Any,

@@ -222,7 +222,7 @@ class Aligner(Resource):
             table.backward,
             table.forward_null[target_ids],
             table.backward_null[source_ids],
-            self.jumps,
+            np.array(self.jumps),  # never read-only: one compiled kernel, one rounding
             float(self.settings["null_share"]),
             forward,
             backward,

@@ -1,0 +1,428 @@
+"""The shape of the word alignment between source and target, and how sure the aligner is of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import (
+    FloatArray,
+    Tokens,
+    ratio,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_sum,
+)
+from features.resources._links import Links
+from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
+
+Counts = NDArray[np.int64]
+
+_SDLLW = "SDL Language Weaver at WMT12, LF11-LF17"
+_UU = "Uppsala at WMT12, section 2.1"
+_WLV = "WLV-SHEF at WMT12, section 3.2 (alignment score)"
+_QUEST = "QuEst, word alignment features"
+_OWN = "this project: shape of the word alignment"
+
+UNALIGNED, ONE_TO_ONE, ONE_TO_MANY, MANY_TO_ONE, MANY_TO_MANY = range(5)
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentFeatures(Extractor):
+    """Counts of link types, fertilities, crossings, jumps, distances, posteriors.
+
+    links           `aligner`: the aligner's own links; `column`: those of the segments' column `alignment` (a
+                    decoder's), which must fit the tokens
+    symmetrization  of the aligner's links; the agreement and posterior features do not depend on it
+
+    Everything is NaN where the source or the target has no tokens. Part-of-speech agreement is NaN where an
+    annotation is missing, is not CoNLL-U, or has another number of words than the segment has tokens.
+
+    Raises InputError for an unknown setting, and for links outside a segment.
+    """
+
+    aligner: Aligner
+    links: Literal["aligner", "column"] = "aligner"
+    symmetrization: Symmetrization = "grow-diag-final-and"
+
+    def __post_init__(self) -> None:
+        check_symmetrization(self.symmetrization)
+        if self.links not in ("aligner", "column"):
+            raise InputError(f"links must be 'aligner' or 'column', but got {self.links!r}")
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("alignment",) if self.links == "column" else ()
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, target = segments.source_tokens, segments.target_tokens
+        posteriors = self.aligner.posteriors(source, target)
+        if self.links == "column":
+            links = Links.from_pharaoh(segments.require("alignment"), "column alignment")
+            links.check(source.lengths, target.lengths, "column alignment")
+        else:
+            links = posteriors.links(self.symmetrization)
+        given = _Given(segments, links, posteriors)
+        block = np.column_stack([column.function(given) for column in COLUMNS])
+        block[(source.lengths == 0) | (target.lengths == 0)] = np.nan
+        return block
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """One side of the links: positions of the linked tokens in the batch, degrees of all tokens."""
+
+    tokens: Tokens
+    linked: Counts
+
+    @cached_property
+    def degrees(self) -> Counts:
+        """(n_tokens,) links of each token."""
+        return np.bincount(self.linked, minlength=len(self.tokens.ids))
+
+    def share(self, mask: NDArray[np.bool_]) -> FloatArray:
+        return segment_mean(mask, self.tokens.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What several features share."""
+
+    segments: Segments
+    links: Links
+    posteriors: Posteriors
+    _kinds: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    @cached_property
+    def segment_of_link(self) -> Counts:
+        return np.repeat(np.arange(len(self.links)), np.diff(self.links.offsets))
+
+    @cached_property
+    def source(self) -> _Words:
+        tokens = self.segments.source_tokens
+        return _Words(tokens, tokens.offsets[self.segment_of_link] + self.links.source)
+
+    @cached_property
+    def target(self) -> _Words:
+        tokens = self.segments.target_tokens
+        return _Words(tokens, tokens.offsets[self.segment_of_link] + self.links.target)
+
+    def side(self, name: str) -> _Words:
+        return self.source if name == "source" else self.target
+
+    def kinds(self, side: str) -> NDArray[np.int64]:
+        """(n_tokens,) the kind of alignment of each token of a side."""
+        if side not in self._kinds:
+            own = self.side(side)
+            other = self.side("target" if side == "source" else "source")
+            most = np.zeros(len(own.degrees), np.int64)
+            np.maximum.at(most, own.linked, other.degrees[other.linked])
+            self._kinds[side] = np.select(
+                [own.degrees == 0, (own.degrees == 1) & (most == 1), most == 1, own.degrees == 1],
+                [UNALIGNED, ONE_TO_ONE, ONE_TO_MANY, MANY_TO_ONE],
+                MANY_TO_MANY,
+            )
+        return self._kinds[side]
+
+    @cached_property
+    def one_to_one(self) -> FloatArray:
+        return segment_sum(self.kinds("source") == ONE_TO_ONE, self.source.tokens.offsets)
+
+    @cached_property
+    def pairs_in_order(self) -> tuple[FloatArray, FloatArray]:
+        """(crossing pairs of links, pairs of links with different words on both sides) per segment."""
+        crossing, pairs = np.zeros(len(self.links)), np.zeros(len(self.links))
+        _crossings(self.links.offsets, self.links.source, self.links.target, crossing, pairs)
+        return crossing, pairs
+
+    @cached_property
+    def jumps(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Per segment: mean width, greatest width, share of monotone steps; NaN without steps."""
+        result = np.full((3, len(self.links)), np.nan)
+        _jumps(self.links.offsets, self.links.source, self.links.target, self.target.tokens.lengths, result)
+        return result[0], result[1], result[2]
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """(n_links,) distance of each link from the diagonal, in shares of the segment."""
+        k = self.segment_of_link
+        vertical = (self.links.source + 0.5) / self.source.tokens.lengths[k]
+        return np.asarray(np.abs(vertical - (self.links.target + 0.5) / self.target.tokens.lengths[k]))
+
+    @cached_property
+    def best(self) -> dict[str, FloatArray]:
+        """Per side, (n_tokens,) the largest posterior of each token's links in its own direction."""
+        p = self.posteriors
+        source = np.zeros(len(self.source.tokens.ids))
+        target = np.zeros(len(self.target.tokens.ids))
+        _maxima(p.offsets, p.lengths, p.widths, p.backward, p.forward, source, target)
+        return {"source": source, "target": target}
+
+    @cached_property
+    def agreement(self) -> FloatArray:
+        """Links that both directions choose, as a share of those that either chooses; NaN without links."""
+        both, either = (np.diff(self.posteriors.links(method).offsets) for method in _INTERSECTION_AND_UNION)
+        return ratio(both, either)
+
+    @cached_property
+    def link_probability(self) -> FloatArray:
+        """(n_links,) geometric mean of both directions' posteriors."""
+        k = self.segment_of_link
+        cell = self.posteriors.offsets[k] + self.links.source * self.posteriors.widths[k] + self.links.target
+        return self.posteriors.link_probability()[cell].astype(np.float64)
+
+    @cached_property
+    def agreeing(self) -> FloatArray:
+        """(n,) one-to-one links of words with the same universal part of speech; NaN without annotation."""
+        parts = [
+            _parts_of_speech(column, tokens)
+            for column, tokens in (
+                (self.segments.annotation_source, self.source.tokens),
+                (self.segments.annotation_target, self.target.tokens),
+            )
+        ]
+        (left, known_left), (right, known_right) = parts
+        same = (self.kinds("source")[self.source.linked] == ONE_TO_ONE) & (
+            left[self.source.linked] == right[self.target.linked]
+        )
+        return np.where(known_left & known_right, segment_sum(same, self.links.offsets), np.nan)
+
+
+_INTERSECTION_AND_UNION: tuple[Symmetrization, Symmetrization] = ("intersection", "union")
+
+
+def _parts_of_speech(
+    column: tuple[str, ...] | None, tokens: Tokens
+) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
+    """(n_tokens,) UPOS tags, and per segment whether it has one for each token."""
+    tags = np.full(len(tokens.ids), "", dtype="U8")
+    known = np.zeros(len(tokens), bool)
+    for k, text in enumerate(column or ()):
+        rows = [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
+        words = [row[3] for row in rows if len(row) == 10 and row[0].isdigit()]
+        if words and len(words) == tokens.lengths[k]:
+            tags[tokens.offsets[k] : tokens.offsets[k + 1]] = words
+            known[k] = True
+    return tags, known
+
+
+@numba.njit(cache=True, nogil=True)
+def _crossings(offsets: Any, source: Any, target: Any, crossing: Any, pairs: Any) -> None:
+    for k in range(len(offsets) - 1):
+        for a in range(offsets[k], offsets[k + 1]):
+            for b in range(a + 1, offsets[k + 1]):
+                if source[a] != source[b] and target[a] != target[b]:
+                    pairs[k] += 1
+                    crossing[k] += (source[a] < source[b]) != (target[a] < target[b])
+
+
+@numba.njit(cache=True, nogil=True)
+def _jumps(offsets: Any, source: Any, target: Any, widths: Any, result: Any) -> None:
+    """Steps of the mean source position from one aligned target word to the next."""
+    for k in range(len(offsets) - 1):
+        total, count = np.zeros(widths[k]), np.zeros(widths[k])
+        for e in range(offsets[k], offsets[k + 1]):
+            total[target[e]] += source[e]
+            count[target[e]] += 1
+        before, steps, wide, widest, monotone = -1.0, 0, 0.0, 0.0, 0
+        for j in range(widths[k]):
+            if count[j] == 0:
+                continue
+            place = total[j] / count[j]
+            if before >= 0:
+                step = place - before
+                steps += 1
+                wide += abs(step - 1)
+                widest = max(widest, abs(step - 1))
+                monotone += 0 <= step <= 1
+            before = place
+        if steps > 0:
+            result[0, k], result[1, k], result[2, k] = wide / steps, widest, monotone / steps
+
+
+@numba.njit(cache=True, nogil=True)
+def _maxima(
+    offsets: Any, lengths: Any, widths: Any, backward: Any, forward: Any, source: Any, target: Any
+) -> None:
+    first, start = 0, 0
+    for k in range(len(lengths)):
+        e = offsets[k]
+        for i in range(lengths[k]):
+            for j in range(widths[k]):
+                source[first + i] = max(source[first + i], backward[e])
+                target[start + j] = max(target[start + j], forward[e])
+                e += 1
+        first += lengths[k]
+        start += widths[k]
+
+
+@numba.njit(cache=True, nogil=True)
+def _longest_run(offsets: Any, free: Any, result: Any) -> None:
+    for k in range(len(offsets) - 1):
+        run = 0
+        for token in range(offsets[k], offsets[k + 1]):
+            run = run + 1 if free[token] else 0
+            result[k] = max(result[k], run)
+
+
+def _lengths(given: _Given, side: str) -> Counts:
+    return given.side(side).tokens.lengths
+
+
+def _kind_share(given: _Given, side: str, kind: int) -> FloatArray:
+    return given.side(side).share(given.kinds(side) == kind)
+
+
+def _longest_gap(given: _Given, side: str) -> FloatArray:
+    words = given.side(side)
+    result = np.zeros(len(words.tokens))
+    _longest_run(words.tokens.offsets, words.degrees == 0, result)
+    return result
+
+
+def _fertility_variance(given: _Given, side: str) -> FloatArray:
+    words = given.side(side)
+    mean = segment_mean(words.degrees, words.tokens.offsets)
+    return segment_mean((words.degrees - mean[words.tokens.text_index]) ** 2, words.tokens.offsets)
+
+
+def _null(given: _Given, side: str) -> FloatArray:
+    p = given.posteriors
+    values = p.backward_null if side == "source" else p.forward_null
+    return segment_mean(values, given.side(side).tokens.offsets)
+
+
+@dataclass(frozen=True)
+class _Column:
+    feature: Feature
+    function: Callable[[_Given], FloatArray]
+
+
+def _column(
+    name: str, description: str, origin: str, unit: str, function: Callable[[_Given], FloatArray]
+) -> _Column:
+    return _Column(Feature(f"alignment_{name}", description, origin, unit), function)
+
+
+_KINDS = (
+    ("unaligned", "unaligned", UNALIGNED),
+    ("one_to_one", "in one-to-one links", ONE_TO_ONE),
+    ("one_to_many", "linked to several words, each linked to it alone", ONE_TO_MANY),
+    ("many_to_one", "sharing their one link's word with others", MANY_TO_ONE),
+    ("many_to_many", "in many-to-many links", MANY_TO_MANY),
+)
+
+
+def _columns_of_side(side: str) -> list[_Column]:
+    return [
+        _column(
+            f"one_to_one_per_{side}", f"one-to-one links / {side} tokens", _SDLLW, "ratio",
+            lambda g: ratio(g.one_to_one, _lengths(g, side)),
+        ),
+        *(
+            _column(
+                f"{side}_{name}", f"share of {side} tokens {what}", _UU, "share",
+                partial(_kind_share, side=side, kind=kind),
+            )
+            for name, what, kind in _KINDS
+        ),
+        _column(
+            f"{side}_fertility", f"mean links of a {side} token", _QUEST, "links",
+            lambda g: ratio(np.diff(g.links.offsets), _lengths(g, side)),
+        ),
+        _column(
+            f"{side}_fertility_highest", f"most links of a {side} token", _QUEST, "links",
+            lambda g: segment_max(g.side(side).degrees, g.side(side).tokens.offsets),
+        ),
+        _column(
+            f"{side}_fertility_variance", f"variance of the links of a {side} token", _OWN, "links squared",
+            partial(_fertility_variance, side=side),
+        ),
+        _column(
+            f"{side}_longest_gap", f"longest run of unaligned {side} tokens", _OWN, "tokens",
+            partial(_longest_gap, side=side),
+        ),
+        _column(
+            f"{side}_posterior", f"mean over {side} tokens of the best posterior of a link",
+            _WLV, "probability", lambda g: segment_mean(g.best[side], g.side(side).tokens.offsets),
+        ),
+        _column(
+            f"{side}_posterior_log", f"mean over {side} tokens of log10 of that posterior, at least 1e-6",
+            _WLV, "log10",
+            lambda g: segment_mean(np.log10(np.maximum(g.best[side], 1e-6)), g.side(side).tokens.offsets),
+        ),
+        _column(
+            f"{side}_posterior_lowest", f"lowest of these posteriors of a {side} token", _OWN, "probability",
+            lambda g: segment_min(g.best[side], g.side(side).tokens.offsets),
+        ),
+        _column(
+            f"{side}_null", f"mean posterior of a {side} token being aligned to nothing", _OWN, "probability",
+            partial(_null, side=side),
+        ),
+        _column(
+            f"agreement_per_{side}", f"one-to-one links of equal part of speech / {side} tokens", _SDLLW,
+            "ratio",
+            lambda g: ratio(g.agreeing, _lengths(g, side)),
+        ),
+    ]  # fmt: skip
+
+
+COLUMNS = (
+    _column("one_to_one", "one-to-one links", _SDLLW, "links", lambda g: g.one_to_one),
+    *_columns_of_side("source"),
+    *_columns_of_side("target"),
+    _column(
+        "crossings", "crossing pairs of links", _QUEST, "pairs", lambda g: g.pairs_in_order[0]
+    ),
+    _column(
+        "crossing_share", "share of pairs of links that cross; NaN without pairs", _QUEST, "share",
+        lambda g: ratio(*g.pairs_in_order),
+    ),
+    _column(
+        "jump_width", "mean distance from a monotone step between aligned target tokens; NaN without steps",
+        _OWN, "tokens", lambda g: g.jumps[0],
+    ),
+    _column(
+        "jump_widest", "greatest distance from a monotone step; NaN without steps", _OWN, "tokens",
+        lambda g: g.jumps[1],
+    ),
+    _column(
+        "monotone_steps", "share of steps forward by at most one source token; NaN without steps", _OWN,
+        "share", lambda g: g.jumps[2],
+    ),
+    _column(
+        "diagonal_distance", "mean distance of the links from the diagonal; NaN without links",
+        "Dyer et al. 2013 (fast_align), section 2", "share of the segment",
+        lambda g: segment_mean(g.distances, g.links.offsets),
+    ),
+    _column(
+        "link_probability", "mean over the links of the geometric mean of both posteriors; NaN without links",
+        _WLV, "probability", lambda g: segment_mean(g.link_probability, g.links.offsets),
+    ),
+    _column(
+        "link_probability_lowest", "lowest of these; NaN without links", _OWN, "probability",
+        lambda g: segment_min(g.link_probability, g.links.offsets),
+    ),
+    _column(
+        "directions_agree", "links of both directions / links of either; NaN without links",
+        "Liang et al. 2006 (alignment by agreement)", "share", lambda g: g.agreement,
+    ),
+    _column(
+        "agreement", "one-to-one links of equal part of speech", _SDLLW, "links", lambda g: g.agreeing
+    ),
+    _column(
+        "agreement_share", "one-to-one links of equal part of speech / one-to-one links; NaN without them",
+        _SDLLW, "share", lambda g: ratio(g.agreeing, g.one_to_one),
+    ),
+)  # fmt: skip
