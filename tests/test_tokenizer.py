@@ -77,9 +77,9 @@ def test_equals_sacremoses_on_invented_lines(lines: list[str], language: str, no
 
 @pytest.mark.parametrize(
     "line",
-    ["' '5", "x ' \x01 '5", "it' '5 and ' 'x", "5, ,5", ",5", "a ,5", "'tis", "end.'", "end.' go", "Mr. 5", "No. 5",
-     "No. x", "Fig. A", "U.S. a", "a \x01 b", "\x01", "x. \x01 y", "a. b", "a. 5", "a.", "wait...", "wait... no",
-     "''", "....", "1,2,"],
+    ["' '5", "x ' \x01 '5", "it' '5 and ' 'x", "5, ,5", ",5", "a ,5", "'tis", "end.'", "end.' go", "Mr. 5",
+     "No. 5", "No. x", "Fig. A", "U.S. a", "a \x01 b", "\x01", "x. \x01 y", "a. b", "a. 5", "a.", "wait...",
+     "wait... no", "''", "....", "1,2,"],
 )  # fmt: skip
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_equals_sacremoses_where_rules_look_beyond_a_chunk(line: str, language: str) -> None:
