@@ -301,7 +301,8 @@ def _best_shift(
 def _shift(words: Any, start: int, length: int, place: int, out: Any) -> int:
     """Moves words[start : start + length] behind position `place`; returns the first position changed.
 
-    With `place` inside the block, the block moves right by `place - start` words: tercom's reading.
+    With `place` inside the block, the block moves right by `place - start` words: tercom's reading
+    (sacrebleu 2.6.0 moves it one word further, and bounds its beam by the diagonal instead of by cost).
     """
     end = start + length
     if place < start:
