@@ -129,11 +129,18 @@ class Run:
         return f"runs:/{self.id}"
 
     def params(self, values: Mapping[str, Any]) -> None:
-        """Logs parameters, nested mappings by dotted names; a value too long for MLflow is refused."""
+        """Logs parameters, nested mappings by dotted names.
+
+        A value that changed since the run began (MLflow keeps the first) is logged as the tag
+        `resumed.NAME`; one too long for MLflow stands in report.json alone.
+        """
         flat = {name: str(value) for name, value in flatten(values).items()}
-        entries = [Param(name, value) for name, value in flat.items() if len(value) <= _PARAM_LIMIT]
-        for start in range(0, len(entries), 100):
-            self.client.log_batch(self.id, params=entries[start : start + 100])
+        known = self.client.get_run(self.id).data.params
+        new = [Param(k, v) for k, v in flat.items() if k not in known and len(v) <= _PARAM_LIMIT]
+        for start in range(0, len(new), 100):
+            self.client.log_batch(self.id, params=new[start : start + 100])
+        changed = {k: v for k, v in flat.items() if k in known and known[k] != v}
+        self.tags({f"resumed.{name}": value for name, value in changed.items()})
 
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
         """Logs finite metrics; an undefined one is left out."""
