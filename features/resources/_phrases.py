@@ -12,7 +12,8 @@ Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
 
-_SLOTS = 1 << 24
+# Slots of a hash table at most: 28 bytes each, one table per thread.
+MOST_SLOTS = 1 << 24
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _U0, _U1, _U29, _U32 = np.uint64(0), np.uint64(1), np.uint64(29), np.uint64(32)
 
@@ -160,12 +161,12 @@ def keys_of(ids: Ints, offsets: Longs, longest: int) -> Keys:
 
 
 def count_partition(
-    text: AlignedText, keys: tuple[Keys, Keys], longest: int, part: int, bits: int, minimum: int
+    text: AlignedText, keys: tuple[Keys, Keys], longest: int, part: int, bits: int, slots: int, minimum: int
 ) -> Counted | None:
     """The entries of one of 2^bits partitions seen `minimum` times; None where the partition is too large."""
-    sources, targets = np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS, np.uint64)
-    counts = np.zeros(_SLOTS, np.int32)
-    forwards, backwards = np.empty(_SLOTS, np.float32), np.empty(_SLOTS, np.float32)
+    sources, targets = np.zeros(slots, np.uint64), np.zeros(slots, np.uint64)
+    counts = np.zeros(slots, np.int32)
+    forwards, backwards = np.empty(slots, np.float32), np.empty(slots, np.float32)
     used = _fill(
         text.source, text.source_offsets, text.target, text.target_offsets, text.link_offsets,
         text.link_source, text.link_target, text.source_weight, text.target_weight, *keys,

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
 from features.resources._links import Links
-from features.resources._phrases import AlignedText, Counted, count_partition, keys_of
+from features.resources._phrases import MOST_SLOTS, AlignedText, Counted, count_partition, keys_of
 from features.resources.aligner import Aligner, Symmetrization
 
 Ints = NDArray[np.int32]
@@ -25,8 +26,8 @@ Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
 
 _THREADS = 2
-# Distinct entries that a partition is planned for: below what its hash table takes.
-_PLANNED = 9_000_000
+# Distinct entries expected per token of the corpus, and the share of a hash table planned to be filled.
+_ENTRIES, _FILLED = 7, 0.55
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +82,30 @@ class PhraseTable(Resource):
 
         Memory is bounded: the keys are counted in partitions, each in a hash table of fixed size.
         """
-        settings = {
-            "longest": longest,
-            "minimum": minimum,
-            "symmetrization": symmetrization,
-            "aligner": aligner.fingerprint,
-        }
         progress("phrase table: aligning", 0, 1)
         links = aligner.align(corpus.source, corpus.target, symmetrization)
+        provenance = {"symmetrization": symmetrization, "aligner": aligner.fingerprint}
+        return cls.from_links(corpus, links, longest, minimum, provenance, progress=progress)
+
+    @classmethod
+    def from_links(
+        cls,
+        corpus: ParallelCorpus,
+        links: Links,
+        longest: int = 5,
+        minimum: int = 2,
+        provenance: Mapping[str, Any] | None = None,
+        *,
+        progress: Progress = silent,
+    ) -> Self:
+        """From links made elsewhere (`Links.read`); `provenance` joins the settings.
+
+        Raises InputError where the links are of another number of pairs, or point outside a sentence.
+        """
+        if len(links) != len(corpus):
+            raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
+        links.check(corpus.source.lengths, corpus.target.lengths, "links")
+        settings = {"longest": longest, "minimum": minimum, **(provenance or {})}
         source_vocabulary, source = _encoded(corpus.source)
         target_vocabulary, target = _encoded(corpus.target)
         text = _weighted(source, target, links)
@@ -191,25 +208,34 @@ def _count(
     text: AlignedText, keys: tuple[Keys, Keys], longest: int, minimum: int, progress: Progress
 ) -> list[Counted]:
     """All partitions; twice as many where one does not fit."""
-    tokens = len(text.source) + len(text.target)
-    bits = max(1, int(np.ceil(np.log2(max(2.0, 7 * tokens / _PLANNED)))))
+    expected = _ENTRIES * (len(text.source) + len(text.target)) / _FILLED
+    slots = min(MOST_SLOTS, 1 << max(10, int(expected)).bit_length())
+    bits = max(1, int(np.ceil(np.log2(expected / slots))))
     while True:
-        counted = _count_partitions(text, keys, longest, minimum, bits, progress)
+        counted = _count_partitions(text, keys, longest, minimum, bits, slots, progress)
         if counted is not None:
             return counted
         bits += 1
 
 
 def _count_partitions(
-    text: AlignedText, keys: tuple[Keys, Keys], longest: int, minimum: int, bits: int, progress: Progress
+    text: AlignedText,
+    keys: tuple[Keys, Keys],
+    longest: int,
+    minimum: int,
+    bits: int,
+    slots: int,
+    progress: Progress,
 ) -> list[Counted] | None:
     """All 2^bits partitions; None as soon as one does not fit."""
     parts = range(1 << bits)
     counted: list[Counted] = []
+
+    def count(part: int) -> Counted | None:
+        return count_partition(text, keys, longest, part, bits, slots, minimum)
+
     with ThreadPoolExecutor(_THREADS) as pool:
-        for entries in pool.map(
-            lambda part: count_partition(text, keys, longest, part, bits, minimum), parts
-        ):
+        for entries in pool.map(count, parts):
             if entries is None:
                 pool.shutdown(cancel_futures=True)
                 return None
