@@ -1,0 +1,121 @@
+"""Alignment features of given links, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from features.alignment import AlignmentFeatures
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.resources.aligner import Aligner
+
+WORDS = Tokenizer("en", "whitespace", normalise=False)
+
+
+@pytest.fixture(scope="module")
+def aligner() -> Aligner:
+    pairs = [("a b", "x y"), ("a", "x"), ("b c", "y z"), ("c a", "z x")] * 5
+    return Aligner.build(ParallelCorpus.from_lines(pairs, WORDS, WORDS))
+
+
+def conllu(*tags: str) -> str:
+    return "\n".join(f"{i}\tw\tw\t{tag}\t_\t_\t0\troot\t_\t_" for i, tag in enumerate(tags, start=1))
+
+
+def values(aligner: Aligner, source: str, target: str, links: str | None, **columns: str) -> dict[str, float]:
+    extractor = AlignmentFeatures(aligner, links="aligner" if links is None else "column")
+    given = {"source": (source,), "target": (target,), **{name: (v,) for name, v in columns.items()}}
+    if links is not None:
+        given["alignment"] = (links,)
+    row = extractor.extract(Segments.from_columns(given, WORDS, WORDS))[0]
+    return dict(zip(extractor.names, row.tolist(), strict=True))
+
+
+# Source 0 1 2 3 4, target 0 1 2 3 4 5: 0-1 and 1-0 one to one and crossing; 2 to 2 and 3; 3 and 4 to 4.
+LINKS = "0-1 1-0 2-2 2-3 3-4 4-4"
+SOURCE, TARGET = "p q r s t", "u v w x y z"
+
+
+def test_link_types(aligner: Aligner) -> None:
+    found = values(aligner, SOURCE, TARGET, LINKS)
+    assert found["alignment_one_to_one"] == 2
+    assert found["alignment_one_to_one_per_source"] == pytest.approx(2 / 5)
+    assert found["alignment_one_to_one_per_target"] == pytest.approx(2 / 6)
+    kinds = ("unaligned", "one_to_one", "one_to_many", "many_to_one", "many_to_many")
+    assert [found[f"alignment_source_{kind}"] for kind in kinds] == pytest.approx([0, 0.4, 0.2, 0.4, 0])
+    assert [found[f"alignment_target_{kind}"] for kind in kinds] == pytest.approx(
+        [1 / 6, 2 / 6, 1 / 6, 2 / 6, 0]
+    )
+
+
+def test_many_to_many(aligner: Aligner) -> None:
+    """0 has two links, one of them to a word that has two: both ends of that link are many to many."""
+    found = values(aligner, "p q", "u v", "0-0 0-1 1-1")
+    assert found["alignment_source_many_to_many"] == 0.5
+    assert found["alignment_source_many_to_one"] == 0.5
+    assert found["alignment_target_many_to_many"] == 0.5
+
+
+def test_fertility_gaps_and_order(aligner: Aligner) -> None:
+    found = values(aligner, SOURCE, TARGET, LINKS)
+    assert found["alignment_source_fertility"] == pytest.approx(6 / 5)
+    assert found["alignment_source_fertility_highest"] == 2
+    assert found["alignment_source_fertility_variance"] == pytest.approx(np.var([1, 1, 2, 1, 1]))
+    assert found["alignment_target_longest_gap"] == 1
+    assert found["alignment_crossings"] == 1
+    # pairs of links with two different words on either side: 15 less (2-2, 2-3) and (3-4, 4-4)
+    assert found["alignment_crossing_share"] == pytest.approx(1 / 13)
+    # source positions by target word: 1, 0, 2, 2, 3.5; steps -1, 2, 0, 1.5
+    assert found["alignment_jump_width"] == pytest.approx(np.mean([2, 1, 1, 0.5]))
+    assert found["alignment_jump_widest"] == 2
+    assert found["alignment_monotone_steps"] == 0.25
+
+
+def test_diagonal(aligner: Aligner) -> None:
+    assert values(aligner, "p q", "u v", "0-0 1-1")["alignment_diagonal_distance"] == 0
+    assert values(aligner, "p q", "u v", "0-1 1-0")["alignment_diagonal_distance"] == 0.5
+
+
+def test_no_links(aligner: Aligner) -> None:
+    found = values(aligner, "p q", "u v", "")
+    assert found["alignment_source_unaligned"] == found["alignment_target_unaligned"] == 1
+    assert found["alignment_source_longest_gap"] == 2
+    for name in ("crossing_share", "jump_width", "diagonal_distance", "link_probability", "agreement_share"):
+        assert math.isnan(found[f"alignment_{name}"]), name
+
+
+def test_part_of_speech_agreement(aligner: Aligner) -> None:
+    tags = {
+        "annotation_source": conllu("DET", "NOUN", "VERB", "ADP", "DET"),
+        "annotation_target": conllu("NOUN", "ADJ", "VERB", "VERB", "ADP", "PUNCT"),
+    }
+    found = values(aligner, SOURCE, TARGET, LINKS, **tags)
+    assert found["alignment_agreement"] == 1  # 1-0 NOUN; not 0-1 DET ADJ; 2-2 is not one to one
+    assert found["alignment_agreement_share"] == 0.5
+    assert found["alignment_agreement_per_source"] == pytest.approx(1 / 5)
+    tags["annotation_target"] = conllu("NOUN", "ADJ")
+    assert math.isnan(values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"])
+    assert math.isnan(values(aligner, SOURCE, TARGET, LINKS)["alignment_agreement"])
+
+
+def test_posteriors_of_a_certain_alignment(aligner: Aligner) -> None:
+    found = values(aligner, "a b", "x y", None)
+    assert found["alignment_one_to_one"] == 2
+    assert found["alignment_target_posterior"] > 0.95
+    assert found["alignment_link_probability"] > 0.95
+    assert found["alignment_target_null"] < 0.05
+    assert found["alignment_directions_agree"] == 1
+    swapped = values(aligner, "a b", "y x", None)
+    assert swapped["alignment_crossings"] == 1
+
+
+def test_bad_input(aligner: Aligner) -> None:
+    with pytest.raises(InputError, match="the link 0-9 points outside"):
+        values(aligner, "p q", "u v", "0-9")
+    with pytest.raises(InputError, match="unknown symmetrisation"):
+        AlignmentFeatures(aligner, symmetrization="diagonal")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="links must be"):
+        AlignmentFeatures(aligner, links="file")  # type: ignore[arg-type]

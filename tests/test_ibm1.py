@@ -1,0 +1,113 @@
+"""IBM Model 1 features by hand, and against the golden likelihood."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.corpus import ParallelCorpus
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.ibm1 import THRESHOLDS, IBM1Features
+from features.resources.lexicon import FLOOR, Lexicon
+from features.resources.ngrams import NgramCounts
+
+SharedData = Callable[[str], Path]
+WORDS = Tokenizer("en", "whitespace", normalise=False)
+
+# t(target | source) and t(source | target)
+FORWARD = "NULL la .1\nthe la .5\nthe el .5\nhouse casa .8\nhouse hogar .2\n"
+BACKWARD = "NULL the .2\nla the .6\nel the .4\ncasa house .9\ncasa home .1\n"
+COUNTS = [("the house the", "la casa la"), ("the house", "el hogar")]
+
+
+@pytest.fixture(scope="module")
+def extractor(tmp_path_factory: pytest.TempPathFactory) -> IBM1Features:
+    folder = tmp_path_factory.mktemp("lexicons")
+    (folder / "forward").write_text(FORWARD)
+    (folder / "backward").write_text(BACKWARD)
+    corpus = ParallelCorpus.from_lines(COUNTS, WORDS, WORDS)
+    return IBM1Features(
+        Lexicon.read_lex(folder / "forward"),
+        Lexicon.read_lex(folder / "backward"),
+        NgramCounts.build(corpus, side="source", order=1),
+        NgramCounts.build(corpus, side="target", order=1),
+    )
+
+
+def values(extractor: IBM1Features, source: str, target: str) -> dict[str, float]:
+    row = extractor.extract(Segments((source,), (target,), WORDS, WORDS))[0]
+    return dict(zip(extractor.names, row.tolist(), strict=True))
+
+
+def test_scores_are_equations_2_and_3(extractor: IBM1Features) -> None:
+    """p(la casa | the house) = 1/9 (.1 + .5) (.8); p(the house | la casa) = 1/9 (.2 + .6) (.9)."""
+    found = values(extractor, "the house", "la casa")
+    assert found["ibm1_target_log10"] == pytest.approx(math.log10(0.6 * 0.8 / 9), abs=1e-5)
+    assert found["ibm1_source_log10"] == pytest.approx(math.log10(0.8 * 0.9 / 9), abs=1e-5)
+    assert found["ibm1_target_log10_per_source_token"] == pytest.approx(found["ibm1_target_log10"] / 2)
+    assert found["ibm1_target_mean_probability"] == pytest.approx((0.6 + 0.8) / 6, abs=1e-6)
+
+
+def test_word_confidences(extractor: IBM1Features) -> None:
+    """Confidences .5 (la), .8 (casa) and the floor (x)."""
+    found = values(extractor, "the house", "la casa x")
+    assert found["ibm1_target_confidence"] == pytest.approx(1.3 / 3, abs=1e-6)
+    assert found["ibm1_target_confidence_median"] == pytest.approx(0.5)
+    assert found["ibm1_target_confidence_quartile3"] == pytest.approx(np.quantile([0, 0.5, 0.8], 0.75))
+    assert found["ibm1_target_confidence_highest"] == pytest.approx(0.8)
+    assert found["ibm1_target_confidence_lowest"] == pytest.approx(math.log10(FLOOR))
+    assert found["ibm1_target_unexplained"] == pytest.approx(1 / 3)
+    assert math.isnan(found["ibm1_target_confidence_share_1"])  # a lexicon read from a file
+
+
+def test_translations(extractor: IBM1Features) -> None:
+    """Above .2: the 2, house 1, zebra 0; corpus counts 3, 2, 0."""
+    found = values(extractor, "the house zebra", "la casa")
+    assert found["ibm1_source_translations_0.2"] == pytest.approx(1)
+    assert found["ibm1_source_translations_0.1"] == pytest.approx(4 / 3)
+    assert found["ibm1_source_translations_0.2_by_frequency"] == pytest.approx((2 * 3 + 1 * 2) / 5)
+    assert found["ibm1_source_translations_0.2_by_rarity"] == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert found["ibm1_source_generators_0.2"] == pytest.approx(1)  # la, el for `the`; casa for `house`
+    assert found["ibm1_target_translations_0.05"] == pytest.approx(1.5)  # la 1, casa 2
+
+
+def test_entropy_counts_known_words(extractor: IBM1Features) -> None:
+    """H(the) = 1 bit, H(house) = H(.8, .2)."""
+    house = -(0.8 * math.log2(0.8) + 0.2 * math.log2(0.2))
+    found = values(extractor, "the house zebra", "x")
+    assert found["ibm1_source_entropy_sum"] == pytest.approx(1 + house, abs=1e-5)
+    assert found["ibm1_source_entropy"] == pytest.approx((1 + house) / 2, abs=1e-5)
+    assert math.isnan(found["ibm1_target_entropy"])
+
+
+def test_empty_sides_are_undefined(extractor: IBM1Features) -> None:
+    for pair in (("", "la"), ("the", ""), ("", "")):
+        assert all(math.isnan(value) for value in values(extractor, *pair).values())
+
+
+def test_fewer_translations_above_higher_thresholds(shared_data: SharedData) -> None:
+    folder = shared_data("golden/ibm1")
+    corpus = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", WORDS, WORDS)
+    lexicons = [
+        Lexicon.build(corpus, direction=direction, prune=0.0)
+        for direction in ("source_to_target", "target_to_source")
+    ]
+    counts = [NgramCounts.build(corpus, side=side, order=1) for side in ("source", "target")]
+    extractor = IBM1Features(*lexicons, *counts)
+    lines = [tuple((folder / f"pairs200.{side}").read_text().splitlines()) for side in ("en", "es")]
+    block = extractor.extract(Segments(*lines, WORDS, WORDS))
+    column = {name: block[:, i] for i, name in enumerate(extractor.names)}
+    # the last line of em_loglik.tsv
+    assert column["ibm1_target_log10"].sum() * math.log(10) == pytest.approx(-4983.198255094, rel=1e-6)
+    for low, high in pairwise(THRESHOLDS):
+        for stem in ("ibm1_source_translations", "ibm1_target_generators"):
+            assert (column[f"{stem}_{low}"] >= column[f"{stem}_{high}"]).all()
+    shares = sum(column[f"ibm1_target_confidence_share_{q}"] for q in (1, 2, 3, 4))
+    np.testing.assert_allclose(shares, 1)
+    lengths = np.array([len(line.split()) for line in lines[1]])
+    first = (column["ibm1_target_confidence_share_1"] * lengths).sum() / lengths.sum()
+    assert first == pytest.approx(0.25, abs=0.02)
