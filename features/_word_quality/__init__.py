@@ -1,0 +1,1 @@
+"""Word-level quality estimation, piece by piece: labels, token features, token models, aggregates."""

@@ -1,0 +1,48 @@
+"""Boosted trees for P(BAD): small, single-threaded, the same model from the same data and seed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.columns import Floats
+
+Matrix = NDArray[np.float32]
+
+_SETTINGS: dict[str, Any] = {
+    "objective": "binary",
+    "num_leaves": 31,
+    "learning_rate": 0.06,
+    "min_data_in_leaf": 40,
+    "feature_fraction": 0.3,
+    "lambda_l2": 5.0,
+    "max_bin": 63,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbosity": -1,
+}
+
+
+def fit_trees(features: Matrix, bad: NDArray[np.bool_], rounds: int, seed: int) -> str:
+    """The model as LightGBM text."""
+    import lightgbm  # slow to import
+
+    data = lightgbm.Dataset(
+        features, bad.astype(np.float32), params={"max_bin": 63, "verbosity": -1, "num_threads": 1}
+    )
+    booster = lightgbm.train({**_SETTINGS, "seed": seed}, data, num_boost_round=rounds)
+    return str(booster.model_to_string())
+
+
+def load_trees(text: str) -> Any:
+    import lightgbm
+
+    return lightgbm.Booster(model_str=text)
+
+
+def tree_probability(booster: Any, features: Matrix) -> Floats:
+    """(n,) P(BAD)."""
+    if not len(features):
+        return np.empty(0)
+    return np.asarray(booster.predict(features, num_threads=1), np.float64)

@@ -1,0 +1,63 @@
+"""Columns: named values of the tokens of a batch, and how they move to neighbours and across links."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Columns = dict[str, NDArray[Any]]
+
+
+def shifted(values: NDArray[Any], offsets: Longs, by: int) -> Floats:
+    """(n_tokens,) the value of the token `by` places further on in its text; NaN beyond the text.
+
+    >>> shifted(np.array([1, 2, 3]), np.array([0, 2, 3]), 1)
+    array([ 2., nan, nan])
+    """
+    result = np.full(len(values), np.nan)
+    first, last = _bounds(offsets)
+    there = np.arange(len(values)) + by
+    inside = (there >= first) & (there < last)
+    result[inside] = values[there[inside]]
+    return result
+
+
+def places(offsets: Longs) -> Longs:
+    """(n_tokens,) place of every token in its text, from 0."""
+    return np.asarray(np.arange(offsets[-1]) - _bounds(offsets)[0], np.int64)
+
+
+def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
+    """(n_tokens,) the value of its text for every token."""
+    return np.repeat(values, np.diff(offsets))
+
+
+def at(values: NDArray[Any], index: Longs) -> Floats:
+    """values[index]; NaN where the index is negative.
+
+    >>> at(np.array([5, 6]), np.array([1, -1]))
+    array([ 6., nan])
+    """
+    result = np.full(len(index), np.nan)
+    there = index >= 0
+    result[there] = values[index[there]]
+    return result
+
+
+def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
+    """(size, k) the columns side by side."""
+    result = np.empty((size, len(columns)), np.float32)
+    for k, column in enumerate(columns.values()):
+        result[:, k] = column
+    return result
+
+
+def prefixed(prefix: str, columns: Columns) -> Columns:
+    return {f"{prefix}{name}": column for name, column in columns.items()}
+
+
+def _bounds(offsets: Longs) -> tuple[Longs, Longs]:
+    lengths = np.diff(offsets)
+    return np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)

@@ -1,0 +1,66 @@
+"""Target encodings: the share of BAD among the training tokens with the same key, smoothed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.columns import Floats, Longs
+from features._word_quality.keys import Keys
+
+Flags = NDArray[np.bool_]
+
+_PRIOR = 5.0  # training tokens that the overall share counts for
+_FOLDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How often each key was seen and was BAD; `keys` ascending."""
+
+    keys: Keys
+    seen: Floats
+    bad: Floats
+    share: float
+
+    @classmethod
+    def fit(cls, keys: Keys, bad: Flags) -> "Encoding":
+        found, index = np.unique(keys, return_inverse=True)
+        seen = np.bincount(index, minlength=len(found)).astype(np.float64)
+        share = float(bad.mean()) if len(bad) else 0.5
+        times = np.bincount(index, weights=bad, minlength=len(found)).astype(np.float64)
+        return cls(found, seen, times, share)
+
+    def columns(self, keys: Keys) -> Floats:
+        """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
+        seen, bad = np.zeros(len(keys)), np.zeros(len(keys))
+        if len(self.keys):
+            place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            known = self.keys[place] == keys
+            seen[known], bad[known] = self.seen[place[known]], self.bad[place[known]]
+        return np.column_stack([(bad + _PRIOR * self.share) / (seen + _PRIOR), np.log1p(seen)])
+
+
+def fit_encodings(keys: Mapping[str, Keys], bad: Flags) -> dict[str, Encoding]:
+    return {name: Encoding.fit(column, bad) for name, column in keys.items()}
+
+
+def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floats:
+    """(n, 2 k) columns of tokens that the encodings were not fitted on."""
+    return np.hstack([encodings[name].columns(column) for name, column in keys.items()])
+
+
+def left_out(keys: Mapping[str, Keys], bad: Flags, segment: Longs) -> Floats:
+    """(n, 2 k) columns of the training tokens themselves: each by the other parts of the training segments.
+
+    Parts are contiguous, so that a token's own document hardly speaks for it.
+    """
+    n = int(segment[-1]) + 1 if len(segment) else 0
+    part = segment * _FOLDS // max(n, 1)
+    result = np.empty((len(bad), 2 * len(keys)))
+    for k in range(_FOLDS):
+        inside = part == k
+        others = fit_encodings({name: column[~inside] for name, column in keys.items()}, bad[~inside])
+        result[inside] = encoded(others, {name: column[inside] for name, column in keys.items()})
+    return result

@@ -1,0 +1,89 @@
+"""Keys: what a token or gap is counted by in target encodings, as 64-bit hashes of words and pairs."""
+
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.columns import Longs
+from features._word_quality.links import TokenLinks
+from features.core.segments import Segments
+from features.core.tokens import Tokens
+
+Keys = NDArray[np.uint64]
+Number = TypeVar("Number", bound=np.number[Any])
+
+_NOTHING = np.uint64(0x9E3779B97F4A7C15)  # beyond the text, or unaligned
+_MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
+_SUFFIX = 3  # letters
+
+
+def word_keys(segments: Segments, links: TokenLinks) -> dict[str, Keys]:
+    """name -> (n_target_tokens,) keys of every target token."""
+    target, source = segments.target_tokens, segments.source_tokens
+    word, suffix = _hashes(target), _hashes(target, _SUFFIX)
+    aligned = _take(_hashes(source), links.best)
+    before, after = _beside(word, target.offsets, -1), _beside(word, target.offsets, 1)
+    return {
+        "word": word,
+        "source": aligned,
+        "pair": paired(word, aligned),
+        "bigram": paired(before, word),
+        "bigram_next": paired(word, after),
+        "suffixes": paired(suffix, _beside(suffix, target.offsets, 1)),
+    }
+
+
+def gap_keys(segments: Segments) -> dict[str, Keys]:
+    """name -> (n_gaps,) keys of every gap."""
+    left, right = gap_sides(_hashes(segments.target_tokens), segments.target_tokens.offsets, _NOTHING)
+    return {"left": left, "right": right, "both": paired(left, right)}
+
+
+def gap_sides(
+    values: NDArray[Number], offsets: Longs, nothing: object
+) -> tuple[NDArray[Number], NDArray[Number]]:
+    """(n_gaps,) the values of the tokens before and after every gap; `nothing` beyond the text.
+
+    >>> left, right = gap_sides(np.array([1, 2]), np.array([0, 2, 2]), 0)
+    >>> left.tolist(), right.tolist()
+    ([0, 1, 2, 0], [1, 2, 0, 0])
+    """
+    n = len(offsets) - 1
+    size = len(values) + n
+    left, right = np.full(size, nothing, values.dtype), np.full(size, nothing, values.dtype)
+    place = np.arange(len(values)) + np.repeat(np.arange(n), np.diff(offsets))
+    right[place] = values
+    left[place + 1] = values
+    return left, right
+
+
+def paired(left: Keys, right: Keys) -> Keys:
+    """Keys of ordered pairs."""
+    with np.errstate(over="ignore"):
+        mixed = (left ^ (left >> np.uint64(31))) * _MULTIPLIER + right
+    return np.asarray(mixed ^ (mixed >> np.uint64(29)), np.uint64)
+
+
+def _hashes(tokens: Tokens, suffix: int = 0) -> Keys:
+    """(n_tokens,) hashes of the lower-cased words, or of their last letters."""
+    lowered = tokens.lower()
+    found = [_hash(word[-suffix:] if suffix else word) for word in lowered.types]
+    return np.array(found, np.uint64)[lowered.ids] if found else np.empty(0, np.uint64)
+
+
+def _hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _take(values: Keys, index: Longs) -> Keys:
+    result = np.full(len(index), _NOTHING, np.uint64)
+    result[index >= 0] = values[index[index >= 0]]
+    return result
+
+
+def _beside(values: Keys, offsets: Longs, by: int) -> Keys:
+    left, right = gap_sides(values, offsets, _NOTHING)
+    place = np.arange(len(values)) + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.asarray(left[place] if by < 0 else right[place + 1], np.uint64)

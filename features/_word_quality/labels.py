@@ -1,0 +1,124 @@
+"""OK / BAD labels of target tokens and gaps: by edit distance to the post-edit, or from given tags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.columns import Longs
+from features.core.errors import InputError
+from features.core.tokens import Tokens
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenLabels:
+    """What is BAD in n texts.
+
+    words  (n_tokens,)
+    gaps   (n_tokens + n,) gap k of a text stands before its token k, the last after its last token
+    """
+
+    words: Flags
+    gaps: Flags
+
+
+def gap_offsets(offsets: Longs) -> Longs:
+    """(n + 1,) offsets of gaps: one more than tokens in every text."""
+    return np.asarray(offsets + np.arange(len(offsets)), np.int64)
+
+
+def common_ids(left: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Token ids of both in one numbering of types."""
+    index = {word: i for i, word in enumerate(left.types)}
+    mapping = np.array([index.setdefault(word, len(index)) for word in right.types], np.int32)
+    return left.ids, mapping[right.ids] if len(mapping) else right.ids
+
+
+def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
+    """BAD words were replaced or deleted, BAD gaps had words inserted, in a cheapest edit (no shifts).
+
+    >>> one = Tokens.from_lists([["a", "x", "c"]]), Tokens.from_lists([["a", "b", "c", "d"]])
+    >>> labels = post_edit_labels(*one)
+    >>> labels.words.tolist(), labels.gaps.tolist()
+    ([False, True, False], [False, False, False, True])
+    """
+    left, right = common_ids(target, post_edit)
+    words = np.ones(len(left), np.bool_)
+    gaps = np.zeros(len(left) + len(target), np.bool_)
+    _label(left, target.offsets, right, post_edit.offsets, words, gaps)
+    return TokenLabels(words, gaps)
+
+
+def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
+    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE).
+
+    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """
+    words, gaps = [], []
+    for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1):
+        found = line.split()
+        if len(found) != 2 * length + 1:
+            raise InputError(
+                f"expected {2 * length + 1} tags for {length} target tokens, but found {len(found)}",
+                where=f"word_tags, segment {i}",
+                remedy="set the tokenizer that the tags were made with, or labels: post_edit",
+            )
+        unknown = set(found) - {"OK", "BAD"}
+        if unknown:
+            raise InputError(
+                f"tags are OK or BAD, but found {min(unknown)!r}", where=f"word_tags, segment {i}"
+            )
+        gaps += found[::2]
+        words += found[1::2]
+    return TokenLabels(np.array(words, object) == "BAD", np.array(gaps, object) == "BAD")
+
+
+@numba.njit(cache=True, nogil=True)
+def edit_costs(left: Any, right: Any) -> Any:
+    """(l + 1, m + 1) Levenshtein distances of the beginnings of two sequences."""
+    costs = np.empty((len(left) + 1, len(right) + 1), np.int32)
+    costs[0, :] = np.arange(len(right) + 1)
+    for i in range(1, len(left) + 1):
+        costs[i, 0] = i
+        for j in range(1, len(right) + 1):
+            replaced = costs[i - 1, j - 1] + (left[i - 1] != right[j - 1])
+            costs[i, j] = min(replaced, costs[i - 1, j] + 1, costs[i, j - 1] + 1)
+    return costs
+
+
+@numba.njit(cache=True, nogil=True)
+def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
+    """partner[i]: the word of the right side that stands for word i (equal or not), or -1 if deleted."""
+    i, j = len(left), len(right)
+    partner[:] = -1
+    while i > 0:
+        if j > 0 and costs[i, j] == costs[i - 1, j - 1] + (left[i - 1] != right[j - 1]):
+            i, j = i - 1, j - 1
+            partner[i] = j
+        elif costs[i, j] == costs[i - 1, j] + 1:
+            i -= 1
+        else:
+            j -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _label(left: Any, left_offsets: Any, right: Any, right_offsets: Any, words: Any, gaps: Any) -> None:
+    for k in range(len(left_offsets) - 1):
+        start, end = left_offsets[k], left_offsets[k + 1]
+        one, other = left[start:end], right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(one), np.int64)
+        trace(one, other, edit_costs(one, other), partner)
+        done, gap = 0, 0  # words of the other side accounted for; the gap that an insertion falls into
+        for i in range(len(one)):
+            if partner[i] >= 0:
+                words[start + i] = one[i] != other[partner[i]]
+                if partner[i] > done:
+                    gaps[start + k + gap] = True
+                done, gap = partner[i] + 1, i + 1
+        if done < len(other):
+            gaps[start + k + gap] = True

@@ -1,0 +1,88 @@
+"""TokenMemory: token tables of segments seen before, so that folds that share rows share the work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from features._word_quality.labels import gap_offsets
+from features._word_quality.tokens import TokenTable
+from features.core.segments import Segments
+
+_LIMIT = 300_000  # tokens remembered, about 100 MB
+
+_Entry = TokenTable
+
+
+@dataclass(eq=False)
+class TokenMemory:
+    """Tables by the text they are computed from; forgets everything when it is full."""
+
+    _known: dict[tuple[str, ...], _Entry] = field(default_factory=dict, repr=False)
+    _tokens: int = 0
+
+    def table(
+        self, segments: Segments, use: frozenset[str], compute: Callable[[Segments], TokenTable]
+    ) -> TokenTable:
+        """`compute(segments)`, of which only segments not seen before are computed."""
+        keys = _keys(segments, use)
+        missing = [i for i, key in enumerate(keys) if key not in self._known]
+        if len(missing) == len(keys):
+            table = compute(segments)
+            self._remember(keys, table)
+            return table
+        if missing:
+            self._remember([keys[i] for i in missing], compute(segments.take(missing)))
+        if any(key not in self._known for key in keys):  # forgotten just now
+            return compute(segments)
+        return _joined([self._known[key] for key in keys])
+
+    def _remember(self, keys: list[tuple[str, ...]], table: TokenTable) -> None:
+        size = int(table.offsets[-1])
+        if self._tokens + size > _LIMIT:
+            self._known.clear()
+            self._tokens = 0
+        if size <= _LIMIT:
+            self._known.update(zip(keys, _split(table), strict=True))
+            self._tokens += size
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_known": {}, "_tokens": 0}
+
+
+def _keys(segments: Segments, use: frozenset[str]) -> list[tuple[str, ...]]:
+    settings = repr((segments.source_tokenizer, segments.target_tokenizer, sorted(use)))
+    columns = [segments.source, segments.target, *(segments.require(name) for name in sorted(use))]
+    return [(settings, *row) for row in zip(*columns, strict=True)]
+
+
+def _split(table: TokenTable) -> list[TokenTable]:
+    offsets, gaps = table.offsets.tolist(), gap_offsets(table.offsets).tolist()
+    pieces = []
+    for i in range(len(offsets) - 1):
+        words, between = slice(offsets[i], offsets[i + 1]), slice(gaps[i], gaps[i + 1])
+        pieces.append(
+            replace(
+                table,
+                words=table.words[words],
+                gaps=table.gaps[between],
+                word_keys={name: keys[words] for name, keys in table.word_keys.items()},
+                gap_keys={name: keys[between] for name, keys in table.gap_keys.items()},
+                offsets=np.array([0, offsets[i + 1] - offsets[i]], np.int64),
+            )
+        )
+    return pieces
+
+
+def _joined(pieces: list[TokenTable]) -> TokenTable:
+    first = pieces[0]
+    lengths = [int(piece.offsets[-1]) for piece in pieces]
+    return replace(
+        first,
+        words=np.concatenate([piece.words for piece in pieces]),
+        gaps=np.concatenate([piece.gaps for piece in pieces]),
+        word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
+        gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
+        offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+    )

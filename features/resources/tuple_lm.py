@@ -1,0 +1,105 @@
+"""TupleLM: an n-gram model over bilingual units, each target word with the source word it translates."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.progress import Progress, silent
+from features.core.resource import Resource
+from features.core.tokens import Tokens
+from features.resources._links import Links
+from features.resources.aligner import Aligner
+from features.resources.language_model import LanguageModel, LMScores
+
+_NULL = "<null>"
+_SEPARATOR = "|||"  # between the two words of a unit; no tokenizer leaves it inside a word
+
+
+def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
+    """Every target word as `word|||source word`, lower-cased, in target order.
+
+    Of several links the first counts; an unaligned word is `word|||<null>`.
+
+    >>> source, target = Tokens.from_lists([["The", "house"]]), Tokens.from_lists([["La", "casa", "."]])
+    >>> units(source, target, Links.from_pharaoh(["0-0 1-1"])).types
+    ('la|||the', 'casa|||house', '.|||<null>')
+    """
+    left, right = source.lower(), target.lower()
+    segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    given = np.full(len(right.ids), len(left.types), np.int64)
+    there = right.offsets[segment] + links.target
+    given[there[::-1]] = left.ids[left.offsets[segment] + links.source][::-1]  # the first link stays
+    size = len(left.types) + 1
+    found, index = np.unique(right.ids * np.int64(size) + given, return_inverse=True)
+    sources = (*left.types, _NULL)
+    words = (found // size).tolist(), (found % size).tolist()
+    types = tuple(f"{right.types[t]}{_SEPARATOR}{sources[s]}" for t, s in zip(*words, strict=True))
+    return Tokens(types, index.astype(np.int32), np.asarray(right.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class TupleLM(Resource):
+    """Modified Kneser-Ney model of the units of `units` (the n-gram translation model of Mariño et al. 2006,
+    section 2, with one target word per unit).
+
+    The links of the corpus, and of what is scored, are those of every target word and its most probable
+    source word.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tuple_lm": {"order": 3}}
+
+    model: LanguageModel
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        aligner: Aligner,
+        *,
+        order: int = 3,
+        minimum: int = 2,
+        progress: Progress = silent,
+    ) -> Self:
+        """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
+        progress("tuple language model: aligning", 0, 1)
+        links = aligner.align(corpus.source, corpus.target, "source-target")
+        text = units(corpus.source, corpus.target, links)
+        model = LanguageModel.from_tokens(
+            text,
+            order=order,
+            case="true",
+            minimum=minimum,
+            progress=progress,
+            corpus_fingerprint=digest(corpus.fingerprint, aligner.fingerprint),
+        )
+        settings = {"order": order, "minimum": minimum, "ngrams": model.settings["ngrams"]}
+        return cls(model, {**settings, "aligner": aligner.fingerprint}, corpus.fingerprint)
+
+    def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
+        """Of every target word and `</s>`; `links` as `Aligner.align(..., "source-target")` gives them.
+
+        Raises InputError where links point outside their segment.
+        """
+        links.check(source.lengths, target.lengths)
+        if len(links) != len(target):
+            raise InputError(f"{len(target)} segments, but the links of {len(links)}")
+        return self.model.score(units(source, target, links))
+
+    def save(self, path: Path) -> None:
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
+        (path / "tuples.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta = json.loads((path / "tuples.json").read_text("utf-8"))
+        return cls(LanguageModel.load(path), meta["settings"], meta["corpus_fingerprint"])
