@@ -71,6 +71,7 @@ def test_save_and_load(golden: Lexicon, tmp_path: Path) -> None:
     loaded = Lexicon.load(tmp_path)
     assert loaded.fingerprint == golden.fingerprint
     assert loaded.log_likelihoods == golden.log_likelihoods
+    assert loaded.quartiles == golden.quartiles
     assert isinstance(loaded.values, np.memmap)
     np.testing.assert_array_equal(loaded.values, golden.values)
     np.testing.assert_array_equal(loaded.translations_above(0.2), golden.translations_above(0.2))
@@ -148,3 +149,9 @@ def test_the_order_of_pairs_is_irrelevant(golden_corpus: ParallelCorpus, golden:
     turned = golden_corpus.take(np.arange(len(golden_corpus))[::-1].copy())
     other = Lexicon.build(turned, prune=1e-4)
     np.testing.assert_allclose(np.sort(other.values), np.sort(golden.values), rtol=1e-6)
+
+
+def test_quartiles_are_of_the_word_scores(golden: Lexicon, golden_corpus: ParallelCorpus) -> None:
+    scores = golden.score(golden_corpus.source, golden_corpus.target).maximum
+    below = [(scores <= cut).mean() for cut in golden.quartiles]
+    np.testing.assert_allclose(below, [0.25, 0.5, 0.75], atol=0.01)
