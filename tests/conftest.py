@@ -51,3 +51,14 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def demo_model(demo_run: Any) -> Path:
     """The small demo's model directory; the demo's data lie beside it."""
     return demo_run.output / "model"
+
+
+@pytest.fixture
+def demo_client(demo_run: Any) -> Any:
+    """MLflow pointed at the small demo's store, whatever ran before."""
+    import mlflow
+
+    uri = f"sqlite:///{demo_run.output / 'mlflow.db'}"
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(uri)
+    return mlflow.MlflowClient(uri, uri)

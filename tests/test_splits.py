@@ -11,7 +11,10 @@ from qe.splits import make_folds
 
 
 @given(
-    st.integers(10, 200), st.integers(2, 5), st.sampled_from(["random", "block", "document"]), st.integers(0, 9)
+    st.integers(10, 200),
+    st.integers(2, 5),
+    st.sampled_from(["random", "block", "document"]),
+    st.integers(0, 9),
 )
 def test_every_row_is_held_out_once(n: int, folds: int, by: str, seed: int) -> None:
     documents = [f"d{i // 2}" for i in range(n)]

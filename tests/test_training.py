@@ -65,8 +65,8 @@ def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     }  # fmt: skip
 
 
-def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any) -> None:
-    client = mlflow.MlflowClient()
+def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_client: Any) -> None:
+    client = demo_client
     run = client.get_run(demo_run.run_id)
     assert run.info.status == "FINISHED"
     assert {"cv.mae", "cv.delta_avg", "test.mae", "fold.mae"} <= set(run.data.metrics)
@@ -80,7 +80,7 @@ def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any) -> None:
     assert champion.run_id == demo_run.run_id and champion.tags["metric"] == "mae"
 
 
-def test_the_registered_model_takes_raw_text_and_is_the_saved_one(demo_run: Any) -> None:
+def test_the_registered_model_takes_raw_text_and_is_the_saved_one(demo_run: Any, demo_client: Any) -> None:
     loaded = mlflow.pyfunc.load_model("models:/qe-demo@champion")
     table = pd.read_csv(demo_run.output / "data" / "new.tsv", sep="\t", quoting=3)[["source", "target"]][:20]
     model = Model.load(demo_run.output / "model")
@@ -91,7 +91,9 @@ def test_the_registered_model_takes_raw_text_and_is_the_saved_one(demo_run: Any)
     assert not pickles
 
 
-def test_a_worse_model_is_registered_but_not_champion(demo_run: Any, tmp_path: Path) -> None:
+def test_a_worse_model_is_registered_but_not_champion(
+    demo_run: Any, demo_client: Any, tmp_path: Path
+) -> None:
     overrides = ["learner.space={C: [0.001], gamma: [0.0001], epsilon: [1.5]}", "split.folds=3"]
     loaded = experiment.load(
         ROOT / "experiments" / "demo.yaml", data_root=demo_run.output, overrides=overrides
@@ -99,7 +101,7 @@ def test_a_worse_model_is_registered_but_not_champion(demo_run: Any, tmp_path: P
     outcome = train(loaded, tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and "not better than champion version 1" in entry["reason"]
-    champion = mlflow.MlflowClient().get_model_version_by_alias("qe-demo", "champion")
+    champion = demo_client.get_model_version_by_alias("qe-demo", "champion")
     assert str(champion.version) == "1"
 
 
@@ -171,7 +173,10 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
         ("split.train=valid", "has no split 'valid'; it has train, test"),
         ("learner.kind=svm", "unknown learner 'svm'; known: .*svr_rbf"),
         ("search.objective=maee", "unknown metric 'maee'; known: .*did you mean 'mae'"),
-        ("features=[{kind: baseline17, compt: quest}]", "extractor 'baseline17' has no parameter 'compt'.*'compat'"),
+        (
+            "features=[{kind: baseline17, compt: quest}]",
+            "extractor 'baseline17' has no parameter 'compt'.*'compat'",
+        ),
         ("resources=null", "the features need the resources .*; name a parallel corpus"),
         ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
         ("weights=annotators", "how many annotators"),

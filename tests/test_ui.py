@@ -48,10 +48,10 @@ def page(url: str, profile: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=170, check=True).stdout
 
 
-def test_the_run_is_listed_with_its_metrics(address: str, demo_run: Any, tmp_path: Path) -> None:
-    from mlflow import MlflowClient
-
-    experiment = MlflowClient().get_run(demo_run.run_id).info.experiment_id
+def test_the_run_is_listed_with_its_metrics(
+    address: str, demo_run: Any, demo_client: Any, tmp_path: Path
+) -> None:
+    experiment = demo_client.get_run(demo_run.run_id).info.experiment_id
     listed = page(f"{address}/#/experiments/{experiment}/runs", tmp_path)
     assert ">demo<" in listed
     overview = page(f"{address}/#/experiments/{experiment}/runs/{demo_run.run_id}", tmp_path)
@@ -59,10 +59,10 @@ def test_the_run_is_listed_with_its_metrics(address: str, demo_run: Any, tmp_pat
     assert "cv.mae" in overview and f"{mae:.4f}"[:5] in overview
 
 
-def test_its_plots_and_its_model_are_there(address: str, demo_run: Any, tmp_path: Path) -> None:
-    from mlflow import MlflowClient
-
-    experiment = MlflowClient().get_run(demo_run.run_id).info.experiment_id
+def test_its_plots_and_its_model_are_there(
+    address: str, demo_run: Any, demo_client: Any, tmp_path: Path
+) -> None:
+    experiment = demo_client.get_run(demo_run.run_id).info.experiment_id
     artifacts = page(f"{address}/#/experiments/{experiment}/runs/{demo_run.run_id}/artifacts", tmp_path)
     for name in ("plots", "report.json", "predictions.tsv"):
         assert name in artifacts
