@@ -204,15 +204,49 @@ class Aligner(Resource):
 
         Words that the aligner does not know are placed by their neighbours and by equal strings.
         """
+        return self._infer(self._encode(source, target))
+
+    def align(
+        self,
+        source: Tokens,
+        target: Tokens,
+        symmetrization: Symmetrization = "grow-diag-final-and",
+        batch: int = 2000,
+        *,
+        progress: Progress = silent,
+    ) -> Links:
+        """Links of any segment pairs (see `Posteriors.links`), in batches of `batch` pairs."""
+        encoded = self._encode(source, target)
+        edges = [*range(0, len(source), batch), len(source)]
+
+        def work(rows: tuple[int, int]) -> Links:
+            return self._infer(encoded.slice(*rows)).links(symmetrization)
+
+        pieces = []
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for piece in pool.map(work, pairwise(edges)):
+                pieces.append(piece)
+                progress("aligning", edges[len(pieces)], len(source))
+        return _joined(pieces)
+
+    def _encode(self, source: Tokens, target: Tokens) -> "_Pairs":
         prefix = int(self.settings["prefix"])
         left, right = _shortened(source, prefix), _shortened(target, prefix)
-        source_ids, target_ids = left.ids_in(self.source), right.ids_in(self.target)
-        cells, offsets = self.table.cells(source_ids, left.offsets, target_ids, right.offsets)
-        _mark_identical(*_common_ids(left, right), left.offsets, right.offsets, offsets, cells)
-        table = self.table
+        sides = (
+            _ibm1.Encoded(left.ids_in(self.source), left.offsets, len(self.source)),
+            _ibm1.Encoded(right.ids_in(self.target), right.offsets, len(self.target)),
+        )
+        return _Pairs(*sides, *_common_ids(left, right))
+
+    def _infer(self, pairs: "_Pairs") -> Posteriors:
+        left, right, table = pairs.source, pairs.target, self.table
+        cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
+        _mark_identical(
+            pairs.source_strings, pairs.target_strings, left.offsets, right.offsets, offsets, cells
+        )
         forward, backward = np.empty(len(cells), np.float32), np.empty(len(cells), np.float32)
-        forward_null = np.empty(len(target_ids), np.float32)
-        backward_null = np.empty(len(source_ids), np.float32)
+        forward_null = np.empty(len(right.ids), np.float32)
+        backward_null = np.empty(len(left.ids), np.float32)
         _posteriors(
             cells,
             offsets,
@@ -220,8 +254,8 @@ class Aligner(Resource):
             right.offsets,
             table.forward,
             table.backward,
-            table.forward_null[target_ids],
-            table.backward_null[source_ids],
+            table.forward_null[right.ids],
+            table.backward_null[left.ids],
             np.array(self.jumps),  # never read-only: one compiled kernel, one rounding
             float(self.settings["null_share"]),
             forward,
@@ -230,8 +264,8 @@ class Aligner(Resource):
             backward_null,
         )
         return Posteriors(
-            left.lengths,
-            right.lengths,
+            np.diff(left.offsets),
+            np.diff(right.offsets),
             offsets,
             forward,
             backward,
@@ -240,26 +274,35 @@ class Aligner(Resource):
             float(self.settings["threshold"]),
         )
 
-    def align(
-        self,
-        source: Tokens,
-        target: Tokens,
-        symmetrization: Symmetrization = "grow-diag-final-and",
-        batch: int = 2000,
-    ) -> Links:
-        """Links of any segment pairs (see `Posteriors.links`), in batches: memory does not grow with n."""
-        if len(source) <= batch:
-            return self.posteriors(source, target).links(symmetrization)
-        pieces = [
-            self.posteriors(source.take(rows), target.take(rows)).links(symmetrization)
-            for rows in np.array_split(np.arange(len(source)), -(-len(source) // batch))
-        ]
-        counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])
-        return Links(
-            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            np.concatenate([piece.source for piece in pieces]),
-            np.concatenate([piece.target for piece in pieces]),
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Segment pairs as ids of the aligner, and as ids common to both sides where strings are equal."""
+
+    source: _ibm1.Encoded
+    target: _ibm1.Encoded
+    source_strings: Ints
+    target_strings: Ints
+
+    def slice(self, first: int, last: int) -> "_Pairs":
+        s, t = self.source.offsets[[first, last]], self.target.offsets[[first, last]]
+        return _Pairs(
+            _slice(self.source, first, last),
+            _slice(self.target, first, last),
+            self.source_strings[s[0] : s[1]],
+            self.target_strings[t[0] : t[1]],
         )
+
+
+def _joined(pieces: list[Links]) -> Links:
+    if not pieces:
+        return Links.from_pharaoh([])
+    counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+    return Links(
+        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        np.concatenate([piece.source for piece in pieces]),
+        np.concatenate([piece.target for piece in pieces]),
+    )
 
 
 def check_symmetrization(name: str) -> Symmetrization:

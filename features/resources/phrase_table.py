@@ -82,8 +82,7 @@ class PhraseTable(Resource):
 
         Memory is bounded: the keys are counted in partitions, each in a hash table of fixed size.
         """
-        progress("phrase table: aligning", 0, 1)
-        links = aligner.align(corpus.source, corpus.target, symmetrization)
+        links = aligner.align(corpus.source, corpus.target, symmetrization, progress=progress)
         provenance = {"symmetrization": symmetrization, "aligner": aligner.fingerprint}
         return cls.from_links(corpus, links, longest, minimum, provenance, progress=progress)
 
