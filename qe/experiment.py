@@ -74,6 +74,7 @@ class SearchSection(Section):
     pruner: Literal["none", "wilcoxon", "median"] = "none"
     seed: int = 0
     storage: str | None = None
+    warm_start: tuple[Path, ...] = ()
     restarts: int = Field(1, ge=1)
 
 

@@ -11,13 +11,11 @@ import pandas as pd
 from features.core.bundle import resource_parameters
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
-from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
+from features.core.feature_set import EXTRACTORS
 from features.core.files import atomic_file
 from features.core.progress import Progress
 from qe.experiment import Experiment
-from qe.extraction import Extraction
-from qe.resource_cache import resources_for
-from qe.training import read_dataset, training_split
+from qe.training import prepare
 
 
 @dataclass(frozen=True)
@@ -82,18 +80,8 @@ def _parameters(kind: type[Any]) -> tuple[Field[Any], ...]:
 
 def extract(experiment: Experiment, output: Path, cache: Path, progress: Progress) -> pd.DataFrame:
     """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature."""
-    dataset = read_dataset(experiment)
-    training = training_split(dataset, experiment)
-    needed = parts_needed(experiment.features)
-    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
-    extraction = Extraction(
-        FeatureSet.make(experiment.features, bundle),
-        cache,
-        experiment.split.by,
-        experiment.split.block,
-        experiment.split.seed,
-        progress=progress,
-    )
+    data = prepare(experiment, cache, progress)
+    dataset, training, extraction = data.dataset, data.training, data.extraction
     tables = [_labelled("train", extraction.training_table(training), training.scores)]
     for name, split in dataset.splits.items():
         if name not in experiment.split.train:

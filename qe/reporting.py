@@ -121,7 +121,7 @@ def assemble(
             "absent": list(experiment.absent),
         },
         "search": {
-            "trials": len(result.study.trials),
+            "trials": len(result.trials),
             "objective": list(result.metrics),
             "best": result.best.settings(),
             "best_trial": result.best_trial.number,

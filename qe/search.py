@@ -1,6 +1,7 @@
 """The Optuna study and its objective: candidates refitted inside every fold; resumable."""
 
 import os
+import re
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -200,19 +201,26 @@ class SearchResult:
 
     best: Candidate
     best_trial: FrozenTrial
-    study: optuna.Study
+    studies: tuple[optuna.Study, ...]
     metrics: tuple[str, ...]
 
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        """All trials of all restarts."""
+        return [trial for study in self.studies for trial in study.get_trials(deepcopy=False)]
+
     def history(self) -> pd.DataFrame:
-        """One row per finished trial: number, values, parameters, seconds."""
+        """One row per finished trial: restart, number, values, parameters, seconds."""
         rows = [
             {
+                "restart": restart,
                 "trial": trial.number,
                 **dict(zip(self.metrics, trial.values, strict=True)),
                 **trial.params,
                 "seconds": trial.user_attrs.get("seconds"),
             }
-            for trial in self.study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+            for restart, study in enumerate(self.studies)
+            for trial in study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
         ]
         return pd.DataFrame(rows)
 
@@ -220,7 +228,8 @@ class SearchResult:
         """The trials that no other trial beats on every objective."""
         return [
             {"trial": t.number, **dict(zip(self.metrics, t.values, strict=True)), "params": t.params}
-            for t in self.study.best_trials
+            for study in self.studies
+            for t in study.best_trials
         ]
 
 
@@ -232,30 +241,49 @@ def run(
     storage: optuna.storages.BaseStorage | str | None = None,
     seed: int = 0,
     warm_start: Sequence[Mapping[str, Any]] = (),
+    shared: bool = False,
     on_trial: Callable[[optuna.Study, FrozenTrial], None] | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Searches until the study has `section.trials` finished trials; earlier ones of the study count.
 
     A study that was killed goes on: trials that were running are closed as failed and their parameters
-    tried again first. `warm_start` holds parameters (study names) to try before anything is drawn.
+    tried again first. `warm_start` holds parameters (by their names in the study) to try before anything is
+    drawn. On a `shared` storage other processes work on the same study: only trials whose process has
+    fallen silent are closed. Restarts are studies of their own with other seeds.
 
     Raises InputError where no trial could be finished.
     """
     warnings.filterwarnings("ignore", category=ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     total = _trials(objective.space, section)
-    study = optuna.create_study(
-        study_name=name,
-        storage=storage,
-        directions=objective.directions,
-        load_if_exists=True,
-        pruner=_pruner(section),
-    )
-    _requeue(study)
-    for params in warm_start:
-        study.enqueue_trial(dict(params), skip_if_exists=True)
-    study.sampler = _sampler(objective.space, section, seed + len(study.trials))
+    restarts = 1 if objective.space.single else section.restarts
+    studies = []
+    for restart in range(restarts):
+        study = optuna.create_study(
+            study_name=name if restart == 0 else f"{name}-restart-{restart}",
+            storage=storage,
+            directions=objective.directions,
+            load_if_exists=True,
+            pruner=_pruner(section),
+        )
+        _close_interrupted(study, shared)
+        for params in warm_start:
+            study.enqueue_trial(dict(params), skip_if_exists=True)
+        study.sampler = _sampler(objective.space, section, seed + 1000 * restart + len(study.trials))
+        _optimize(study, objective, total, on_trial, progress)
+        studies.append(study)
+    return _result(studies, objective)
+
+
+def _optimize(
+    study: optuna.Study,
+    objective: Objective,
+    total: int,
+    on_trial: Callable[[optuna.Study, FrozenTrial], None] | None,
+    progress: Progress,
+) -> None:
+    """Runs trials until `total` are finished, those of other processes on the study included."""
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
         if on_trial:
@@ -263,21 +291,21 @@ def run(
         progress(_stage(study, objective.metrics), _finished(study), total)
 
     progress(_stage(study, objective.metrics), _finished(study), total)
-    while (remaining := total - _finished(study)) > 0:
-        before = _finished(study)
-        study.optimize(objective, n_trials=remaining, callbacks=[report])
-        if _finished(study) == before:
-            break
-    return _result(study, objective)
+    while _finished(study) < total:
+        study.optimize(objective, n_trials=1, callbacks=[report])
 
 
-def _result(study: optuna.Study, objective: Objective) -> SearchResult:
-    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
-    if not complete:
-        raise InputError("no trial of the search could be finished; see the messages above")
-    best = _best_trial(study)
+def _result(studies: Sequence[optuna.Study], objective: Objective) -> SearchResult:
+    """The best over all restarts."""
+    candidates = []
+    for study in studies:
+        if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
+            raise InputError("no trial of the search could be finished; see the messages above")
+        candidates.append(_best_trial(study))
+    sign = -1.0 if objective.directions[0] == "maximize" else 1.0
+    best = min(candidates, key=lambda trial: sign * trial.values[0])
     settings = best.user_attrs["candidate"]
-    return SearchResult(Candidate(**settings), best, study, objective.metrics)
+    return SearchResult(Candidate(**settings), best, tuple(studies), objective.metrics)
 
 
 def _best_trial(study: optuna.Study) -> FrozenTrial:
@@ -316,8 +344,11 @@ def _pruner(section: SearchSection) -> optuna.pruners.BasePruner:
     return optuna.pruners.MedianPruner() if section.pruner == "median" else optuna.pruners.NopPruner()
 
 
-def _requeue(study: optuna.Study) -> None:
+def _close_interrupted(study: optuna.Study, shared: bool) -> None:
     """Trials that a killed process left running: closed, their parameters tried again."""
+    if shared:
+        optuna.storages.fail_stale_trials(study)
+        return
     for trial in study.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
         study.tell(trial.number, state=TrialState.FAIL)
         if trial.params and not isinstance(study.sampler, optuna.samplers.GridSampler):
@@ -333,6 +364,51 @@ def _stage(study: optuna.Study, metrics: Sequence[str]) -> str:
         return "search"
     best = _best_trial(study)
     return "search · best " + ", ".join(f"{m} {v:.4f}" for m, v in zip(metrics, best.values, strict=True))
+
+
+def storage_at(address: str) -> optuna.storages.BaseStorage:
+    """A storage that several processes may share: a database URL (PostgreSQL across machines), or a file.
+
+    A database notices within two minutes that a process has fallen silent.
+
+    Raises InputError where the database cannot be reached.
+    """
+    if "://" not in address:
+        return journal(Path(address))
+    try:
+        return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
+    except Exception as error:
+        raise InputError(
+            f"cannot be used as study storage: {str(error).splitlines()[0]}",
+            where=_without_password(address),
+            remedy="check the server and the URL (PostgreSQL needs the extra `qe[postgresql]`)",
+        ) from None
+
+
+def _without_password(address: str) -> str:
+    return re.sub(r"(://[^:/@]+):[^@]*@", r"\1:***@", address)
+
+
+def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
+    """The parameters of the best trials of an earlier run (its output folder) that this space knows.
+
+    Raises InputError where there is no study.
+    """
+    file = path / "study.journal"
+    if not file.is_file():
+        raise InputError(
+            "holds no study (study.journal)", where=path, remedy="name an output folder of qe train"
+        )
+    storage = journal(file)
+    known = set(space.distributions()) | {"learner", "selector"}
+    found = []
+    for name in optuna.get_all_study_names(storage):
+        study = optuna.load_study(study_name=name, storage=storage)
+        sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
+        trials = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+        found += [(sign * t.values[0], {k: v for k, v in t.params.items() if k in known}) for t in trials]
+    found.sort(key=lambda pair: pair[0])
+    return [params for _, params in found[:best] if params]
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:

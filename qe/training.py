@@ -17,6 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.files import digest
 from features.core.progress import Progress, silent
 from qe import baselines, reporting, search, tracking
+from qe.companions import make_companions
 from qe.dataset import Dataset, Split, concatenate
 from qe.evaluation import evaluate
 from qe.experiment import Experiment
@@ -59,19 +60,9 @@ def train(
     Raises InputError for data or settings that cannot be used, before anything is written.
     """
     started = time.perf_counter()
-    dataset = read_dataset(experiment)
-    training, test = training_split(dataset, experiment), test_split(dataset, experiment)
-    folds = folds_of(training, experiment, experiment.split.folds)
-    needed = parts_needed(experiment.features)
-    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
-    extraction = Extraction(
-        FeatureSet.make(experiment.features, bundle),
-        cache,
-        experiment.split.by,
-        experiment.split.block,
-        experiment.split.seed,
-        progress=progress,
-    )
+    data = prepare(experiment, cache, progress)
+    dataset, training, extraction = data.dataset, data.training, data.extraction
+    test, folds, bundle = test_split(dataset, experiment), data.folds, data.bundle
     state = RunState.open(output, _fingerprint(experiment, dataset, extraction), resume, overwrite)
     with tracking.run(
         experiment.name, description=experiment.description, resume=state.run_id, parent=parent
@@ -84,6 +75,14 @@ def train(
         out_of_fold = _gathered(objective.folds, objective.predictions(result.best), len(training))
         nested = nested_predictions(experiment, training, extraction, dataset, progress)
         model = fit_model(experiment, dataset, training, extraction, result.best, bundle)
+        companions = make_companions(
+            training,
+            extraction.training_table(training),
+            out_of_fold,
+            [fold.rows for fold in objective.folds],
+            dataset.scale,
+            experiment.seed,
+        )
         predictions = predict_splits(model, extraction, training, dataset, experiment)
         report = reporting.assemble(
             experiment=experiment,
@@ -97,10 +96,12 @@ def train(
             test=_test_report(experiment, dataset, training, test, predictions),
         )
         model = model.described(**reporting.about(report))
-        model.save(output / "model")
+        model.save(output / "model", companions.all())
         reporting.write(
             output, experiment, dataset, training, out_of_fold, nested, predictions, test, result, objective
         )
+        report["intervals"] = companions.report()
+        run.metrics(companions.metrics())
         report["seconds"] = round(time.perf_counter() - started, 2)
         report["registration"] = reporting.register(
             run, experiment, dataset, training, model, output / "model", report
@@ -108,6 +109,57 @@ def train(
         reporting.log_end(run, output, report)
         state.finish()
     return Outcome(report, model, output, run.id)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What an experiment works on: data, folds, resources, and the way to feature tables."""
+
+    dataset: Dataset
+    training: Split
+    folds: list[Fold]
+    bundle: Bundle | None
+    extraction: Extraction
+
+
+def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) -> Prepared:
+    """Reads the data, makes the folds, and loads or builds the resources.
+
+    Raises InputError for anything that cannot be used.
+    """
+    dataset = read_dataset(experiment)
+    training = training_split(dataset, experiment)
+    folds = folds_of(training, experiment, experiment.split.folds)
+    needed = parts_needed(experiment.features)
+    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
+    section = experiment.split
+    extraction = Extraction(
+        FeatureSet.make(experiment.features, bundle),
+        cache,
+        section.by,
+        section.block,
+        section.seed,
+        progress=progress,
+    )
+    return Prepared(dataset, training, folds, bundle, extraction)
+
+
+def contribute(experiment: Experiment, *, cache: Path, progress: Progress = silent) -> int:
+    """A worker's part: runs trials of the experiment's shared study until it has enough; returns its size.
+
+    Raises InputError where the experiment names no `search.storage` that processes could share.
+    """
+    if experiment.search.storage is None:
+        raise InputError(
+            "a worker needs a study that processes share",
+            where="search.storage",
+            remedy="name a journal file or a database URL, the same for all workers",
+        )
+    data = prepare(experiment, cache, progress)
+    result, _ = search_candidates(
+        experiment, data.training, data.extraction, data.folds, data.dataset, None, None, progress
+    )
+    return len(result.trials)
 
 
 def read_dataset(experiment: Experiment) -> Dataset:
@@ -193,12 +245,16 @@ def search_candidates(
         own, other = extraction.fold(training, train_rows, held_out)
         data.append(_fold_data(experiment, training, train_rows, held_out, own, other))
     objective = _objective(experiment, dataset, data)
+    section = experiment.search
+    storage = search.storage_at(section.storage) if section.storage else None
     result = search.run(
         objective,
-        experiment.search,
+        section,
         name=experiment.name,
-        storage=experiment.search.storage or (search.journal(journal) if journal else None),
+        storage=storage or (search.journal(journal) if journal else None),
         seed=experiment.seed,
+        warm_start=[p for path in section.warm_start for p in search.earlier_trials(path, objective.space)],
+        shared=section.storage is not None,
         on_trial=reporting.trial_logger(run, experiment.search.objective) if run else None,
         progress=progress,
     )

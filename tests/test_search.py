@@ -56,7 +56,7 @@ def test_a_grid_tries_every_combination_once() -> None:
 
 def test_nothing_to_search_is_one_trial() -> None:
     result = search.run(objective([ridge({}, alpha=2.0)]), section(trials=50))
-    assert len(result.study.trials) == 1 and result.best.learner_params == {"alpha": 2.0}
+    assert len(result.trials) == 1 and result.best.learner_params == {"alpha": 2.0}
 
 
 def test_a_metric_where_higher_is_better_is_maximised() -> None:
@@ -92,9 +92,9 @@ def test_a_killed_study_goes_on_and_loses_no_finished_trial(tmp_path: Path) -> N
     kept = {t.number: (t.value, t.params) for t in before.trials}
     before.ask()  # a trial that a killed process left running
     result = search.run(objective([ridge()]), section(trials=8), storage=search.journal(path))
-    finished = {t.number: (t.value, t.params) for t in result.study.trials if t.state.name == "COMPLETE"}
+    finished = {t.number: (t.value, t.params) for t in result.trials if t.state.name == "COMPLETE"}
     assert len(finished) == 8 and all(finished[number] == kept[number] for number in kept)
-    assert not [t for t in result.study.trials if t.state.name == "RUNNING"]
+    assert not [t for t in result.trials if t.state.name == "RUNNING"]
 
 
 def test_scaling_is_fitted_on_the_training_rows_alone() -> None:

@@ -24,6 +24,9 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start anew over an unfinished run.")
     ] = False,
+    worker: Annotated[
+        bool, typer.Option("--worker", help="Only add trials to the study at search.storage, then stop.")
+    ] = False,
     cache_dir: Annotated[
         Path | None, typer.Option(help="Where resources and features are cached; default ~/.cache/qe.")
     ] = None,
@@ -40,6 +43,7 @@ def train(
     from qe import experiment as experiment_file
     from qe.cli._summary import print_json, print_outcome
     from qe.resource_cache import default_cache
+    from qe.training import contribute
     from qe.training import train as run
 
     loaded = [experiment_file.load(p, data_root=data_root, overrides=settings or ()) for p in experiments]
@@ -47,6 +51,12 @@ def train(
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
+    if worker:
+        for experiment in loaded:
+            with progress_bar(quiet or as_json) as progress:
+                trials = contribute(experiment, cache=cache_dir or default_cache(), progress=progress)
+            print(f"{experiment.name}: the study has {trials} trials")
+        return
     outcomes = []
     for experiment in loaded:
         single = output or Path("output") / experiment.name
