@@ -1,0 +1,24 @@
+"""Distances to the nearest corpus segment, normalised by the text (UEdin 3.6)."""
+
+import numpy as np
+
+from features.core.corpus import ParallelCorpus
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.edit_distance import EditDistance
+from features.resources.corpus_index import CorpusIndex
+
+PLAIN = Tokenizer(kind="whitespace", normalise=False)
+
+
+def test_by_hand() -> None:
+    pairs = [("the red house", "la casa roja"), ("a long walk by the sea", "un largo paseo por el mar")]
+    corpus = ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
+    extractor = EditDistance(
+        CorpusIndex.build(corpus, side="source"), CorpusIndex.build(corpus, side="target")
+    )
+    segments = Segments(("The red mouse", ""), ("la casa", "La casa roja"), PLAIN, PLAIN)
+    np.testing.assert_allclose(
+        extractor.extract(segments), [[1 / 3, 1 / 13, 1 / 2, 5 / 7], [np.nan, np.nan, 0, 0]]
+    )
+    assert extractor.names[0] == "edit_distance_source_words" and len(extractor.names) == 4
