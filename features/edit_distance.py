@@ -33,7 +33,7 @@ class EditDistance(Extractor):
             for feature in (
                 Feature(
                     f"edit_distance_{side}_words",
-                    f"least word edits between the {side} and a corpus segment, per {side} token; NaN if empty",
+                    f"least word edits between {side} and a corpus segment, per {side} token; NaN if empty",
                     _UEDIN,
                     "edits per token",
                 ),
