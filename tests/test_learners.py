@@ -16,6 +16,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVR
+from sklearn.utils.validation import has_fit_parameter
 
 from features.core.errors import InputError
 from qe.learners._base import LEARNERS, Learner
@@ -184,6 +185,56 @@ def test_contract_wrong_width(name: str) -> None:
             model.predict(X[:, :2])
 
 
+WEIGHED = [name for name in LEARNERS.names if has_fit_parameter(make(name), "sample_weight")]
+
+
+def test_who_takes_weights() -> None:
+    without = {"k_neighbours", "lambdamart", "m5p", "mars", "unsupervised_mean"}
+    assert set(LEARNERS.names) - set(WEIGHED) == without
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_contract_weights(name: str) -> None:
+    """Equal weights change nothing; rows of weight 0 matter less than they did."""
+    X, y = data(160)
+    if name in ("stacking", "averaging"):
+        model = LEARNERS.get(name)().estimator(members=[{"kind": "ridge"}, {"kind": "svr_rbf"}])
+    else:
+        model = make(name)
+    plain = clone(model).fit(X, y).predict(X)
+    equal = clone(model).fit(X, y, sample_weight=np.ones(160)).predict(X)
+    if name != "random_forest":  # draws other bootstrap samples once there are weights
+        np.testing.assert_allclose(equal, plain, atol=1e-6)
+    wrong = np.where(np.arange(160) < 80, y, 6 - y)
+    weighted = clone(model).fit(X, wrong, sample_weight=np.where(np.arange(160) < 80, 1.0, 1e-3)).predict(X)
+    misled = clone(model).fit(X, wrong).predict(X)
+    assert np.abs(weighted - y).mean() < np.abs(misled - y).mean() + (1e-9 if name == "mean" else 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["pls", "polynomial", "ridge", "kernel_ridge", "svr_rbf", "precomputed_kernel"]
+)
+def test_weight_two_is_two_copies(name: str) -> None:
+    """Up to the scale of the penalty, which own learners keep relative to the mean weight."""
+    X, y = data(60)
+    twice = np.arange(60) % 2
+    params: dict[str, Any] = {"polynomial": {"alpha": 1e-9, "degree": 1}}.get(name, {})
+    if name == "precomputed_kernel":
+        params = {"groups": [{"columns": ["*"], "kernel": "linear"}], "C": 1e4, "epsilon": 0.0}
+    rows = np.repeat(np.arange(60), 1 + twice)
+    model = LEARNERS.get(name)().estimator(**params)
+    weighted = clone(model).fit(X, y, sample_weight=1.0 + twice).predict(X)
+    copied = clone(model).fit(X[rows], y[rows]).predict(X)
+    np.testing.assert_allclose(weighted, copied, atol=0.05 if "kernel" in name or "svr" in name else 1e-6)
+
+
+def test_members_without_weights_say_so() -> None:
+    X, y = data(30)
+    for name in ("averaging", "stacking"):
+        with pytest.raises(InputError, match="takes no weights"):
+            LEARNERS.get(name)().estimator(members=[{"kind": "m5p"}]).fit(X, y, sample_weight=np.ones(30))
+
+
 def test_nan_is_refused_by_name() -> None:
     """The pipeline imputes; a learner that is handed NaN says so (LightGBM and the mean take it)."""
     X, y = data()
@@ -231,7 +282,7 @@ def test_gaussian_process_likelihood_is_scikit_learns() -> None:
     kernel = ConstantKernel(np.exp(0.2)) * RBF(np.exp(theta[:3])) + WhiteKernel(np.exp(-0.5))
     theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
     value, slope = theirs.log_marginal_likelihood(theirs.kernel_.theta, eval_gradient=True)
-    ours, gradient = _negative_likelihood(theta, X, y)
+    ours, gradient = _negative_likelihood(theta, X, y, np.ones(40))
     assert -ours - 20 * np.log(2 * np.pi) == pytest.approx(value)
     np.testing.assert_allclose(-gradient, slope[[1, 2, 3, 0, 4]], atol=1e-8)
 
@@ -252,7 +303,7 @@ def test_mlp_gradient_by_differences() -> None:
     def loss() -> float:
         return float(0.5 * ((_forward(weights, X)[0] - y[:, None]) ** 2).mean(axis=0).sum())
 
-    for weight, gradient in zip(weights, _gradients(weights, X, y), strict=True):
+    for weight, gradient in zip(weights, _gradients(weights, X, y, np.ones(20)), strict=True):
         flat = weight.reshape(-1)
         for i in range(flat.size):
             flat[i] += 1e-6

@@ -92,6 +92,8 @@ def test_contract_names(name: str) -> None:
     assert fitted.get_support().shape == (6,)
     names = fitted.get_feature_names_out()
     assert fitted.transform(frame).shape == (120, len(names))
+    as_frame = make(name).set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert list(as_frame.columns) == list(names)
     if name != "pca":
         assert list(names) == list(frame.columns[fitted.get_support()])
         np.testing.assert_array_equal(np.asarray(fitted.transform(frame)), X[:, fitted.get_support()])

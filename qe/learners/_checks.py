@@ -16,6 +16,24 @@ def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray,
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
+def relative_weights(sample_weight: Any, n: int) -> FloatArray:
+    """(n,) weights divided by their mean, so that penalties keep their meaning; ones for None.
+
+    Raises ValueError for weights that are negative, not finite, all 0, or not n.
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, np.float64)
+    if (
+        weights.shape != (n,)
+        or not np.isfinite(weights).all()
+        or (weights < 0).any()
+        or not weights.sum() > 0
+    ):
+        raise ValueError(f"sample_weight must be {n} finite numbers, none negative, not all 0")
+    return np.asarray(weights / weights.mean())
+
+
 def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
     """(n, k) finite float64 of a fitted estimator's columns."""
     check_is_fitted(estimator)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from features.core.errors import InputError
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 from qe.learners._forest import FlatTrees
 
 FloatArray = NDArray[np.float64]
@@ -57,16 +57,19 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.classifier_params = classifier_params
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.output not in ("expected", "most_likely"):
             raise InputError(f"unknown output '{self.output}'", remedy="known: expected, most_likely")
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         steps = np.round(y / self.interval).astype(np.int64)
-        found, counts = np.unique(steps, return_counts=True)
-        self.classes_, self.frequencies_ = found * self.interval, counts / len(y)
+        found, place = np.unique(steps, return_inverse=True)
+        counts = np.bincount(place, weights)
+        self.classes_, self.frequencies_ = found * self.interval, counts / counts.sum()
         self.model_: Any = None
         if len(found) > 1 and (np.ptp(X, axis=0) > 0).any():
-            model = self._make().fit(X, np.searchsorted(found, steps))
+            model = self._make()
+            self._fit(model, X, place, sample_weight, weights)
             # Compiled trees stay out of model files.
             self.model_ = _flat(model) if self.classifier in ("tree", "forest") else model
         return self
@@ -87,6 +90,14 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.classifier == "svm":
             return _softmax(self.model_.decision_function(X))
         return np.asarray(self.model_.predict_proba(X))
+
+    def _fit(self, model: Any, X: FloatArray, place: Any, sample_weight: Any, weights: FloatArray) -> None:
+        if self.classifier != "k_neighbours":
+            model.fit(X, place, sample_weight=weights)
+        elif sample_weight is None:
+            model.fit(X, place)
+        else:
+            raise InputError("nearest neighbours take no weights", remedy="set `weights: none`")
 
     def _make(self) -> BaseEstimator:
         if self.classifier not in _DEFAULTS:

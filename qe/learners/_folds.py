@@ -21,10 +21,13 @@ def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
         yield np.setdiff1d(rows, held), held
 
 
-def cross_fit(estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int) -> FloatArray:
+def cross_fit(
+    estimator: BaseEstimator, X: FloatArray, y: FloatArray, folds: int, weights: FloatArray | None = None
+) -> FloatArray:
     """(n,) predictions, each by a clone fitted without the row's block; a single row gets its label."""
     predicted = y.copy()
     for train, held in contiguous_folds(len(y), folds):
         if len(train):
-            predicted[held] = clone(estimator).fit(X[train], y[train]).predict(X[held])
+            extra = {} if weights is None else {"sample_weight": weights[train]}
+            predicted[held] = clone(estimator).fit(X[train], y[train], **extra).predict(X[held])
     return predicted

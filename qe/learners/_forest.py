@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from features.core.errors import InputError
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 
@@ -112,12 +112,14 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
+        # Equal weights are not None to scikit-learn: they draw other bootstrap samples.
+        weights = None if sample_weight is None else relative_weights(sample_weight, len(y))
         kind = ExtraTreesRegressor if self.random_thresholds else RandomForestRegressor
         own = ("random_thresholds", "seed")
         params = {name: value for name, value in self.get_params().items() if name not in own}
-        forest = kind(**params, random_state=self.seed).fit(X, y)
+        forest = kind(**params, random_state=self.seed).fit(X, y, weights)
         trees = FlatTrees.of(forest.estimators_)
         self.links_, self.threshold_, self.values_, self.roots_ = (
             trees.links, trees.threshold, trees.values, trees.roots,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import has_fit_parameter
 
 from features.core.errors import InputError
 from qe.learners._base import LEARNERS
@@ -43,6 +44,15 @@ def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstima
         except TypeError as error:
             raise InputError(f"learner '{member['kind']}': {error}") from None
     return made
+
+
+def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
+    """The member, fitted. Raises InputError where there are weights and it takes none."""
+    if sample_weight is None:
+        return member.fit(X, y)
+    if not has_fit_parameter(member, "sample_weight"):
+        raise InputError(f"{type(member).__name__} takes no weights", remedy="set `weights: none`")
+    return member.fit(X, y, sample_weight=sample_weight)
 
 
 class TrustedByMembers:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.core.errors import InputError
 from qe.learners._base import Learner
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._members import Member, TrustedByMembers, make_members
+from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -30,7 +30,7 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.weights = weights
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
         members = make_members(self.members, self.seed)
         weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
@@ -38,7 +38,7 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{len(members)} members need as many weights, none negative, but got {self.weights}"
             )
-        self.members_ = [member.fit(X, y) for member in members]
+        self.members_ = [fit_member(member, X, y, sample_weight) for member in members]
         self.weights_ = weights / weights.sum()
         return self
 

@@ -39,7 +39,7 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.output = output
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
         params: dict[str, dict[str, Any]] = {
             "svm": {"C": self.C, "gamma": self.gamma},
@@ -47,7 +47,7 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "forest": {"n_estimators": self.n_estimators, "min_samples_leaf": 1},
         }
         self.members_ = [
-            DiscretisedRegressor(name, self.interval, self.output, own, self.seed).fit(X, y)
+            DiscretisedRegressor(name, self.interval, self.output, own, self.seed).fit(X, y, sample_weight)
             for name, own in params.items()
         ]
         return self

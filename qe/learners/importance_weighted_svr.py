@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 from features.core.errors import InputError
 from qe.learners._base import Learner
 from qe.learners._boosting import REPRODUCIBLE, BoostedTrees
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 
@@ -56,18 +56,19 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.epsilon = epsilon
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
-        self.weights_ = self.floor + (1 - self.floor) * self._importances(X, y) ** self.power
+        weights = relative_weights(sample_weight, len(y))
+        self.weights_ = self.floor + (1 - self.floor) * self._importances(X, y, weights) ** self.power
         gamma = self.gamma_scale / float((self.weights_**2).sum())
         self.svr_ = SVR(C=self.C, gamma=gamma, epsilon=self.epsilon, cache_size=500)
-        self.svr_.fit(X * self.weights_, y)
+        self.svr_.fit(X * self.weights_, y, weights)
         return self
 
     def predict(self, X: Any) -> FloatArray:
         return np.asarray(self.svr_.predict(rows_to_predict(self, X) * self.weights_))
 
-    def _importances(self, X: FloatArray, y: FloatArray) -> FloatArray:
+    def _importances(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
         """(k,) in 0 .. 1, the largest 1; all 1 where nothing is important."""
         sources = {
             "elastic_net": (self._linear,),
@@ -76,18 +77,19 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
         }
         if self.importance not in sources:
             raise InputError(f"unknown importance '{self.importance}'", remedy=f"known: {', '.join(sources)}")
-        shares = np.mean([_share(source(X, y)) for source in sources[self.importance]], axis=0)
+        shares = np.mean([_share(source(X, y, weights)) for source in sources[self.importance]], axis=0)
         return _share(shares)
 
-    def _linear(self, X: FloatArray, y: FloatArray) -> FloatArray:
-        model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000).fit(X, y)
+    def _linear(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+        model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000)
+        model.fit(X, y, weights)
         return np.asarray(np.abs(model.coef_))
 
-    def _gain(self, X: FloatArray, y: FloatArray) -> FloatArray:
+    def _gain(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
         trees = BoostedTrees(
             **REPRODUCIBLE, n_estimators=150, num_leaves=7, learning_rate=0.05, random_state=self.seed
         )
-        return np.asarray(trees.fit(X, y).booster_.feature_importance("gain"), np.float64)
+        return np.asarray(trees.fit(X, y, weights).booster_.feature_importance("gain"), np.float64)
 
 
 def _share(importances: FloatArray) -> FloatArray:

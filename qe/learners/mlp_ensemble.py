@@ -9,7 +9,7 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from qe.learners._base import Learner
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 Weights = list[
@@ -50,8 +50,9 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         rng = np.random.default_rng(self.seed)
         self.centre_, self.spread_ = float(y.mean()), float(y.std())
         self.weights_ = self._initial(X.shape[1], rng)
@@ -65,7 +66,7 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             order = rng.permutation(len(y))
             for start in range(0, len(y), self.batch_size):
                 rows = order[start : start + self.batch_size]
-                gradients = _gradients(self.weights_, X[rows], target[rows])
+                gradients = _gradients(self.weights_, X[rows], target[rows], weights[rows])
                 step += 1
                 self._update(gradients, moments, step, 1 - (step - 1) / steps)
         return self
@@ -102,10 +103,10 @@ def _forward(weights: Weights, X: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.einsum("nmh,mh->nm", hidden, out) + bias, hidden
 
 
-def _gradients(weights: Weights, X: FloatArray, y: FloatArray) -> Weights:
-    """Of half the mean squared error of each network."""
+def _gradients(weights: Weights, X: FloatArray, y: FloatArray, importance: FloatArray) -> Weights:
+    """Of half the mean squared error of each network, rows weighted by their importance."""
     outputs, hidden = _forward(weights, X)
-    errors = (outputs - y[:, None]) / len(y)
+    errors = (outputs - y[:, None]) * importance[:, None] / len(y)
     back = (errors[:, :, None] * weights[2] * (1 - hidden**2)).reshape(len(X), -1)
     return [X.T @ back, back.sum(axis=0), np.einsum("nm,nmh->mh", errors, hidden), errors.sum(axis=0)]
 

@@ -9,7 +9,7 @@ from optuna.distributions import BaseDistribution, IntDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from qe.learners._base import Learner
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 
@@ -26,10 +26,14 @@ class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, n_components: int = 4) -> None:
         self.n_components = n_components
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
-        means, centre = X.mean(axis=0), float(y.mean())
-        self.coef_, self.n_components_ = _pls1(X - means, y - centre, self.n_components)
+        weights = relative_weights(sample_weight, len(y))
+        means, centre = np.average(X, axis=0, weights=weights), float(np.average(y, weights=weights))
+        roots = np.sqrt(weights)
+        self.coef_, self.n_components_ = _pls1(
+            (X - means) * roots[:, None], (y - centre) * roots, self.n_components
+        )
         self.intercept_ = centre - float(means @ self.coef_)
         return self
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from features.core.errors import InputError
 from qe.learners._base import Learner
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 _MOST_COLUMNS = 20_000  # 300 MB for 1,832 segments
 
@@ -39,8 +39,9 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.interaction_only = interaction_only
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         columns = comb(X.shape[1] + self.degree, self.degree)
         if columns > _MOST_COLUMNS:
             raise InputError(
@@ -48,7 +49,8 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 remedy=f"at most {_MOST_COLUMNS} fit; select features or use svr_poly",
             )
         products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
-        self.pipeline_ = make_pipeline(products, StandardScaler(), Ridge(self.alpha)).fit(X, y)
+        self.pipeline_ = make_pipeline(products, StandardScaler(), Ridge(self.alpha))
+        self.pipeline_.fit(X, y, ridge__sample_weight=weights)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

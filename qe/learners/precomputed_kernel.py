@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 
 from features.core.errors import InputError
 from qe.learners._base import Learner
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 
@@ -49,8 +49,9 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.precomputed
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         if self.precomputed and X.shape[0] != X.shape[1]:
             raise InputError(f"a precomputed kernel is square, but got {X.shape[0]} x {X.shape[1]}")
         self.rows_ = X if not self.precomputed else np.zeros((0, 0))
@@ -58,7 +59,7 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.diagonals_ = [1.0 for _ in self.columns_]
         self.diagonals_ = [float(np.trace(K)) / len(X) or 1.0 for K in self._kernels(X)]
         self.svr_ = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, cache_size=500)
-        self.svr_.fit(self._gram(X), y)
+        self.svr_.fit(self._gram(X), y, weights)
         return self
 
     def predict(self, X: Any) -> FloatArray:

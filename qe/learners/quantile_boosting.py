@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from qe.learners._base import Learner
 from qe.learners._boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
 FloatArray = NDArray[np.float64]
 
@@ -47,14 +47,15 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         own = ("quantiles", "seed")
         params = {name: value for name, value in self.get_params().items() if name not in own}
         self.models_ = [
             BoostedTrees(
                 **{**REPRODUCIBLE, **params}, random_state=self.seed, objective="quantile", alpha=quantile
-            ).fit(X, y)
+            ).fit(X, y, weights)
             for quantile in self.quantiles
         ]
         return self

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from features.core.errors import InputError
 from qe.learners._base import Learner
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import relative_weights, rows_to_predict, training_data
 from qe.learners._folds import cross_fit
-from qe.learners._members import Member, TrustedByMembers, make_members
+from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
 
 FloatArray = NDArray[np.float64]
 
@@ -44,16 +44,20 @@ class StackingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.final not in ("nonnegative", "ridge"):
             raise InputError(f"unknown final model '{self.final}'", remedy="known: nonnegative, ridge")
         X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
         members = make_members(self.members, self.seed)
-        held_out = np.column_stack([cross_fit(member, X, y, self.folds) for member in members])
-        means, centre = held_out.mean(axis=0), float(y.mean())
-        self.weights_ = self._combine(held_out - means, y - centre)
+        given = None if sample_weight is None else weights
+        # Fitted first: a member that takes no weights says so.
+        self.members_ = [fit_member(clone(member), X, y, given) for member in members]
+        held_out = np.column_stack([cross_fit(member, X, y, self.folds, given) for member in members])
+        means, centre = np.average(held_out, axis=0, weights=weights), float(np.average(y, weights=weights))
+        roots = np.sqrt(weights)
+        self.weights_ = self._combine((held_out - means) * roots[:, None], (y - centre) * roots)
         self.intercept_ = centre - float(means @ self.weights_)
-        self.members_ = [clone(member).fit(X, y) for member in members]
         return self
 
     def predict(self, X: Any) -> FloatArray:
