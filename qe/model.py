@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,16 @@ FloatArray = NDArray[np.float64]
 FORMAT = 1
 _OWN_MODULES = ("qe.learners.", "qe.selection.")
 _HARMLESS = frozenset({"numpy.dtype"})
+# Rows are predicted this many at a time, the last block filled up: matrix products round differently for
+# other shapes, and a row's score shall not depend on the rows beside it.
+_BLOCK = 128
+
+
+class Companion(Protocol):
+    """What lies in a model's folder beside the model: intervals, a profile of the training data, ..."""
+
+    def save(self, folder: Path) -> None:
+        """Writes its files, without pickle, into an existing folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +83,7 @@ class Model:
         return self.predict_features(self.features(segments))
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
-        """(n,) scores for a feature table.
+        """(n,) scores for a feature table; a row's score is the same, to the last bit, in every table.
 
         Raises InputError, by name, where its columns are not the model's.
         """
@@ -84,10 +94,10 @@ class Model:
                 f"the features are not those of the model '{self.name}'",
                 remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
             )
-        return self.scale.clip(np.asarray(self.pipeline.predict(features), np.float64))
+        return self.scale.clip(_in_blocks(self.pipeline, features))
 
-    def save(self, path: Path) -> None:
-        """Writes the directory `path` atomically: model.json, pipeline.skops, resources/, fitted/."""
+    def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
+        """Writes the folder `path`, atomically: model.json, pipeline.skops, resources/, fitted/, ..."""
         with atomic_directory(path) as temporary:
             skops.io.dump(self.pipeline, temporary / "pipeline.skops")
             (temporary / "model.json").write_text(json.dumps(self._description(), indent=1) + "\n", "utf-8")
@@ -99,6 +109,8 @@ class Model:
                     directory = temporary / "fitted" / str(i)
                     directory.mkdir(parents=True)
                     extractor.save(directory)
+            for companion in companions:
+                companion.save(temporary)
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -148,6 +160,16 @@ class Model:
     def described(self, **more: Any) -> "Model":
         """The same model with more said in `about`."""
         return replace(self, about={**self.about, **more})
+
+
+def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
+    """(n,) predictions of blocks of equal size, the last one filled up with its last row."""
+    n = len(features)
+    if not n:
+        return np.empty(0)
+    rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
+    blocks = [pipeline.predict(features.iloc[block]) for block in rows.reshape(-1, _BLOCK)]
+    return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 
 def _feature_set(content: Mapping[str, Any], bundle: Bundle | None, path: Path) -> FeatureSet:

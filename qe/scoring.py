@@ -19,20 +19,21 @@ from features.core.files import atomic_file, digest
 from features.core.progress import Progress, silent
 from qe import tables
 from qe.model import Model
+from qe.scorer import Options, Scorer
 from qe.tables import Row
 
 CHUNK = 5000
-OUTPUT_COLUMNS = ("id", "score", "reason")
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a scoring job did."""
+    """What a scoring job did; `repeated` rows took the score of an equal segment."""
 
     rows: int
     scored: int
     reasons: Mapping[str, int]
     resumed_chunks: int
+    repeated: int
 
 
 def score_file(
@@ -40,6 +41,7 @@ def score_file(
     source: Sequence[Path],
     output: Path,
     *,
+    options: Options | None = None,
     resume: bool = False,
     overwrite: bool = False,
     workers: int | None = None,
@@ -48,21 +50,26 @@ def score_file(
 ) -> Summary:
     """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
 
+    `options` add columns (intervals).
+
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
 
     Raises InputError for a model, input or output that cannot be used, before any row is scored.
     """
     kind = tables.kind_of(output)
-    model = Model.load(model_path)
-    _check_columns(model, source)
-    job = _Job.open(output, _fingerprint(model, model_path, source, chunk, kind), resume, overwrite)
+    scorer = Scorer.load(model_path, options or Options())
+    _check_columns(scorer.model, source)
+    columns = scorer.options.columns
+    fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, scorer.options)
+    job = _Job.open(output, fingerprint, resume, overwrite)
     rows = tables.read_rows(source[0]) if len(source) == 1 else tables.read_parallel(source[0], source[1])
+    work = _Work(scorer, columns, kind, chunk)
     total = 0
-    for done in _scored_chunks(model, model_path, rows, job, chunk, kind, workers or os.cpu_count() or 1):
+    for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
         total += done
         progress("scoring (segments)", total, None)
-    return job.finish(kind)
+    return job.finish(columns, kind)
 
 
 def _check_columns(model: Model, source: Sequence[Path]) -> None:
@@ -79,11 +86,14 @@ def _check_columns(model: Model, source: Sequence[Path]) -> None:
             )
 
 
-def _fingerprint(model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str) -> str:
+def _fingerprint(
+    model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str, options: Options
+) -> str:
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
     description = (path / "model.json").read_bytes()
-    return digest(description, inputs, chunk, kind, model.feature_set.fingerprint)
+    asked = (options.columns, options.level)
+    return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 
 def score_rows(model: Model, rows: Sequence[Row], start: int = 0) -> list[dict[str, Any]]:
@@ -91,22 +101,7 @@ def score_rows(model: Model, rows: Sequence[Row], start: int = 0) -> list[dict[s
 
     `start` numbers rows that bring no id of their own (from 1).
     """
-    needed = model.columns()
-    reasons = [reason or _unusable(columns, needed) for columns, reason in rows]
-    usable = [i for i, reason in enumerate(reasons) if not reason]
-    scores = np.full(len(rows), np.nan)
-    if usable:
-        # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
-        given = {name: [str(rows[i][0][name]) for i in usable] for name in needed}
-        scores[usable] = model.predict(model.segments(given))
-    return [
-        {
-            "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
-            "score": None if np.isnan(scores[i]) else float(scores[i]),
-            "reason": reasons[i],
-        }
-        for i, (columns, _) in enumerate(rows)
-    ]
+    return Scorer(model).score(rows, start).rows
 
 
 def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
@@ -131,47 +126,69 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
-    """Why a row cannot be scored, or an empty string."""
-    for name in needed:
-        value = columns.get(name)
-        if value is None:
-            return f"no {name}"
-        if not isinstance(value, str):
-            return f"{name} is not text"
-        if name in ("source", "target") and not value.strip():
-            return f"empty {name}"
-    return ""
+@dataclass(frozen=True)
+class _Work:
+    """How a chunk becomes a piece of the output."""
+
+    scorer: Scorer
+    columns: tuple[str, ...]
+    kind: tables.Kind
+    chunk: int
+
+    def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
+        scored = self.scorer.score(batch, number * self.chunk)
+        outcomes: dict[str, int] = {}
+        for row in scored.rows:
+            outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
+        return _Piece(tables.encode(scored.rows, self.columns, self.kind), outcomes, scored.repeated)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The encoded output rows of a chunk, and how many rows had which outcome ("" is scored)."""
+
+    content: bytes
+    outcomes: Mapping[str, int]
+    repeated: int
+
+    def counts(self) -> bytes:
+        return json.dumps({"outcomes": dict(self.outcomes), "repeated": self.repeated}).encode()
+
+
+class _Worker:
+    """What a worker process keeps."""
+
+    work: _Work
+
+    @classmethod
+    def start(cls, work: _Work | None, path: Path, options: Options, rest: tuple[Any, ...]) -> None:
+        """`work` where it is inherited; otherwise the model is loaded."""
+        cls.work = work or _Work(Scorer.load(path, options), *rest)
+
+    @classmethod
+    def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
+        return cls.work.piece(number, batch)
 
 
 def _scored_chunks(
-    model: Model,
-    model_path: Path,
-    rows: Iterable[Row],
-    job: "_Job",
-    chunk: int,
-    kind: tables.Kind,
-    workers: int,
+    work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[int]:
     """Scores what the job lacks, chunk by chunk; yields the size of every finished one."""
-    todo = enumerate(tables.chunks(rows, chunk))
+    todo = enumerate(tables.chunks(rows, work.chunk))
     if workers == 1:
         for number, batch in todo:
             if not job.has(number):
-                job.store(number, *_piece(model, batch, number * chunk, kind))
+                job.store(number, work.piece(number, batch))
             yield len(batch)
         return
-    # Forked workers share the loaded, memory-mapped model; elsewhere each loads it.
-    context = mp.get_context("fork" if "fork" in mp.get_all_start_methods() else "spawn")
-    with ProcessPoolExecutor(workers, context, _Worker.start, (model_path,)) as pool:
-        waiting: dict[Future[tuple[bytes, dict[str, int]]], tuple[int, int]] = {}
+    with _pool(work, model_path, workers) as pool:
+        waiting: _Waiting = {}
         try:
-            for number, batch in todo:
+            for number, batch in _until_damaged(todo, waiting, job):
                 if job.has(number):
                     yield len(batch)
                     continue
-                future = pool.submit(_Worker.work, batch, number * chunk, kind)
-                waiting[future] = number, len(batch)
+                waiting[pool.submit(_Worker.piece, number, batch)] = number, len(batch)
                 if len(waiting) >= 2 * workers:
                     yield from _collect(waiting, job)
             while waiting:
@@ -184,38 +201,38 @@ def _scored_chunks(
             ) from None
 
 
-def _collect(
-    waiting: dict[Future[tuple[bytes, dict[str, int]]], tuple[int, int]], job: "_Job"
-) -> Iterator[int]:
+_Waiting = dict[Future[_Piece], tuple[int, int]]
+
+
+def _pool(work: _Work, model_path: Path, workers: int) -> ProcessPoolExecutor:
+    """Forked workers share what the parent has loaded, without a copy; elsewhere each loads it."""
+    rest = (work.columns, work.kind, work.chunk)
+    method = "fork" if "fork" in mp.get_all_start_methods() else "spawn"
+    inherited = work if method == "fork" else None
+    start = (inherited, model_path, work.scorer.options, rest)
+    return ProcessPoolExecutor(workers, mp.get_context(method), _Worker.start, start)
+
+
+def _until_damaged(
+    todo: Iterable[tuple[int, list[Row]]], waiting: _Waiting, job: "_Job"
+) -> Iterator[tuple[int, list[Row]]]:
+    """The chunks; where the input turns out to be damaged, what is being scored is kept first."""
+    try:
+        yield from todo
+    except InputError:
+        while waiting:
+            for _ in _collect(waiting, job):
+                pass
+        raise
+
+
+def _collect(waiting: _Waiting, job: "_Job") -> Iterator[int]:
     """Stores the chunks that are done."""
     done, _ = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
         number, size = waiting.pop(future)
-        job.store(number, *future.result())
+        job.store(number, future.result())
         yield size
-
-
-def _piece(model: Model, batch: Sequence[Row], start: int, kind: tables.Kind) -> tuple[bytes, dict[str, int]]:
-    """The encoded output rows of a chunk, and how many rows had which outcome ("" is scored)."""
-    scored = score_rows(model, batch, start)
-    outcomes: dict[str, int] = {}
-    for row in scored:
-        outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
-    return tables.encode(scored, OUTPUT_COLUMNS, kind), outcomes
-
-
-class _Worker:
-    """What a worker process keeps: the model, loaded once."""
-
-    model: Model
-
-    @classmethod
-    def start(cls, path: Path) -> None:
-        cls.model = Model.load(path)
-
-    @classmethod
-    def work(cls, batch: Sequence[Row], start: int, kind: tables.Kind) -> tuple[bytes, dict[str, int]]:
-        return _piece(cls.model, batch, start, kind)
 
 
 @dataclass
@@ -264,12 +281,12 @@ class _Job:
     def has(self, number: int) -> bool:
         return self._path(number).is_file()
 
-    def store(self, number: int, piece: bytes, outcomes: Mapping[str, int]) -> None:
+    def store(self, number: int, piece: _Piece) -> None:
         """Keeps a finished chunk: the counts first, so that a piece is never without them."""
         try:
             for path, content in (
-                (self._path(number).with_suffix(".json"), json.dumps(dict(outcomes)).encode()),
-                (self._path(number), piece),
+                (self._path(number).with_suffix(".json"), piece.counts()),
+                (self._path(number), piece.content),
             ):
                 with atomic_file(path) as temporary:
                     temporary.write_bytes(content)
@@ -280,16 +297,19 @@ class _Job:
                 remedy="make room, then go on with --resume",
             ) from None
 
-    def finish(self, kind: tables.Kind) -> Summary:
+    def finish(self, columns: tuple[str, ...], kind: tables.Kind) -> Summary:
         """Joins the pieces into the output, removes them, and sums up."""
         pieces = sorted(self.folder.glob("*.piece"))
         outcomes: dict[str, int] = {}
+        repeated = 0
         for piece in pieces:
-            for reason, count in json.loads(piece.with_suffix(".json").read_text("utf-8")).items():
+            counts = json.loads(piece.with_suffix(".json").read_text("utf-8"))
+            repeated += counts["repeated"]
+            for reason, count in counts["outcomes"].items():
                 outcomes[reason] = outcomes.get(reason, 0) + count
         try:
             with atomic_file(self.output) as temporary:
-                tables.join(pieces, temporary, OUTPUT_COLUMNS, kind, self.output.suffix.lower() == ".gz")
+                tables.join(pieces, temporary, columns, kind, self.output.suffix.lower() == ".gz")
         except OSError as error:
             raise InputError(
                 f"cannot be written ({error.strerror}); the finished chunks are kept",
@@ -298,4 +318,4 @@ class _Job:
             ) from None
         shutil.rmtree(self.folder)
         scored = outcomes.pop("", 0)
-        return Summary(scored + sum(outcomes.values()), scored, outcomes, self.resumed)
+        return Summary(scored + sum(outcomes.values()), scored, outcomes, self.resumed, repeated)

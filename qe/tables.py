@@ -18,6 +18,7 @@ from features.core.files import read_lines
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
+NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
@@ -193,8 +194,8 @@ def header(columns: Sequence[str], kind: Kind) -> bytes:
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
-    """Rows as an Arrow table: `score` double, the rest string."""
-    types = {c: pa.float64() if c == "score" else pa.string() for c in columns}
+    """Rows as an Arrow table: `score` and interval bounds double, the rest string."""
+    types = {c: pa.float64() if c in NUMBERS else pa.string() for c in columns}
     schema = pa.schema([(c, types[c]) for c in columns])
     return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
 

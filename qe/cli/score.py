@@ -21,6 +21,14 @@ def score(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Add columns low and high that hold this share of true labels, such as 0.9."),
+    ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache/--no-cache", help="Score repeated segments once (the scores are the same)."),
+    ] = True,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Rows between two points to resume from.")] = 5000,
     quiet: Quiet = False,
@@ -36,6 +44,7 @@ def score(
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
     """
     from features.core.errors import InputError
+    from qe.scorer import CACHE, Options
     from qe.scoring import score_file
 
     if len(input_) > 2:
@@ -47,6 +56,7 @@ def score(
             model_folder(model),
             input_,
             output,
+            options=Options(level=interval, cache=CACHE if cache else 0),
             resume=resume,
             overwrite=overwrite,
             workers=workers,
@@ -60,6 +70,9 @@ def score(
         print(json.dumps({**asdict(summary), "output": str(output)}))
     elif not quiet:
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
+        if summary.repeated:
+            share = summary.repeated / summary.scored
+            print(f"  {summary.repeated:,} ({share:.1%}) took the score of an equal segment")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
             print(f"  {count:,} without a score: {reason}")
 

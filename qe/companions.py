@@ -1,0 +1,55 @@
+"""Companions: what training leaves beside the model for those who score with it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from qe.dataset import LabelScale, Split
+from qe.intervals import Intervals, cross_conformal
+from qe.model import Companion
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Companions:
+    """Intervals calibrated on the training data's out-of-fold predictions."""
+
+    intervals: Intervals
+
+    def all(self) -> tuple[Companion, ...]:
+        """In the order in which they are saved."""
+        return (self.intervals,)
+
+    def report(self) -> dict[str, Any]:
+        """The coverage of the intervals, for report.json."""
+        measured = [asdict(entry) for entry in self.intervals.measured]
+        return {"method": self.intervals.method, "n": len(self.intervals.scores), "coverage": measured}
+
+    def metrics(self) -> dict[str, float]:
+        """The same as flat metrics, for MLflow: `intervals.coverage_90`, `intervals.width_90`."""
+        found = {}
+        for entry in self.intervals.measured:
+            percent = f"{100 * entry.level:g}"
+            found[f"intervals.coverage_{percent}"] = entry.coverage
+            found[f"intervals.width_{percent}"] = entry.width
+        return found
+
+
+def make_companions(
+    training: Split,
+    features: pd.DataFrame,
+    out_of_fold: FloatArray,
+    held_out: Sequence[Rows],
+    scale: LabelScale,
+    seed: int = 0,
+) -> Companions:
+    """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold."""
+    assert training.scores is not None  # training_split has checked
+    table = features.to_numpy(np.float64)
+    return Companions(cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed))

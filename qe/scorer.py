@@ -1,0 +1,147 @@
+"""Scorer: rows in, one output row for each; scores, intervals and reasons; repeated segments scored once."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from features.core.errors import InputError
+from qe.intervals import Intervals
+from qe.model import Model
+from qe.tables import Row
+
+CACHE = 100_000
+
+Output = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for beside the score.
+
+    level  of prediction intervals (columns `low` and `high`), such as 0.9
+    cache  distinct segments that a process remembers, the oldest dropped first; 0: none
+    """
+
+    level: float | None = None
+    cache: int = CACHE
+
+    def __post_init__(self) -> None:
+        if self.level is not None and not 0 < self.level < 1:
+            raise InputError(f"--interval lies between 0 and 1, but got {self.level:g}", remedy="such as 0.9")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The output columns."""
+        bounds = () if self.level is None else ("low", "high")
+        return ("id", "score", *bounds, "reason")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Output rows, in order, and how many of them took the score of an equal segment."""
+
+    rows: list[Output]
+    repeated: int
+
+
+@dataclass(eq=False)
+class Scorer:
+    """A model with what is asked for beside the score.
+
+    A row's output is a function of the row alone, so that a remembered one is what would be computed again.
+    """
+
+    model: Model
+    options: Options = Options()
+    intervals: Intervals | None = None
+    _known: dict[bytes, Output] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path, options: Options) -> Self:
+        """The model of the folder `path`.
+
+        Raises InputError where it is no model or lacks what the options ask for.
+        """
+        intervals = None if options.level is None else Intervals.load(path)
+        if intervals is not None and options.level is not None:
+            intervals.quantile(options.level)
+        return cls(Model.load(path), options, intervals)
+
+    def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
+        """One output row per input row; a row that cannot be scored says why.
+
+        `start` numbers rows that bring no id of their own (from 1).
+        """
+        needed = self.model.columns()
+        reasons = [reason or unusable(columns, needed) for columns, reason in rows]
+        keys = [None if reason else _key(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
+        found: dict[bytes, Output] = {}
+        new: dict[bytes, Mapping[str, Any]] = {}
+        for key, (columns, _) in zip(keys, rows, strict=True):
+            if key in self._known:
+                found[key] = self._known[key]
+            elif key is not None:
+                new.setdefault(key, columns)
+        found |= self._computed(new)
+        nothing = dict.fromkeys(self.options.columns)
+        outputs = [
+            {
+                **(nothing if key is None else found[key]),
+                "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
+                "reason": reason,
+            }
+            for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
+        ]
+        return Batch(outputs, sum(key is not None for key in keys) - len(new))
+
+    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, Output]:
+        """The outputs of distinct segments, which are remembered."""
+        if not rows:
+            return {}
+        # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
+        given = {name: [str(row[name]) for row in rows.values()] for name in self.model.columns()}
+        features = self.model.features(self.model.segments(given))
+        scores = self.model.predict_features(features)
+        columns: dict[str, Sequence[Any]] = {
+            "score": [None if math.isnan(score) else float(score) for score in scores]
+        }
+        if self.intervals is not None and self.options.level is not None:
+            low, high = self.intervals.bounds(features.to_numpy(), scores, self.options.level)
+            columns |= {"low": low.tolist(), "high": high.tolist()}
+        outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        computed = dict(zip(rows, outputs, strict=True))
+        self._remember(computed)
+        return computed
+
+    def _remember(self, computed: Mapping[bytes, Output]) -> None:
+        for key, output in computed.items():
+            if len(self._known) >= self.options.cache:
+                if not self._known:
+                    return
+                del self._known[next(iter(self._known))]
+            self._known[key] = output
+
+
+def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
+    """Why a row cannot be scored, or an empty string."""
+    for name in needed:
+        value = columns.get(name)
+        if value is None:
+            return f"no {name}"
+        if not isinstance(value, str):
+            return f"{name} is not text"
+        if name in ("source", "target") and not value.strip():
+            return f"empty {name}"
+    return ""
+
+
+def _key(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:
+    """Identifies the text that a score depends on."""
+    state = hashlib.blake2b(digest_size=16)
+    for name in needed:
+        text = str(columns[name]).encode("utf-8", "surrogatepass")
+        state.update(len(text).to_bytes(8, "little") + text)
+    return state.digest()
