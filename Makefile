@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: setup oracles demo test check format bench clean
+.PHONY: setup extras demo test check format bench clean
 
 setup: $(READY)
 
@@ -16,9 +16,9 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-# Oracles that build from source (they need a C++ compiler); tests that want one skip without it.
-oracles: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-oracles.lock
+# The optional extras that tests use (kenlm builds from source: it needs a C++ compiler); tests skip without.
+extras: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-extras.lock
 
 demo: $(READY)
 	$(BIN)/qe demo
