@@ -113,6 +113,7 @@ class Experiment(Section):
     seed: int = 0
     dataset: DatasetSection
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
+    translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
     resources: ResourcesSection | None = None
     features: tuple[dict[str, Any], ...] = Field(min_length=1)
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))

@@ -23,6 +23,7 @@ from features.core.tokenizer import Tokenizer
 from qe.dataset import LabelScale
 from qe.learners._base import LEARNERS
 from qe.pipeline import Candidate
+from qe.translation import with_translations
 
 FloatArray = NDArray[np.float64]
 FORMAT = 1
@@ -42,7 +43,11 @@ class Companion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints."""
+    """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
+
+    `translations` (column -> engine) are second translations that the model makes itself where the input
+    does not bring them.
+    """
 
     name: str
     candidate: Candidate
@@ -52,11 +57,14 @@ class Model:
     tokenizers: tuple[Tokenizer, Tokenizer]
     bundle: Bundle | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    translations: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scoring needs."""
-        optional = (c for extractor in self.feature_set.extractors for c in extractor.requires())
-        return tuple(dict.fromkeys(("source", "target", *optional)))
+        required = (c for extractor in self.feature_set.extractors for c in extractor.requires())
+        return tuple(
+            dict.fromkeys(("source", "target", *(c for c in required if c not in self.translations)))
+        )
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
         """Input columns as segments, tokenized as the training data were.
@@ -70,7 +78,9 @@ class Model:
                     remedy=f"the input has {', '.join(columns) or 'none'}",
                 )
         known = {name: columns[name] for name in Segments.column_names() if name in columns}
-        return Segments.from_columns(known, *self.tokenizers)
+        segments = Segments.from_columns(known, *self.tokenizers)
+        missing = {column: engine for column, engine in self.translations.items() if column not in columns}
+        return with_translations(segments, missing) if missing else segments
 
     def features(self, segments: Segments) -> pd.DataFrame:
         """(n, k) the feature table that the pipeline takes."""
@@ -123,6 +133,7 @@ class Model:
             "columns": list(self.columns()),
             "scale": asdict(self.scale),
             "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
+            "translations": dict(self.translations),
             "about": dict(self.about),
         }
 
@@ -155,6 +166,7 @@ class Model:
             (source, target),
             bundle,
             content["about"],
+            content["translations"],
         )
 
     def described(self, **more: Any) -> "Model":

@@ -29,6 +29,7 @@ from qe.pipeline import Candidate, fit
 from qe.resource_cache import resources_for
 from qe.run_state import RunState
 from qe.splits import Fold, make_folds
+from qe.translation import with_translations
 
 FloatArray = NDArray[np.float64]
 
@@ -127,7 +128,7 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
 
     Raises InputError for anything that cannot be used.
     """
-    dataset = read_dataset(experiment)
+    dataset = translated(read_dataset(experiment), experiment, cache, progress)
     training = training_split(dataset, experiment)
     folds = folds_of(training, experiment, experiment.split.folds)
     needed = parts_needed(experiment.features)
@@ -174,6 +175,20 @@ def read_dataset(experiment: Experiment) -> Dataset:
     if not changes:
         return dataset
     splits = {name: _retokenized(split, changes) for name, split in dataset.splits.items()}
+    return replace(dataset, splits=splits)
+
+
+def translated(
+    dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
+) -> Dataset:
+    """The dataset with the second translations that the experiment asks for."""
+    if not experiment.translations:
+        return dataset
+    columns = {str(column): engine for column, engine in experiment.translations.items()}
+    splits = {
+        name: replace(split, segments=with_translations(split.segments, columns, cache, progress))
+        for name, split in dataset.splits.items()
+    }
     return replace(dataset, splits=splits)
 
 
@@ -307,6 +322,7 @@ def fit_model(
         dataset.scale,
         (segments.source_tokenizer, segments.target_tokenizer),
         bundle,
+        translations={str(column): engine for column, engine in experiment.translations.items()},
     )
 
 
