@@ -1,10 +1,13 @@
 """The same questions to every learner, found by themselves; then each against its own outside check."""
 
 import pickle
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import optuna
+import pandas as pd
 import pytest
 import skops.io
 from numpy.typing import NDArray
@@ -14,7 +17,9 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.utils.validation import has_fit_parameter
 
@@ -243,6 +248,23 @@ def test_nan_is_refused_by_name() -> None:
         if not name.startswith(("lightgbm",)):
             with pytest.raises(ValueError, match="NaN"):
                 make(name).fit(X, y)
+
+
+def test_svr_reaches_the_best_of_the_grid(shared_data: Callable[[str], Path]) -> None:
+    """golden/svr: 96 configurations, the best and its error; all of them lie within the searched space."""
+    grid = pd.read_csv(shared_data("golden/svr/grid_cv.tsv"), sep="\t")
+    best = grid.loc[grid["mean_test_score"].idxmax()]
+    params = {name: float(best[f"param_svr__{name}"]) for name in ("C", "gamma", "epsilon")}
+    X = np.loadtxt(shared_data("wmt12-qe/baseline_features/training.tsv"))
+    y = np.loadtxt(shared_data("wmt12-qe/training_set_annotations/target_system.effort"))
+    learner = LEARNERS.get("svr_rbf")()
+    model = make_pipeline(StandardScaler(), learner.estimator(**params))
+    folds = KFold(5, shuffle=True, random_state=0)
+    errors = cross_val_score(model, X, y, cv=folds, scoring="neg_mean_absolute_error")
+    assert errors.mean() == pytest.approx(best["mean_test_score"], abs=1e-6)
+    for name in params:
+        searched, column = learner.space[name], grid[f"param_svr__{name}"]
+        assert searched.low <= column.min() <= column.max() <= searched.high
 
 
 def test_pls_is_scikit_learns() -> None:

@@ -98,25 +98,27 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _forward(self, X: FloatArray, y: FloatArray) -> tuple[list[Term], FloatArray]:
         """Adds the best pair until the gain is small; terms, and their values (n, terms)."""
         most = self.max_terms or min(200, max(20, 2 * X.shape[1])) + 1
-        basis, order = _Basis(y), np.argsort(-X, axis=0, kind="stable").T.copy()
+        basis, data, opened = _Basis(y), _Columns(X), 0
         families: list[_Candidates] = []
         while len(basis.terms) < most - 1 and basis.rss > 1e-12 * basis.total > 0:
-            self._open_families(families, basis, X, order)
-            pair, size, before = _best_pair(families), len(basis.terms), basis.rss
+            self._open_families(families, opened, basis, data)
+            opened = len(basis.terms)
+            pair, before = _best_pair(families), basis.rss
             for term in pair:
                 basis.add(term, X)
-            if len(basis.terms) == size or before - basis.rss < self.threshold * basis.total:
-                basis.shorten(size)
+            if len(basis.terms) == opened or before - basis.rss < self.threshold * basis.total:
+                basis.shorten(opened)
                 break
         return basis.terms, np.column_stack(basis.columns)
 
     def _open_families(
-        self, families: "list[_Candidates]", basis: "_Basis", X: FloatArray, order: NDArray[np.int64]
+        self, families: "list[_Candidates]", opened: int, basis: "_Basis", data: "_Columns"
     ) -> None:
-        """A family of candidates for each term that may still grow; all brought up to the current basis."""
-        for term, column in list(zip(basis.terms, basis.columns, strict=True))[len(families) :]:
-            spans = self._spans(int((column != 0).sum()), X.shape[1])
-            families.append(_Candidates(term, column, X, order, basis.y, spans, self.max_degree))
+        """A family of candidates for each new term that may grow; all brought up to the current basis."""
+        for term, column in list(zip(basis.terms, basis.columns, strict=True))[opened:]:
+            if len(term) < min(self.max_degree, len(data.centred)):
+                spans = self._spans(int((column != 0).sum()), len(data.centred))
+                families.append(_Candidates(term, column, data, basis.y, spans))
         for family in families:
             family.follow(basis.orthonormal)
 
@@ -198,6 +200,15 @@ class _Basis:
         del self.terms[size:], self.columns[size:], self.orthonormal[size:]
 
 
+class _Columns:
+    """The features as rows, less their means, and the segments of each by falling value."""
+
+    def __init__(self, X: FloatArray) -> None:
+        self.values = X
+        self.centred = np.ascontiguousarray((X - X.mean(axis=0)).T)
+        self.order = np.argsort(-self.centred, axis=1, kind="stable").astype(np.int32)
+
+
 class _Candidates:
     """All products parent * x and parent * max(0, x - t), with what they would add to the basis.
 
@@ -207,55 +218,34 @@ class _Candidates:
     """
 
     def __init__(
-        self, parent: Term, column: FloatArray, X: FloatArray, order: NDArray[np.int64], y: FloatArray,
-        spans: tuple[int, int], max_degree: int,
-    ) -> None:  # fmt: skip
-        self.parent, self.column, self.y, self.seen = parent, column, y, 0
-        taken = {hinge.feature for hinge in parent}
-        free = [j for j in range(X.shape[1]) if j not in taken and len(parent) < max_degree]
-        self.free = np.asarray(free, np.int64)
-        rows = order[self.free]
-        inside = column[rows[0]] != 0 if free else np.zeros(0, bool)
-        self.rows = np.stack([r[column[r] != 0] for r in rows]) if free else np.zeros((0, 0), np.int64)
+        self, parent: Term, column: FloatArray, data: "_Columns", y: FloatArray, spans: tuple[int, int]
+    ) -> None:
+        self.parent, self.column, self.data, self.y, self.seen = parent, column, data, y, 0
+        taken = [hinge.feature for hinge in parent]
+        self.free = np.setdiff1d(np.arange(len(data.centred)), taken)
+        inside = column != 0
+        self.rows = np.stack([data.order[j][inside[data.order[j]]] for j in self.free])
         self.at = _knot_positions(int(inside.sum()), *spans)
-        self.values = np.ascontiguousarray(X[:, self.free].T)
-        self.knots = (
-            np.take_along_axis(self.values, self.rows[:, self.at], axis=1) if free else np.zeros((0, 0))
-        )
-        self._start()
-
-    def _start(self) -> None:
-        self.centre = self.values.mean(axis=1, keepdims=True) if len(self.free) else np.zeros((0, 1))
-        self.centred = self.values - self.centre
-        self.linear = self.column * self.centred
-        self.linear_power = (self.linear**2).sum(axis=1)
-        self.linear_y = self.linear @ self.y
-        self.hinge_power, self.hinge_linear = self._norms()
-        self.hinge_y = self._products(self.y)
-
-    def _products(self, vector: FloatArray) -> FloatArray:
-        """(free, knots) products of a vector (n,) with every hinge."""
-        weights = np.broadcast_to(self.column * vector, self.values.shape)
-        found = np.empty(self.knots.shape)
-        _hinge_products(self.centred, weights, self.rows, self.at, self.knots - self.centre, found)
-        return found
-
-    def _norms(self) -> tuple[FloatArray, FloatArray]:
-        """Squared norms of the hinges; their products with their own feature's plain product."""
-        power, cross = np.empty(self.knots.shape), np.empty(self.knots.shape)
-        knots = self.knots - self.centre
-        squared = np.broadcast_to(self.column**2, self.values.shape)
+        self.knots = np.take_along_axis(data.centred[self.free], self.rows[:, self.at], axis=1)
+        linear = column * data.centred[self.free]
+        self.linear_power, self.linear_y = (linear**2).sum(axis=1), linear @ y
+        self.hinge_linear = self._products(column, times_x=True)
         # |h|^2 = <h, parent x> - t <h, parent>, since h is 0 where x < t.
-        _hinge_products(self.centred, squared * self.centred, self.rows, self.at, knots, cross)
-        _hinge_products(self.centred, squared, self.rows, self.at, knots, power)
-        return cross - knots * power, cross
+        self.hinge_power = self.hinge_linear - self.knots * self._products(column)
+        self.hinge_y = self._products(y)
+
+    def _products(self, vector: FloatArray, times_x: bool = False) -> FloatArray:
+        """(free, knots) products of a vector (n,) with every hinge; or of it times each feature."""
+        found = np.empty(self.knots.shape)
+        weights = self.column * vector
+        _hinge_products(self.data.centred, weights, times_x, self.free, self.rows, self.at, self.knots, found)
+        return found
 
     def follow(self, orthonormal: list[FloatArray]) -> None:
         """Takes account of the basis vectors that are new since the last call."""
-        if not len(self.free):
-            return
         for vector in orthonormal[self.seen :]:
-            linear, hinges, along = self.linear @ vector, self._products(vector), float(vector @ self.y)
+            linear = (self.data.centred @ (self.column * vector))[self.free]
+            hinges, along = self._products(vector), float(vector @ self.y)
             self.linear_power -= linear**2
             self.linear_y -= linear * along
             self.hinge_power -= hinges**2
@@ -267,8 +257,6 @@ class _Candidates:
 
     def best(self) -> tuple[float, list[Term]]:
         """The largest reduction of the residual sum of squares, and the terms that bring it."""
-        if not len(self.free):
-            return 0.0, []
         outside = self.linear_power > self.tolerance[0]
         inverse = np.where(outside, 1.0, 0.0) / np.where(outside, self.linear_power, 1.0)
         alone = self.linear_y**2 * inverse
@@ -285,7 +273,7 @@ class _Candidates:
         feature = int(self.free[f])
         if c == 0:
             return [(*self.parent, Hinge(feature, 0.0, 0))]
-        knot = float(self.knots[f, c - 1])
+        knot = float(self.data.values[int(self.rows[f, self.at[c - 1]]), feature])
         return [(*self.parent, Hinge(feature, knot, sign)) for sign in (1, -1)]
 
 
@@ -321,19 +309,23 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
 
 
 @numba.njit(cache=True, nogil=True)
-def _hinge_products(x: Any, weights: Any, rows: Any, at: Any, knots: Any, found: Any) -> None:
-    """found[f, c] = sum of weights[f, i] (x[f, i] - t) over x > t, t = knots[f, c]; rows are in falling x.
+def _hinge_products(
+    x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, found: Any
+) -> None:
+    """found[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
 
-    Running sums: sum(weights x) - t sum(weights).
+    rows[f] are in falling x; running sums make it sum(weights x) - t sum(weights).
     """
-    for f in range(len(rows)):
+    for f in range(len(free)):
+        column = x[free[f]]
         plain = moment = 0.0
         done = 0
         for c in range(len(at)):
             t = knots[f, c]
-            while done < rows.shape[1] and x[f, rows[f, done]] > t:
-                weight = weights[f, rows[f, done]]
+            while done < rows.shape[1] and column[rows[f, done]] > t:
+                value = column[rows[f, done]]
+                weight = weights[rows[f, done]] * (value if times_x else 1.0)
                 plain += weight
-                moment += weight * x[f, rows[f, done]]
+                moment += weight * value
                 done += 1
             found[f, c] = moment - t * plain
