@@ -1,6 +1,6 @@
 """What turning text into features costs, and that fast tokenization is still Moses tokenization.
 
-python benchmarks/bench_features.py check-tokenizer   # every line of the shared data, about 15 minutes
+python benchmarks/bench_features.py check-tokenizer   # every line of the shared data, 10 minutes a language
 python benchmarks/bench_features.py tokenizer         # lines per second against sacremoses
 """
 
