@@ -20,7 +20,7 @@ from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, Vocabulary
 from features.resources import _ibm1
-from features.resources._hmm import JUMPS, expect, fill_emissions, forward_backward, initial_jumps
+from features.resources._hmm import JUMPS, expect, infer, initial_jumps
 from features.resources._links import Links, grow_diagonal
 from features.resources._pair_table import PairTable
 
@@ -247,7 +247,7 @@ class Aligner(Resource):
         forward, backward = np.empty(len(cells), np.float32), np.empty(len(cells), np.float32)
         forward_null = np.empty(len(right.ids), np.float32)
         backward_null = np.empty(len(left.ids), np.float32)
-        _posteriors(
+        infer(
             cells,
             offsets,
             left.offsets,
@@ -258,6 +258,8 @@ class Aligner(Resource):
             table.backward_null[left.ids],
             np.array(self.jumps),  # never read-only: one compiled kernel, one rounding
             float(self.settings["null_share"]),
+            _FLOOR,
+            _IDENTITY,
             forward,
             backward,
             forward_null,
@@ -511,58 +513,6 @@ def _mark_identical(
                 if cells[e] == -1 and source[i] == target[j]:
                     cells[e] = -2
                 e += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _posteriors(
-    cells: Any,
-    offsets: Any,
-    source_offsets: Any,
-    target_offsets: Any,
-    forward: Any,
-    backward: Any,
-    forward_null: Any,
-    backward_null: Any,
-    jumps: Any,
-    null_share: float,
-    forward_result: Any,
-    backward_result: Any,
-    forward_null_result: Any,
-    backward_null_result: Any,
-) -> None:
-    nothing = np.empty(0, np.float64)
-    for k in range(len(source_offsets) - 1):
-        sources = slice(source_offsets[k], source_offsets[k + 1])
-        targets = slice(target_offsets[k], target_offsets[k + 1])
-        length, width = sources.stop - sources.start, targets.stop - targets.start
-        here = cells[offsets[k] : offsets[k + 1]].reshape((length, width))
-        there = backward_result[offsets[k] : offsets[k + 1]].reshape((length, width))
-        emission = np.empty((length, width), np.float32)
-        fill_emissions(here, backward, _FLOOR, _IDENTITY, True, emission)
-        forward_backward(
-            emission,
-            backward_null[sources],
-            jumps[1],
-            null_share,
-            there,
-            backward_null_result[sources],
-            nothing,
-            nothing,
-        )
-        turned = np.empty((width, length), np.float32)
-        fill_emissions(here, forward, _FLOOR, _IDENTITY, False, turned)
-        result = np.empty((width, length), np.float32)
-        forward_backward(
-            turned,
-            forward_null[targets],
-            jumps[0],
-            null_share,
-            result,
-            forward_null_result[targets],
-            nothing,
-            nothing,
-        )
-        forward_result[offsets[k] : offsets[k + 1]] = result.T.copy().ravel()
 
 
 @numba.njit(cache=True, nogil=True)
