@@ -1,0 +1,344 @@
+"""What a neural translation system thought of its own output: token log-probabilities and model score."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from features._decoder_statistics import (
+    ascending,
+    deviation,
+    longest_run,
+    lowest_mean,
+    quantile,
+    trend,
+    worst_window,
+)
+from features._decoder_tokens import UNKNOWN, DecoderTokens, Marker
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import (
+    FloatArray,
+    Tokens,
+    ratio,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_sum,
+)
+
+FOMICHEVA: Final = "Fomicheva et al. 2020, Unsupervised Quality Estimation for Neural MT, section 4.1"
+FOMICHEVA_WORDS: Final = f"{FOMICHEVA}, of words"
+OWN: Final = "this project: feasibility study on MLQE-PE"
+
+THRESHOLDS: Final = (0.5, 0.25, 0.1, 0.05, 0.01)
+LEVELS: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
+SIZES: Final = (3, 5, 10)
+
+_WORD: Final = regex.compile(r"[\p{L}\p{M}]")
+_NUMBER: Final = regex.compile(r"\p{N}")
+_PUNCTUATION: Final = regex.compile(r"[\p{P}\p{S}]+")
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """(n_tokens,) log-probabilities of subwords or words, and where each text begins."""
+
+    values: FloatArray
+    offsets: NDArray[np.int64]
+
+    @cached_property
+    def rising(self) -> FloatArray:
+        return ascending(self.values, self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """What the columns are computed from: subwords, the words they make, and the texts."""
+
+    segments: Segments
+    decoder: DecoderTokens
+
+    @cached_property
+    def by_subword(self) -> "_Values":
+        return _Values(self.decoder.log_probability, self.decoder.subwords.offsets)
+
+    @cached_property
+    def by_word(self) -> "_Values":
+        return _Values(self.decoder.word_log_probability, self.words.offsets)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        return self.by_subword.offsets
+
+    @property
+    def values(self) -> FloatArray:
+        return self.by_subword.values
+
+    @property
+    def words(self) -> Tokens:
+        return self.decoder.words
+
+    @cached_property
+    def pieces(self) -> FloatArray:
+        """(n_words,) subwords of each word."""
+        return np.diff(self.decoder.word_offsets).astype(np.float64)
+
+    @cached_property
+    def characters(self) -> FloatArray:
+        """(n,) characters of all words."""
+        by_type = np.array([len(t) for t in self.words.types], np.float64)
+        return segment_sum(by_type[self.words.ids], self.words.offsets)
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """(n,) sum over subwords and the end of the sentence; NaN where the decoder said nothing."""
+        return segment_sum(self.values, self.offsets) + self.decoder.end
+
+    def where(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
+        """(n_words,) the words in which the pattern is found (that it matches whole)."""
+        found = pattern.fullmatch if whole else pattern.search
+        return np.array([found(t) is not None for t in self.words.types], bool)[self.words.ids]
+
+    def mean_where(self, flags: BoolArray) -> FloatArray:
+        """(n,) mean log-probability of the flagged words; NaN where there are none."""
+        offsets = self.words.offsets
+        return ratio(
+            segment_sum(np.where(flags, self.by_word.values, 0.0), offsets), segment_sum(flags, offsets)
+        )
+
+    def edge(self, at: int) -> FloatArray:
+        """(n,) the log-probability of the first (0) or last (-1) subword; NaN where there is none."""
+        full = self.decoder.subwords.lengths > 0
+        result = np.full(len(full), np.nan)
+        result[full] = self.values[(self.offsets[:-1] if at == 0 else self.offsets[1:] - 1)[full]]
+        return result
+
+    def halves(self) -> FloatArray:
+        """(n,) mean of the second half minus mean of the first; NaN for fewer than 2 subwords."""
+        lengths = np.diff(self.offsets)
+        place = np.arange(len(self.values)) - np.repeat(self.offsets[:-1], lengths)
+        second = place >= np.repeat(lengths // 2, lengths)
+        late = ratio(segment_sum(np.where(second, self.values, 0), self.offsets), lengths - lengths // 2)
+        early = ratio(segment_sum(np.where(second, 0, self.values), self.offsets), lengths // 2)
+        return late - early
+
+    def model_score(self) -> FloatArray:
+        """(n,) the column `model_score`; NaN where it is missing or empty.
+
+        Raises InputError for text that is not a finite number.
+        """
+        if self.segments.model_score is None:
+            return np.full(len(self.segments), np.nan)
+        return np.array(
+            [_number(t, i) for t, i in zip(self.segments.model_score, self.segments.id, strict=True)],
+            np.float64,
+        )
+
+
+View = Callable[[_Batch], _Values]
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    description: str
+    unit: str
+    of: Callable[[_Batch], FloatArray]
+    origin: str = OWN
+
+    @property
+    def feature(self) -> Feature:
+        return Feature(f"decoder_{self.name}", self.description, self.origin, self.unit)
+
+
+def _whole() -> list[_Column]:
+    """The sentence as a whole."""
+    return [
+        _Column("log_probability", "sum over subwords and the end of the sentence", "nats",
+                lambda b: b.total),
+        _Column(
+            "mean", "mean over subwords and the end of the sentence (TP)", "nats per token",
+            lambda b: ratio(b.total, np.diff(b.offsets) + 1), FOMICHEVA,
+        ),
+        _Column(
+            "sd", "standard deviation over subwords (Sent-Std without the end)", "nats",
+            lambda b: deviation(b.values, b.offsets), FOMICHEVA,
+        ),
+        _Column(
+            "probability_mean", "mean probability of subwords", "probability",
+            lambda b: segment_mean(np.exp(b.values), b.offsets),
+        ),
+        _Column(
+            "probability_sd", "standard deviation of the probability of subwords", "probability",
+            lambda b: deviation(np.exp(b.values), b.offsets),
+        ),
+        _Column("end", "log-probability of the end of the sentence", "nats", lambda b: b.decoder.end),
+        _Column("first", "log-probability of the first subword", "nats", lambda b: b.edge(0)),
+        _Column("last", "log-probability of the last subword", "nats", lambda b: b.edge(-1)),
+        _Column(
+            "per_character", "sum by characters of the words", "nats per character",
+            lambda b: ratio(b.total, b.characters),
+        ),
+        _Column(
+            "per_source_token", "sum by tokens of the source", "nats per token",
+            lambda b: ratio(b.total, b.segments.source_tokens.lengths),
+        ),
+        _Column("trend", "slope of the log-probabilities from first to last", "nats",
+                lambda b: trend(b.values, b.offsets)),
+        _Column("halves", "mean of the second half minus that of the first; undefined under 2 subwords",
+                "nats", lambda b: b.halves()),
+        _Column("model_score", "score that the system gave; undefined where the data has none",
+                "as the system gives it", lambda b: b.model_score()),
+    ]  # fmt: skip
+
+
+def _spread(view: View, noun: str, prefix: str) -> list[_Column]:
+    """Lowest values, quantiles, windows and thresholds of the subwords, or of the words."""
+    fewer = "of all where there are fewer"
+    columns = [
+        _Column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
+                lambda b: segment_min(view(b).values, view(b).offsets)),
+        _Column(f"{prefix}longest_run", f"most {noun} in a row with a probability below .5", noun,
+                lambda b: longest_run(view(b).values < np.log(0.5), view(b).offsets)),
+    ]  # fmt: skip
+    for k in SIZES:
+        columns += [
+            _Column(f"{prefix}lowest_{k}", f"mean of the {k} lowest {noun}, {fewer}", "nats",
+                    partial(_lowest, view=view, count=k)),
+            _Column(f"{prefix}window_{k}", f"lowest mean of {k} {noun} in a row, {fewer}", "nats",
+                    partial(_window, view=view, size=k)),
+        ]  # fmt: skip
+    for q in LEVELS:
+        name, description = f"{prefix}percentile_{100 * q:.0f}", f"{100 * q:.0f}th percentile of {noun}"
+        columns.append(_Column(name, description, "nats", partial(_quantile, view=view, level=q)))
+    for p in THRESHOLDS:
+        name, condition = f"{prefix}below_{100 * p:.0f}", f"with a probability below {p}"
+        columns += [
+            _Column(name, f"share of {noun} {condition}", "share", partial(_share, view=view, below=p)),
+            _Column(f"count_{name}", f"{noun} {condition}", noun, partial(_count, view=view, below=p)),
+        ]
+    return columns
+
+
+def _lowest(batch: _Batch, view: View, count: int) -> FloatArray:
+    return lowest_mean(view(batch).rising, view(batch).offsets, count)
+
+
+def _window(batch: _Batch, view: View, size: int) -> FloatArray:
+    return worst_window(view(batch).values, view(batch).offsets, size)
+
+
+def _quantile(batch: _Batch, view: View, level: float) -> FloatArray:
+    return quantile(view(batch).rising, view(batch).offsets, level)
+
+
+def _share(batch: _Batch, view: View, below: float) -> FloatArray:
+    return segment_mean(view(batch).values < np.log(below), view(batch).offsets)
+
+
+def _count(batch: _Batch, view: View, below: float) -> FloatArray:
+    return segment_sum(view(batch).values < np.log(below), view(batch).offsets)
+
+
+def _words() -> list[_Column]:
+    """Words: the sum of a word's subwords is its log-probability."""
+    return [
+        _Column("word_mean", "mean over words", "nats per word",
+                lambda b: segment_mean(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
+        _Column("word_sd", "standard deviation over words", "nats",
+                lambda b: deviation(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
+        *_spread(lambda b: b.by_word, "words", "word_"),
+        _Column("letters", "mean over words with letters; undefined without one", "nats per word",
+                lambda b: b.mean_where(b.where(_WORD))),
+        _Column("numbers", "mean over words with digits; undefined without one", "nats per word",
+                lambda b: b.mean_where(b.where(_NUMBER))),
+        _Column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
+                lambda b: b.mean_where(b.where(_PUNCTUATION, whole=True))),
+        _Column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
+                lambda b: b.mean_where(b.pieces > 1)),
+        _Column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
+                lambda b: b.mean_where(b.pieces == 1)),
+    ]  # fmt: skip
+
+
+def _segmentation() -> list[_Column]:
+    """How the system cut its words: rare words have many pieces."""
+    return [
+        _Column("subwords", "subwords of the translation", "subwords",
+                lambda b: b.decoder.subwords.lengths.astype(np.float64)),
+        _Column("subwords_per_word", "subwords per word", "ratio",
+                lambda b: segment_mean(b.pieces, b.words.offsets)),
+        _Column("split_share", "share of words of several subwords", "share",
+                lambda b: segment_mean(b.pieces > 1, b.words.offsets)),
+        _Column("most_pieces", "most subwords of a word", "subwords",
+                lambda b: segment_max(b.pieces, b.words.offsets)),
+        _Column("characters_per_subword", "characters per subword", "characters",
+                lambda b: ratio(b.characters, np.diff(b.offsets))),
+        _Column("unknown", f"subwords that are {UNKNOWN}", "subwords", _unknown),
+    ]  # fmt: skip
+
+
+def _unknown(batch: _Batch) -> FloatArray:
+    flags = np.array([t == UNKNOWN for t in batch.decoder.subwords.types], bool)
+    return segment_sum(flags[batch.decoder.subwords.ids], batch.offsets)
+
+
+def _number(text: str, segment: str) -> float:
+    if not text.strip():
+        return float("nan")
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("inf")
+    if not np.isfinite(value):
+        raise InputError(
+            f"model_score must be a finite number, but got '{text}'", where=f"segment '{segment}'"
+        )
+    return value
+
+
+COLUMNS: Final[tuple[_Column, ...]] = (
+    *_whole(),
+    *_spread(lambda b: b.by_subword, "subwords", ""),
+    *_words(),
+    *_segmentation(),
+)
+
+
+@dataclass(frozen=True)
+class Decoder(Extractor):
+    """Token log-probabilities of a neural system: `COLUMNS`, in nats; higher is surer.
+
+    marker  how subwords join: `bpe` (`@@` at the end of what goes on) or `sentencepiece` (`▁` at the
+            beginning of a word; texts without spaces are one word)
+
+    Everything but counts is NaN where the decoder said nothing; statistics of subwords and words are NaN for
+    an empty translation.
+
+    Raises InputError where a line has not one number more than subwords, or numbers are not finite.
+    """
+
+    marker: Marker = "bpe"
+
+    def __post_init__(self) -> None:
+        if self.marker not in ("bpe", "sentencepiece"):
+            raise InputError(f"unknown marker '{self.marker}'", remedy="known: bpe, sentencepiece")
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("subwords", "token_log_probabilities")
+
+    def extract(self, segments: Segments) -> FloatArray:
+        batch = _Batch(segments, DecoderTokens.of(segments, self.marker))
+        return np.column_stack([column.of(batch) for column in COLUMNS]).astype(np.float64)
