@@ -259,6 +259,7 @@ def run(
         run_id=resume,
         run_name=None if resume else name,
         parent_run_id=parent,
+        nested=parent is not None,
         description=description or None,
         log_system_metrics=settings.system_metrics,
     ) as active:

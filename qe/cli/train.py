@@ -41,7 +41,9 @@ def train(
     """
     from features.core.errors import InputError
     from qe import experiment as experiment_file
+    from qe.batch import train_all
     from qe.cli._summary import print_json, print_outcome
+    from qe.leaderboard import text as leaderboard_text
     from qe.resource_cache import default_cache
     from qe.training import contribute
     from qe.training import train as run
@@ -57,21 +59,28 @@ def train(
                 trials = contribute(experiment, cache=cache_dir or default_cache(), progress=progress)
             print(f"{experiment.name}: the study has {trials} trials")
         return
-    outcomes = []
-    for experiment in loaded:
-        single = output or Path("output") / experiment.name
-        folder = single if len(loaded) == 1 else (output or Path("output")) / experiment.name
-        with progress_bar(quiet or as_json) as progress:
-            outcome = run(
-                experiment,
+    folder = output or Path("output") / (names[0] if len(names) == 1 else "batch")
+    cache = cache_dir or default_cache()
+    show = None if as_json else print_outcome
+    with progress_bar(quiet or as_json) as progress:
+        if len(loaded) == 1:
+            outcomes = [
+                run(loaded[0], folder, cache=cache, resume=resume, overwrite=overwrite, progress=progress)
+            ]
+        else:
+            outcomes, boards = train_all(
+                loaded,
                 folder,
-                cache=cache_dir or default_cache(),
+                cache=cache,
                 resume=resume,
                 overwrite=overwrite,
+                on_outcome=show,
                 progress=progress,
             )
-        outcomes.append(outcome)
-        if not as_json:
-            print_outcome(outcome)
     if as_json:
         print_json(outcomes)
+    elif len(loaded) == 1:
+        print_outcome(outcomes[0])
+    else:
+        for board in boards:
+            print(leaderboard_text(board))
