@@ -94,7 +94,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         leaves = {int(node): number for number, node in enumerate(np.flatnonzero(self.feature_ < 0), start=1)}
         kind = "regression" if self.regression_tree else "model"
-        lines = [f"M5 {'pruned' if self.pruning else 'unpruned'} {kind} tree, {len(leaves)} leaves"]
+        lines = [f"M5 {'pruned' if self.pruning else 'unpruned'} {kind} tree, leaves: {len(leaves)}"]
         if self.smoothing:
             lines.append("(smoothed linear models)")
         lines += ["", *self._tree_lines(0, 0, names, leaves), ""]
