@@ -1,0 +1,263 @@
+"""NgramDocuments: in how many corpus segments every n-gram occurs, segment boundaries included."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import FloatArray, Tokens
+from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
+from features.resources._ngram_tables import Case, Ints, Offsets, Trie, cased, encode, ngram_tables
+
+# Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
+K1, B, K3 = 1.2, 0.75, 7.0
+
+
+@dataclass(frozen=True, eq=False)
+class Padded:
+    """Encoded texts with order - 1 boundary marks at both ends of each.
+
+    ids      (n_places,) vocabulary ids; -1 for a word that the corpus lacks
+    offsets  (n + 1,) including the marks
+    lengths  (n,) words of each text, without marks
+    nodes    per order from 1 on, (n_places,) node of the n-gram that ends at each place, or -1
+    """
+
+    ids: Ints
+    offsets: Offsets
+    lengths: NDArray[np.int64]
+    nodes: tuple[Ints, ...]
+
+
+@dataclass(eq=False)
+class NgramDocuments(Resource):
+    """Segments with each n-gram, and its occurrences, to the order built.
+
+    Segments are padded with order - 1 marks at each end, so that every word is in the same number of
+    n-grams (TCD at WMT12, section 2.1); n-grams inside a segment are counted as if there were none.
+
+    >>> from features.core.tokens import Tokens
+    >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
+    >>> found = NgramDocuments.from_tokens(corpus, order=2)
+    >>> nodes = found.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #
+    >>> found.documents[nodes[1:]].tolist(), found.occurrences[nodes[1:]].tolist()
+    ([2, 1, 1], [2, 2, 1])
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "source_ngram_documents": {"side": "source", "order": 5},
+        "target_ngram_documents": {"side": "target", "order": 5},
+        "source_ngram_documents_true_case": {"side": "source", "order": 4, "case": "true"},
+        "target_ngram_documents_true_case": {"side": "target", "order": 4, "case": "true"},
+        "source_ngram_documents_no_punctuation": {"side": "source", "order": 4, "punctuation": False},
+        "target_ngram_documents_no_punctuation": {"side": "target", "order": 4, "punctuation": False},
+    }
+
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+    vocabulary: Vocabulary = field(repr=False)
+    trie: Trie = field(repr=False)
+    occurrences: Ints = field(repr=False)
+    documents: Ints = field(repr=False)
+    _norms: dict[tuple[int, bool], float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        side: Literal["source", "target"],
+        order: int,
+        case: Case = "lower",
+        punctuation: bool = True,
+        progress: Progress = silent,
+    ) -> Self:
+        """From one side of a parallel corpus; the settings are those of `from_tokens`."""
+        found = cls.from_tokens(
+            corpus.side(side), order=order, case=case, punctuation=punctuation, progress=progress
+        )
+        found.corpus_fingerprint = corpus.fingerprint
+        found.settings = {"side": side, **found.settings}
+        return found
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Tokens,
+        *,
+        order: int,
+        case: Case = "lower",
+        punctuation: bool = True,
+        progress: Progress = silent,
+    ) -> Self:
+        """From any text. Without `punctuation`, tokens without letters and digits are left out.
+
+        Raises InputError for an order below 1 or an unknown case.
+        """
+        text = _as_seen(tokens, case, punctuation)
+        vocabulary, ids = encode(text)
+        padded, offsets = _pad(ids, text.offsets, order)
+        tables = []
+        for done, table in enumerate(ngram_tables(padded, offsets, len(vocabulary), order), start=1):
+            tables.append(table)
+            progress("counting n-grams and their segments", done, order + 1)
+        trie = Trie.from_levels([(table.words, table.first) for table in tables])
+        occurrences = np.concatenate([table.counts for table in tables])
+        documents = occurrences.copy()
+        _take_repeats_off(padded, offsets, trie.words, trie.first, order, documents)
+        progress("counting n-grams and their segments", order + 1, order + 1)
+        settings = {
+            "order": order,
+            "case": case,
+            "punctuation": punctuation,
+            "segments": len(text),
+            "mean_length": float(text.lengths.mean()),
+            "ngrams": list(trie.sizes),
+        }
+        return cls(settings, tokens.fingerprint, vocabulary, trie, occurrences, documents)
+
+    @property
+    def order(self) -> int:
+        return self.trie.order
+
+    @property
+    def variant(self) -> str:
+        """What distinguishes this text from the lower-cased one with punctuation, for column names."""
+        case = "true_case" if self.settings["case"] == "true" else ""
+        return "_".join(filter(None, (case, "" if self.settings["punctuation"] else "no_punctuation")))
+
+    def look_up(self, tokens: Tokens) -> Padded:
+        """The n-grams of texts, in the form that the corpus was counted in."""
+        text = _as_seen(tokens, self.settings["case"], self.settings["punctuation"])
+        ids = text.ids_in(self.vocabulary)
+        ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
+        padded, offsets = _pad(ids, text.offsets, self.order)
+        nodes = [padded]
+        for _ in range(1, self.order):
+            nodes.append(self.trie.extend(nodes[-1], padded, offsets))
+        return Padded(padded, offsets, text.lengths, tuple(nodes))
+
+    def idf(self, documents: NDArray[np.int32]) -> FloatArray:
+        """ln(1 + (N - n + 1/2) / (n + 1/2)): rare n-grams weigh more, and no weight is negative."""
+        segments = self.settings["segments"]
+        weights: FloatArray = np.log1p((np.maximum(segments - documents, 0) + 0.5) / (documents + 0.5))
+        return weights
+
+    def request_weights(self, nodes: NDArray[np.int64]) -> FloatArray:
+        """BM25 weights of the corpus as a request: idf (K3 + 1) f / (K3 + f), f the occurrences."""
+        counts = self.occurrences[nodes].astype(np.float64)
+        return self.idf(self.documents[nodes]) * (K3 + 1) * counts / (K3 + counts)
+
+    def request_norm(self, order: int, boundaries: bool) -> float:
+        """Euclidean length of the corpus's vector of that order (cached)."""
+        if (order, boundaries) not in self._norms:
+            nodes = np.arange(self.trie.begins[order - 1], self.trie.begins[order])
+            if not boundaries:
+                nodes = nodes[~_with_marks(self.trie, order)]
+            weights = self.request_weights(nodes)
+            self._norms[order, boundaries] = float(np.sqrt(weights @ weights))
+        return self._norms[order, boundaries]
+
+    def check(self, order: int) -> None:
+        """Raises InputError for an order that was not counted."""
+        if not 1 <= order <= self.order:
+            raise InputError(
+                f"n-grams of order {order} were not counted",
+                remedy=f"orders 1 to {self.order} were; build the part with a higher `order`",
+            )
+
+    def save(self, path: Path) -> None:
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "sizes": self.trie.sizes,
+        }
+        arrays = {
+            "words": self.trie.words,
+            "first": self.trie.first,
+            "occurrences": self.occurrences,
+            "documents": self.documents,
+        }
+        save_arrays(path, meta, **arrays)
+        self.vocabulary.save(path / "vocabulary.txt")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
+        vocabulary = Vocabulary.load(path / "vocabulary.txt")
+        return cls(
+            meta["settings"],
+            meta["corpus_fingerprint"],
+            vocabulary,
+            trie,
+            arrays["occurrences"],
+            arrays["documents"],
+        )
+
+
+def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
+    text = cased(tokens, case)
+    if punctuation or not len(text.types):
+        return text
+    word = np.array([any(map(str.isalnum, token)) for token in text.types])
+    kept = word[text.ids]
+    offsets = np.concatenate(([0], np.cumsum(kept)))[text.offsets].astype(np.int64)
+    return Tokens(text.types, text.ids[kept], offsets)
+
+
+def _pad(ids: Ints, offsets: Offsets, order: int) -> tuple[Ints, Offsets]:
+    """order - 1 marks before and after every text."""
+    lengths, extra = np.diff(offsets), order - 1
+    grown = np.asarray(offsets + 2 * extra * np.arange(len(offsets)), np.int64)
+    result = np.empty(len(ids) + 2 * extra * len(lengths), np.int32)
+    for i in range(extra):
+        result[grown[:-1] + i] = BOS
+        result[grown[1:] - 1 - i] = EOS
+    within = np.arange(len(ids)) - np.repeat(np.asarray(offsets[:-1]), lengths)
+    result[np.repeat(grown[:-1] + extra, lengths) + within] = ids
+    return result, grown
+
+
+@numba.njit(cache=True, nogil=True)
+def _take_repeats_off(ids: Any, offsets: Any, words: Any, first: Any, order: int, documents: Any) -> None:
+    """Lowers `documents` by one for every n-gram that stands earlier in the same text."""
+    for text in range(len(offsets) - 1):
+        begin = offsets[text]
+        for j in range(begin + 1, offsets[text + 1]):
+            longest = 0
+            for i in range(begin, j):
+                size = 0
+                while size < order and i - size >= begin and ids[i - size] == ids[j - size]:
+                    size += 1
+                longest = max(longest, size)
+            for size in range(1, longest + 1):
+                documents[_node(ids[j - size + 1 : j + 1], words, first)] -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _node(ngram: Any, words: Any, first: Any) -> Any:
+    """The node of an n-gram that the trie has."""
+    node = np.int64(ngram[0])
+    for word in ngram[1:]:
+        node = first[node] + np.searchsorted(words[first[node] : first[node + 1]], word)
+    return node
+
+
+def _with_marks(trie: Trie, order: int) -> NDArray[np.bool_]:
+    """(n-grams of that order,) whether a boundary mark is among the words."""
+    marked = np.isin(trie.words[trie.nodes(1)], (BOS, EOS))
+    for n in range(2, order + 1):
+        nodes, below = trie.nodes(n), trie.nodes(n - 1)
+        children = np.diff(trie.first[below.start : below.stop + 1])
+        words = trie.words[nodes]
+        marked = np.repeat(marked, children) | (words == BOS) | (words == EOS)
+    return marked

@@ -1,0 +1,210 @@
+"""How alike a segment and the corpus are as bags of n-grams."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import Tokens, ratio, segment_sum
+from features.resources.ngram_documents import K1, B, NgramDocuments, Padded
+
+WEIGHTINGS = ("one", "frequency", "log_frequency", "inverse_frequency", "idf")
+
+_TCD = "Trinity College Dublin at WMT12, section"
+_MEASURES = {
+    "okapi": ("cosine of Okapi BM25 vectors of {n}-grams", f"{_TCD} 2.1.1", "cosine"),
+    "matching": ("{n}-grams found in the corpus, shorter ones in their place", f"{_TCD} 2.1.2", "share"),
+}
+_WEIGHTED = {
+    "one": "",
+    "frequency": ", counted by corpus frequency",
+    "log_frequency": ", counted by log10(1 + corpus frequency)",
+    "inverse_frequency": ", weighted by inverse corpus frequency",
+    "idf": ", weighted by inverse document frequency",
+}
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """One column of a side."""
+
+    kind: Literal["okapi", "matching"]
+    order: int
+    boundaries: bool
+    weighting: str = "one"
+
+    @property
+    def name(self) -> str:
+        marks = ("boundary" if self.boundaries else "", "" if self.weighting == "one" else self.weighting)
+        return "_".join(filter(None, (self.kind, str(self.order), *marks)))
+
+    def feature(self, prefix: str, side: str) -> Feature:
+        description, origin, unit = _MEASURES[self.kind]
+        marks = ", with boundary marks" if self.boundaries else ""
+        text = (
+            f"{side}: {description.format(n=self.order)}{_WEIGHTED[self.weighting]}{marks}; NaN without words"
+        )
+        return Feature(f"{prefix}_{self.name}", text, origin, unit)
+
+
+@dataclass(frozen=True)
+class Similarity(Extractor):
+    """Okapi BM25 cosine and multi-level matching against the corpus, on both sides.
+
+    okapi        the corpus is the request, the segment the document; both vectors hold BM25 weights
+                 (K1 = 1.2, B = 0.75, K3 = 7) with idf = ln(1 + (N - n + 1/2) / (n + 1/2)). N-grams that the
+                 corpus lacks count one by one.
+    matching     mean over the segment's n-grams of the longest order N: 1 (or a weight) where the corpus has
+                 the n-gram, else `penalty` times the mean of the same for its two (N - 1)-grams. A segment
+                 shorter than N takes its own length for N. Inverse frequency and idf also weigh the mean.
+    boundaries   n-grams with and without marks at the ends of the segment
+
+    Case and punctuation are as the parts were built: name others, such as
+    `source_ngram_documents: source_ngram_documents_true_case`.
+
+    Raises InputError for an order that a part lacks, or an unknown weighting.
+    """
+
+    source_ngram_documents: NgramDocuments
+    target_ngram_documents: NgramDocuments
+    okapi_orders: Sequence[int] = (1, 2, 3, 4)
+    matching_orders: Sequence[int] = (3, 4, 5)
+    boundaries: Sequence[bool] = (False, True)
+    weightings: Sequence[str] = ("one", "log_frequency", "idf")
+    penalty: float = 0.5
+
+    def __post_init__(self) -> None:
+        for order in (*self.okapi_orders, *self.matching_orders):
+            self.source_ngram_documents.check(order)
+            self.target_ngram_documents.check(order)
+        for weighting in self.weightings:
+            if weighting not in WEIGHTINGS:
+                raise InputError(f"unknown weighting '{weighting}'", remedy=f"known: {', '.join(WEIGHTINGS)}")
+
+    @property
+    def _sides(self) -> tuple[tuple[str, NgramDocuments], tuple[str, NgramDocuments]]:
+        return ("source", self.source_ngram_documents), ("target", self.target_ngram_documents)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            measure.feature("_".join(filter(None, ("similarity", side, documents.variant))), side)
+            for side, documents in self._sides
+            for measure in self._measures()
+        ]
+
+    def _measures(self) -> Iterator[_Measure]:
+        for order in self.okapi_orders:
+            for marks in self.boundaries:
+                if order > 1 or not marks:  # no n-gram of order 1 reaches over the end
+                    yield _Measure("okapi", order, marks)
+        for order in self.matching_orders:
+            for marks in self.boundaries:
+                for weighting in self.weightings:
+                    yield _Measure("matching", order, marks, weighting)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        columns: list[FloatArray] = []
+        for side, documents in self._sides:
+            compared = _Compared.of(
+                documents, segments.source_tokens if side == "source" else segments.target_tokens
+            )
+            for measure in self._measures():
+                if measure.kind == "okapi":
+                    columns.append(compared.okapi(measure.order, measure.boundaries))
+                else:
+                    columns.append(compared.matching(measure, self.penalty))
+        return np.column_stack(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A column of texts looked up in the corpus. `place` and `length`: of every place, its position in
+    the padded text and the text's words."""
+
+    documents: NgramDocuments
+    padded: Padded
+    text: NDArray[np.int64]
+    place: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: NgramDocuments, tokens: Tokens) -> "_Compared":
+        padded = documents.look_up(tokens)
+        sizes = np.diff(padded.offsets)
+        text = np.repeat(np.arange(len(sizes)), sizes)
+        place = np.arange(len(text)) - padded.offsets[:-1][text]
+        return cls(documents, padded, text, place, padded.lengths[text])
+
+    def _ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
+        """Whether an n-gram of the text ends at a place: inside the text, or with at least one word in it."""
+        first = self.documents.order - 1
+        if boundaries:
+            chosen = (
+                (self.place >= first) & (self.place < first + self.length + order - 1) & (self.length > 0)
+            )
+        else:
+            chosen = (self.place >= first + order - 1) & (self.place < first + self.length)
+        return np.asarray(chosen, np.bool_)
+
+    def okapi(self, order: int, boundaries: bool) -> FloatArray:
+        """(n,) cosine of the text's and the corpus's weights."""
+        there = self._ends(order, boundaries)
+        nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.text[there]
+        seen = nodes >= 0
+        size = sum(self.documents.trie.sizes)
+        keys, frequency = np.unique(text[seen] * size + nodes[seen], return_counts=True)
+        text_of, node = keys // size, keys % size
+        idf = self.documents.idf(self.documents.documents[node])
+        weights = idf * self._saturated(frequency, text_of)
+        unseen = self.documents.idf(np.zeros(1, np.int32)) * self._saturated(1, text[~seen])
+        n = len(self.padded.lengths)
+        squares = np.bincount(text_of, weights**2, n) + np.bincount(text[~seen], unseen**2, n)
+        product = np.bincount(text_of, weights * self.documents.request_weights(node), n)
+        return ratio(product, np.sqrt(squares) * self.documents.request_norm(order, boundaries))
+
+    def _saturated(self, frequency: NDArray[np.int64] | int, text: NDArray[np.int64]) -> FloatArray:
+        """BM25's frequency part of n-grams of the texts `text`."""
+        relative = self.padded.lengths[text] / self.documents.settings["mean_length"]
+        return np.asarray(frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * relative)), np.float64)
+
+    def matching(self, measure: _Measure, penalty: float) -> FloatArray:
+        """(n,) multi-level matching; the longest order that the text has, to measure.order."""
+        result = np.full(len(self.padded.lengths), np.nan)
+        values: FloatArray = np.zeros(len(self.text))
+        for order in range(1, measure.order + 1):
+            found, weights = self._weights(order, measure.weighting)
+            lower = penalty * (values + np.concatenate(([0.0], values[:-1]))) / 2 if order > 1 else values
+            values = np.where(self.padded.nodes[order - 1] >= 0, found, lower)
+            reached = self.padded.lengths == order if order < measure.order else self.padded.lengths >= order
+            if measure.boundaries:
+                reached = np.full(len(result), order == measure.order)
+            if reached.any():
+                there = self._ends(order, measure.boundaries)
+                total = segment_sum(np.where(there, values, 0.0), self.padded.offsets)
+                scale = segment_sum(np.where(there, weights, 0.0), self.padded.offsets)
+                result[reached] = ratio(total, scale)[reached]
+        return result
+
+    def _weights(self, order: int, weighting: str) -> tuple[FloatArray, FloatArray]:
+        """What an n-gram that is found scores, and what it counts in the mean, at every place."""
+        nodes = self.padded.nodes[order - 1]
+        seen = nodes >= 0
+        frequency = np.where(seen, self.documents.occurrences[nodes], 0)
+        ones = np.ones(len(nodes))
+        if weighting == "frequency":
+            return frequency.astype(np.float64), ones
+        if weighting == "log_frequency":
+            return np.log10(1.0 + frequency), ones
+        if weighting == "inverse_frequency":
+            inverse = 1.0 / np.maximum(frequency, 1)
+            return inverse, inverse
+        if weighting == "idf":
+            idf = self.documents.idf(np.where(seen, self.documents.documents[nodes], 0))
+            return idf, idf
+        return ones, ones
