@@ -1,0 +1,53 @@
+"""The quarters of a corpus that translate best and worst."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.bundle import build
+from features.core.corpus import ParallelCorpus
+from features.core.tokens import Tokens
+from features.resources.lexicon import Lexicon
+from features.resources.quartile_ngrams import QuartileNgrams, literalness
+
+PAIRS = [
+    *[("red house", "casa roja"), ("red car", "coche rojo"), ("house", "casa"), ("car", "coche")] * 3,
+    *[("the free one", "zig zag zog"), ("what it is", "una cosa rara"), ("so be it", "vale pues nada")],
+    ("never mind", "otra vez dijo"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus() -> ParallelCorpus:
+    return ParallelCorpus.from_lines(PAIRS)
+
+
+def test_quarters_by_how_literally_pairs_translate(corpus: ParallelCorpus) -> None:
+    lexicon = Lexicon.build(corpus, direction="source_to_target")
+    scores = literalness(corpus, lexicon)
+    ranked = np.argsort(-scores, kind="stable")
+    for quarter, rows in (("best", ranked[:4]), ("worst", ranked[-4:])):
+        made = QuartileNgrams.build(
+            corpus, side="target", quarter=quarter, order=2, lexicon_source_to_target=lexicon
+        )  # type: ignore[arg-type]
+        chosen = [PAIRS[i][1].split() for i in rows]
+        counts, _ = made.counts(Tokens.from_lists(chosen), 1)
+        assert made.total(1) == sum(map(len, chosen)) and counts.min() >= 1
+        assert made.settings["quarter"] == quarter and made.settings["lexicon"] == lexicon.fingerprint
+    assert scores[0] > scores[-1]
+
+
+def test_a_sample_spreads_over_the_corpus(corpus: ParallelCorpus) -> None:
+    lexicon = Lexicon.build(corpus, direction="source_to_target")
+    made = QuartileNgrams.build(
+        corpus, side="source", quarter="worst", order=1, lexicon_source_to_target=lexicon, sample=2
+    )
+    assert made.total(1) == 2  # of the first pair and the last, the last
+
+
+def test_part_of_a_bundle(corpus: ParallelCorpus, tmp_path: Path) -> None:
+    bundle = build(lambda: corpus, tmp_path, ["source_best_quartile"])
+    assert list(bundle.manifest["parts"]) == ["lexicon_source_to_target", "source_best_quartile"]
+    part = bundle.part("source_best_quartile")
+    assert isinstance(part, QuartileNgrams) and part.settings["side"] == "source"
