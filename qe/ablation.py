@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,7 @@ def ablate(
     predictions = {}
     for done, (system, columns) in enumerate(subsets.items()):
         progress("ablation", done, len(subsets))
-        predictions[system] = _out_of_fold(
-            objective, result.best, lambda fold, c=columns: _restricted(fold, c)
-        )
+        predictions[system] = _out_of_fold(objective, result.best, partial(_restricted, columns=columns))
     assert data.training.scores is not None  # prepare has checked
     report = evaluate(
         data.training.scores,
@@ -122,7 +121,7 @@ def _learning_curve(
     curve = {}
     for done, fraction in enumerate(FRACTIONS):
         progress("learning curve", done, len(FRACTIONS))
-        predicted = _out_of_fold(objective, candidate, lambda fold, f=fraction: _thinned(fold, f, seed))
+        predicted = _out_of_fold(objective, candidate, partial(_thinned, fraction=fraction, seed=seed))
         scored = evaluate(
             data.training.scores, {"all": predicted}, data.dataset.scale, metrics=METRICS, samples=0
         )

@@ -2,11 +2,14 @@
 
 import inspect
 import json
+import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
+
+from filelock import FileLock
 
 from features.core.catalogue import Catalogue
 from features.core.corpus import ParallelCorpus
@@ -18,6 +21,7 @@ from features.core.tokenizer import Tokenizer
 
 RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource")
 MANIFEST = "manifest.json"
+LOCK = ".lock"
 
 
 @dataclass(eq=False)
@@ -145,19 +149,39 @@ def build(
 
     Raises InputError where `directory` was built from another corpus.
     """
-    manifest = _open_manifest(directory, provenance or {}, corpus, progress)
-    missing = [name for name in with_needs(names) if name not in manifest["parts"]]
-    if not missing:
-        return Bundle(directory)
-    encoded = ParallelCorpus.load(directory / "corpus")
+    order = with_needs(names)
+    new = not directory.exists()
+    directory.mkdir(parents=True, exist_ok=True)
+    # One process builds; others that want the same directory wait and find the parts there.
+    with FileLock(directory / LOCK):
+        try:
+            manifest = _open_manifest(directory, provenance or {}, corpus, progress)
+        except InputError:
+            if new:
+                shutil.rmtree(directory)
+            raise
+        missing = [name for name in order if name not in manifest["parts"]]
+        if missing:
+            _build_parts(ParallelCorpus.load(directory / "corpus"), directory, missing, manifest, progress)
+    return Bundle(directory)
+
+
+def _build_parts(
+    corpus: ParallelCorpus,
+    directory: Path,
+    names: Sequence[str],
+    manifest: dict[str, Any],
+    progress: Progress,
+) -> None:
+    """Builds parts in order; the manifest names each as soon as it lies there whole."""
     parts = known_parts()
     bundle = Bundle(directory)
-    for done, name in enumerate(missing):
-        progress(f"building {name}", done, len(missing))
+    for done, name in enumerate(names):
+        progress(f"building {name}", done, len(names))
         part = parts[name]
         started = time.perf_counter(), time.process_time()
         needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
-        resource = RESOURCES.get(part.kind).build(encoded, progress=progress, **part.settings, **needs)
+        resource = RESOURCES.get(part.kind).build(corpus, progress=progress, **part.settings, **needs)
         with atomic_directory(directory / name) as temporary:
             resource.save(temporary)
             size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())
@@ -170,8 +194,7 @@ def build(
             "bytes": size,
         }
         _write_manifest(directory, manifest)
-    progress("building resources", len(missing), len(missing))
-    return Bundle(directory)
+    progress("building resources", len(names), len(names))
 
 
 def _open_manifest(

@@ -39,7 +39,7 @@ def build(
 
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
     """
-    from features.core.bundle import MANIFEST, known_parts
+    from features.core.bundle import LOCK, MANIFEST, known_parts
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
     from qe.resource_cache import build_bundle
@@ -48,9 +48,12 @@ def build(
     if tokenizer not in kinds:
         raise InputError(f"unknown tokenizer '{tokenizer}'", remedy=f"known: {', '.join(kinds)}")
     parts = only or (list(known_parts()) if everything else parts_needed([{"kind": "baseline17"}]))
-    unfinished = (output / "corpus").is_dir() and not (output / MANIFEST).is_file()
-    if output.exists() and any(output.iterdir()) and not (output / MANIFEST).is_file() and not unfinished:
-        raise InputError("is not empty and no bundle", where=output, remedy="choose another --output")
+    if output.is_dir() and not (output / MANIFEST).is_file():
+        strangers = [path.name for path in output.iterdir() if path.name not in (LOCK, "corpus")]
+        if strangers:
+            raise InputError(
+                f"holds {strangers[0]} and no bundle", where=output, remedy="choose another --output"
+            )
     del resume  # finished parts are always kept; the option says that one may
     with progress_bar(quiet or as_json) as progress:
         bundle = build_bundle(
