@@ -139,6 +139,49 @@ def assemble(
     }
 
 
+def model_notes(model: Model, output: Path) -> dict[str, Any]:
+    """What is to be said of the fitted learner; a readable print-out, where it has one, in model.txt."""
+    learner = model.pipeline.named_steps["learn"]
+    notes: dict[str, Any] = {"calibrated": getattr(learner, "calibration_", None) is not None}
+    if "select" in model.pipeline.named_steps:
+        names = np.asarray(model.feature_set.names, dtype=object)
+        support = model.pipeline.named_steps["select"].get_support()
+        notes["selected"] = names[support].tolist() if len(support) == len(names) else int(support.sum())
+    names_in = list(model.pipeline[:-1].get_feature_names_out())
+    if hasattr(learner, "describe"):
+        with atomic_file(output / "model.txt") as temporary:
+            temporary.write_text(learner.describe(names_in, model.scale.name) + "\n", "utf-8")
+        notes["print_out"] = "model.txt"
+    elif hasattr(learner, "coef_") and np.size(learner.coef_) == len(names_in):
+        with atomic_file(output / "model.txt") as temporary:
+            temporary.write_text(equation(model, names_in), "utf-8")
+        notes["print_out"] = "model.txt"
+    return notes
+
+
+def equation(model: Model, names: list[str]) -> str:
+    """A linear model as an equation in the features' own units, largest effect first.
+
+    Standardisation is undone: coefficient / standard deviation, and the intercept moved accordingly.
+    """
+    learner = model.pipeline.named_steps["learn"]
+    coefficients = np.ravel(learner.coef_).astype(np.float64)
+    intercept = float(np.ravel(learner.intercept_)[0])
+    effects = coefficients.copy()
+    scaler = model.pipeline.named_steps.get("scale")
+    if scaler is not None:
+        kept = [model.feature_set.names.index(name) for name in names]
+        coefficients = coefficients / scaler.scale_[kept]
+        intercept -= float(coefficients @ scaler.mean_[kept])
+    lines = [f"{model.scale.name} = {intercept:.4f}"]
+    for i in np.argsort(-np.abs(effects)):
+        if coefficients[i]:
+            lines.append(
+                f"  {coefficients[i]:+.4g} * {names[i]}    ({effects[i]:+.3f} per standard deviation)"
+            )
+    return "\n".join(lines) + "\n"
+
+
 def asdict_split(experiment: Experiment) -> dict[str, Any]:
     """How the folds were made."""
     section = experiment.split
@@ -331,7 +374,7 @@ def log_end(run: tracking.Run, output: Path, report: Mapping[str, Any]) -> None:
     for metric, values in report["search"]["fold_values"].items():
         for step, value in enumerate(values, start=1):
             run.metrics({f"fold.{metric}": value}, step)
-    for file in ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv"):
+    for file in ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt"):
         if (output / file).is_file():
             run.artifact(output / file)
     run.artifact(output / "plots", "plots")

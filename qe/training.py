@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ from qe import baselines, reporting, search, tracking
 from qe.companions import make_companions
 from qe.dataset import Dataset, Split, concatenate
 from qe.evaluation import evaluate
-from qe.experiment import Experiment
+from qe.experiment import Experiment, StrategySection
 from qe.extraction import Extraction
 from qe.formats._base import make_format
+from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
 from qe.model import Model
 from qe.pipeline import Candidate, fit
 from qe.resource_cache import resources_for
 from qe.run_state import RunState
+from qe.selection._base import SELECTORS
 from qe.splits import Fold, make_folds
 from qe.translation import with_translations
 
@@ -96,6 +98,7 @@ def train(
             nested=None if nested is None else _evaluated(experiment, dataset, training, folds, nested),
             test=_test_report(experiment, dataset, training, test, predictions),
         )
+        report["model"] = reporting.model_notes(model, output)
         model = model.described(**reporting.about(report))
         model.save(output / "model", companions.all())
         reporting.write(
@@ -387,8 +390,18 @@ def _objective(
 ) -> search.Objective:
     for metric in (*experiment.search.objective, experiment.evaluation.metric):
         METRICS.get(metric)
-    space = search.Space(experiment.learner, experiment.selection)
+    space = search.Space(
+        [_directed(s, LEARNERS.get(s.kind)().estimator, dataset) for s in experiment.learner],
+        [_directed(s, SELECTORS.get(s.kind), dataset) for s in experiment.selection],
+    )
     return search.Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
+
+
+def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Dataset) -> StrategySection:
+    """Tells strategies that rank which labels are good, where they ask (`label_sign`)."""
+    if dataset.scale.higher_is_better or "label_sign" not in maker().get_params():
+        return section
+    return section.model_copy(update={"params": {"label_sign": dataset.scale.sign, **section.params}})
 
 
 def _fold_data(
