@@ -62,7 +62,14 @@ class Bundle:
                     where=self.path,
                     remedy=f"it has {', '.join(sorted(parts)) or 'none'}; build it with --only {name}",
                 )
-            self._loaded[name] = RESOURCES.get(parts[name]["kind"]).load(self.path / name)
+            kind = RESOURCES.get(parts[name]["kind"])
+            if parts[name].get("version") != kind.version:
+                raise InputError(
+                    f"the part '{name}' was built by another version of this program",
+                    where=self.path,
+                    remedy="build it again (a model: train it again)",
+                )
+            self._loaded[name] = kind.load(self.path / name)
         return self._loaded[name]
 
     def export(self, names: Iterable[str], directory: Path) -> None:
@@ -160,10 +167,15 @@ def build(
             if new:
                 shutil.rmtree(directory)
             raise
-        missing = [name for name in order if name not in manifest["parts"]]
+        missing = [name for name in order if not _up_to_date(name, manifest["parts"])]
         if missing:
             _build_parts(ParallelCorpus.load(directory / "corpus"), directory, missing, manifest, progress)
     return Bundle(directory)
+
+
+def _up_to_date(name: str, built: Mapping[str, Any]) -> bool:
+    """Whether the part is there, as the present version of its kind builds it."""
+    return name in built and built[name].get("version") == RESOURCES.get(built[name]["kind"]).version
 
 
 def _build_parts(
@@ -187,6 +199,7 @@ def _build_parts(
             size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())
         manifest["parts"][name] = {
             "kind": part.kind,
+            "version": RESOURCES.get(part.kind).version,
             "settings": dict(resource.settings),
             "fingerprint": resource.fingerprint,
             "seconds": round(time.perf_counter() - started[0], 2),

@@ -24,6 +24,7 @@ class Resource(ABC):
     `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
     """
 
+    version: ClassVar[int] = 1  # of content and layout: a part built by another version is built again
     parts: ClassVar[Mapping[str, Mapping[str, Any]]]
     settings: Mapping[str, Any]
     corpus_fingerprint: str
@@ -46,7 +47,10 @@ class Resource(ABC):
     def fingerprint(self) -> str:
         """Identifies content and settings."""
         return digest(
-            type(self).__module__, json.dumps(dict(self.settings), sort_keys=True), self.corpus_fingerprint
+            type(self).__module__,
+            self.version,
+            json.dumps(dict(self.settings), sort_keys=True),
+            self.corpus_fingerprint,
         )
 
 
