@@ -1,0 +1,100 @@
+"""The label as ridge regression predicts it from the words, or the letters, of a text alone."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._bag_of_words import BagRegression, View, characters, words
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.segments import Segments
+
+_ORIGIN: Final = "this project: feasibility study on MLQE-PE (bag-of-words ridge)"
+_VIEWS: Final[tuple[tuple[str, str, View], ...]] = (
+    ("words", "words and pairs of neighbours", words),
+    ("characters", "2 to 4 letters in a row", characters),
+)
+_SIDES: Final = ("source", "target")
+
+
+@dataclass(frozen=True, eq=False)
+class BagOfWords(FittedExtractor):
+    """Predictions of the label by ridge regression on tf-idf n-grams: words or letters, source or target.
+
+    penalty  of the squared coefficients (rows have length 1)
+    minimum  training texts that an n-gram must occur in
+
+    Rows are weighted by the number of annotators where the training data says it. An empty text gets NaN.
+    """
+
+    penalty: float = 3.0
+    minimum: int = 2
+    models: Mapping[str, BagRegression] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.penalty > 0:
+            raise InputError(f"`penalty` must be above 0, but got {self.penalty}")
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                f"bag_of_words_{side}_{name}",
+                f"label predicted from the {side}'s {what}; undefined for an empty text",
+                _ORIGIN,
+                "as the label",
+            )
+            for side in _SIDES
+            for name, what, _ in _VIEWS
+        ]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        scores = np.asarray(labels["scores"], np.float64)
+        weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
+        return self._with(
+            {
+                f"{side}_{name}": BagRegression.fit(
+                    view(getattr(segments, f"{side}_tokens")),
+                    scores,
+                    weights / weights.mean(),
+                    penalty=self.penalty,
+                    minimum=self.minimum,
+                )
+                for side in _SIDES
+                for name, _, view in _VIEWS
+            }
+        )
+
+    def extract(self, segments: Segments) -> FloatArray:
+        if self.models is None:
+            raise InputError("bag_of_words must be fitted before it scores", remedy="train a model with it")
+        columns = []
+        for side in _SIDES:
+            tokens = getattr(segments, f"{side}_tokens")
+            for name, _, view in _VIEWS:
+                predicted = self.models[f"{side}_{name}"].predict(view(tokens))
+                columns.append(np.where(tokens.lengths > 0, predicted, np.nan))
+        return np.column_stack(columns)
+
+    def save(self, path: Any) -> None:
+        if self.models is None:
+            raise InputError("bag_of_words must be fitted before it is saved")
+        for name, model in self.models.items():
+            model.save(Path(path) / name)
+
+    def restore(self, path: Any) -> Self:
+        names = [f"{side}_{name}" for side in _SIDES for name, _, _ in _VIEWS]
+        return self._with({name: BagRegression.load(Path(path) / name) for name in names})
+
+    def _with(self, models: Mapping[str, BagRegression]) -> Self:
+        fitted = copy(self)
+        object.__setattr__(fitted, "models", models)
+        return fitted

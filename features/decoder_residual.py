@@ -1,0 +1,143 @@
+"""How surely a neural system wrote its subwords, compared with how surely it writes them elsewhere.
+
+Learned from the training translations and the decoder's numbers for them, so it is fitted inside each fold,
+though it needs no label.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._decoder_means import SubwordMeans
+from features._decoder_statistics import ascending, deviation, lowest_mean, quantile, worst_window
+from features._decoder_tokens import DecoderTokens, Marker
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import segment_mean, segment_min, segment_sum
+
+_ORIGIN: Final = "this project: feasibility study on MLQE-PE (residual against the mean of the subword type)"
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """Residuals of subwords and (summed) of words, and how often training text has the subwords."""
+
+    decoder: DecoderTokens
+    values: FloatArray
+    seen: FloatArray
+
+    @property
+    def offsets(self) -> Longs:
+        return self.decoder.subwords.offsets
+
+    @property
+    def words(self) -> tuple[FloatArray, Longs]:
+        return segment_sum(self.values, self.decoder.word_offsets), self.decoder.words.offsets
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    description: str
+    unit: str
+    of: Callable[[_Residuals], FloatArray]
+
+    @property
+    def feature(self) -> Feature:
+        return Feature(f"decoder_residual_{self.name}", self.description, _ORIGIN, self.unit)
+
+
+def _rising(values: FloatArray, offsets: Longs) -> tuple[FloatArray, Longs]:
+    return ascending(values, offsets), offsets
+
+
+COLUMNS: Final[tuple[_Column, ...]] = (
+    _Column("mean", "mean over subwords", "nats", lambda r: segment_mean(r.values, r.offsets)),
+    _Column("sum", "sum over subwords", "nats",
+            lambda r: segment_mean(r.values, r.offsets) * np.diff(r.offsets)),
+    _Column("sd", "standard deviation over subwords", "nats", lambda r: deviation(r.values, r.offsets)),
+    _Column("minimum", "lowest of the subwords", "nats", lambda r: segment_min(r.values, r.offsets)),
+    _Column("lowest_3", "mean of the 3 lowest subwords, of all where there are fewer", "nats",
+            lambda r: lowest_mean(*_rising(r.values, r.offsets), 3)),
+    _Column("lowest_5", "mean of the 5 lowest subwords, of all where there are fewer", "nats",
+            lambda r: lowest_mean(*_rising(r.values, r.offsets), 5)),
+    _Column("lowest_10", "mean of the 10 lowest subwords, of all where there are fewer", "nats",
+            lambda r: lowest_mean(*_rising(r.values, r.offsets), 10)),
+    _Column("percentile_10", "10th percentile of subwords", "nats",
+            lambda r: quantile(*_rising(r.values, r.offsets), 0.1)),
+    _Column("median", "median of subwords", "nats", lambda r: quantile(*_rising(r.values, r.offsets), 0.5)),
+    _Column("window_3", "lowest mean of 3 subwords in a row, of all where there are fewer", "nats",
+            lambda r: worst_window(r.values, r.offsets, 3)),
+    _Column("window_5", "lowest mean of 5 subwords in a row, of all where there are fewer", "nats",
+            lambda r: worst_window(r.values, r.offsets, 5)),
+    _Column("below_minus_1", "share of subwords more than 1 below their mean", "share",
+            lambda r: segment_mean(r.values < -1, r.offsets)),
+    _Column("word_minimum", "lowest of the words (sums over their subwords)", "nats",
+            lambda r: segment_min(*r.words)),
+    _Column("word_lowest_3", "mean of the 3 lowest words, of all where there are fewer", "nats",
+            lambda r: lowest_mean(*_rising(*r.words), 3)),
+    _Column("word_lowest_5", "mean of the 5 lowest words, of all where there are fewer", "nats",
+            lambda r: lowest_mean(*_rising(*r.words), 5)),
+    _Column("seen", "mean of log(1 + occurrences of the subword in the training translations)", "log count",
+            lambda r: segment_mean(r.seen, r.offsets)),
+    _Column("seen_minimum", "lowest log(1 + occurrences of the subword in the training translations)",
+            "log count", lambda r: segment_min(r.seen, r.offsets)),
+    _Column("unseen", "share of subwords that the training translations do not have", "share",
+            lambda r: segment_mean(r.seen == 0, r.offsets)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DecoderResidual(FittedExtractor):
+    """Log-probabilities minus the mean of their subword's type over the training translations: `COLUMNS`.
+
+    Means are smoothed towards the overall mean. Everything is NaN for an empty translation.
+
+    marker  how subwords join, as for `decoder`
+    """
+
+    marker: Marker = "bpe"
+    means: SubwordMeans | None = field(default=None, init=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("subwords", "token_log_probabilities")
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ()
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        return self._with(SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        if self.means is None:
+            raise InputError(
+                "decoder_residual must be fitted before it scores", remedy="train a model with it"
+            )
+        decoder = DecoderTokens.of(segments, self.marker)
+        residuals = _Residuals(decoder, self.means.residuals(decoder), self.means.seen(decoder))
+        return np.column_stack([column.of(residuals) for column in COLUMNS])
+
+    def save(self, path: Any) -> None:
+        if self.means is None:
+            raise InputError("decoder_residual must be fitted before it is saved")
+        self.means.save(Path(path))
+
+    def restore(self, path: Any) -> Self:
+        return self._with(SubwordMeans.load(Path(path)))
+
+    def _with(self, means: SubwordMeans) -> Self:
+        fitted = copy(self)
+        object.__setattr__(fitted, "means", means)
+        return fitted
