@@ -22,10 +22,13 @@ from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.resources.tuple_lm import TupleLM
+from features.resources.word_vectors import WordVectors
 
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
-OPTIONAL = ("pseudo_reference",)
+OPTIONAL = ("back_translation", "pseudo_reference")
 
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
@@ -49,7 +52,7 @@ class WordQuality(FittedExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
-            or deletes it, a gap where it inserts there; `word_tags`: 2 n + 1 given tags
+            or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the
             training segments have; what was used in training is required in scoring
     rounds  of boosting
@@ -66,6 +69,10 @@ class WordQuality(FittedExtractor):
     lexicon_source_to_target: Lexicon
     lexicon_target_to_source: Lexicon
     aligner: Aligner
+    phrase_table: PhraseTable
+    tuple_lm: TupleLM
+    source_vectors: WordVectors
+    target_vectors: WordVectors
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
     rounds: int = 150
@@ -112,14 +119,11 @@ class WordQuality(FittedExtractor):
             used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         bad = self._labels(segments, labels)
         table = self._table(segments, used)
+        words, gaps = table.word_inputs(self._knowledge), table.gap_inputs(self._knowledge)
         settings = {"rounds": self.rounds, "seed": self.seed}
         models = {
-            "word": TokenModel.fit(
-                table.words, table.word_keys, bad.words, segments.target_tokens.text_index, **settings
-            ),
-            "gap": TokenModel.fit(
-                table.gaps, table.gap_keys, bad.gaps, _segment(table.gap_offsets), **settings
-            ),
+            "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
+            "gap": TokenModel.fit(gaps, bad.gaps, _segment(table.gap_offsets), **settings),
         }
         return self._fitted(models, used)
 
@@ -128,8 +132,8 @@ class WordQuality(FittedExtractor):
         if self._models is None:
             raise InputError("word_quality must be fitted before it scores", remedy="train a model with it")
         table = self._table(segments, self._used)
-        words = self._models["word"].probability(table.words, table.word_keys)
-        gaps = self._models["gap"].probability(table.gaps, table.gap_keys)
+        words = self._models["word"].probability(table.word_inputs(self._knowledge))
+        gaps = self._models["gap"].probability(table.gap_inputs(self._knowledge))
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -157,7 +161,8 @@ class WordQuality(FittedExtractor):
         target = segments.target_tokens
         if self.labels == "word_tags":
             return tag_labels(labels["word_tags"], target)
-        return post_edit_labels(target, segments.target_tokenizer.tokens(labels["post_edit"]))
+        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
+        return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return self._memory.table(segments, used, lambda some: describe(some, self._knowledge, used))
@@ -173,6 +178,10 @@ class WordQuality(FittedExtractor):
             self.lexicon_source_to_target,
             self.lexicon_target_to_source,
             self.aligner,
+            self.phrase_table,
+            self.tuple_lm,
+            self.source_vectors,
+            self.target_vectors,
         )
 
     def _fitted(self, models: Mapping[str, TokenModel], used: frozenset[str]) -> Self:

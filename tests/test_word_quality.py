@@ -14,7 +14,7 @@ from features._word_quality.columns import places, shifted
 from features._word_quality.encodings import Encoding, left_out
 from features._word_quality.keys import gap_sides, paired
 from features._word_quality.labels import post_edit_labels, tag_labels
-from features._word_quality.model import TokenModel
+from features._word_quality.model import Inputs, TokenModel
 from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
@@ -176,16 +176,18 @@ def test_the_token_model_finds_what_is_there(tmp_path: Path) -> None:
     keys = {"word": rng.integers(0, 20, size).astype(np.uint64)}
     bad = (columns[:, 1] + (keys["word"] % 2 == 0) + rng.normal(0, 0.3, size)) > 0.8
     segment = np.arange(size) // 10
-    model = TokenModel.fit(
-        columns[:3000], {"word": keys["word"][:3000]}, bad[:3000], segment[:3000], rounds=60, seed=0
+    vectors = rng.normal(size=(size, 2)).astype(np.float32)
+    known, held_out = (
+        Inputs(columns[part], {"word": keys["word"][part]}, vectors[part])
+        for part in (slice(3000), slice(3000, None))
     )
-    held_out = columns[3000:], {"word": keys["word"][3000:]}
-    p = model.probability(*held_out)
+    model = TokenModel.fit(known, bad[:3000], segment[:3000], rounds=60, seed=0)
+    p = model.probability(held_out)
     order = np.argsort(p)
     assert bad[3000:][order[-200:]].mean() > 0.95 and bad[3000:][order[:200]].mean() < 0.05
     assert abs(p.mean() - bad[3000:].mean()) < 0.05
     model.save(tmp_path / "model")
-    assert np.array_equal(TokenModel.load(tmp_path / "model").probability(*held_out), p)
+    assert np.array_equal(TokenModel.load(tmp_path / "model").probability(held_out), p)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +197,7 @@ def small(shared_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     files = [shared_data(f"parallel/en-es/{name}") for name in names]
 
     def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(first_pairs(*files), Tokenizer("en"), Tokenizer("es"))
+        return ParallelCorpus.from_lines(first_pairs(files[0], files[1]), Tokenizer("en"), Tokenizer("es"))
 
     parts = parts_needed([{"kind": "word_quality"}])
     return build(read, tmp_path_factory.mktemp("small") / "bundle", parts)

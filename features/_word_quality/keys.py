@@ -1,5 +1,6 @@
 """Keys: what a token or gap is counted by in target encodings, as 64-bit hashes of words and pairs."""
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -19,26 +20,59 @@ _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
 _SUFFIX = 3  # letters
 
 
-def word_keys(segments: Segments, links: TokenLinks) -> dict[str, Keys]:
-    """name -> (n_target_tokens,) keys of every target token."""
+@dataclass(frozen=True, eq=False)
+class WordClasses:
+    """(n_tokens,) the class of every token of both sides."""
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+
+
+def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> dict[str, Keys]:
+    """name -> (n_target_tokens,) keys: the word, the source word it is aligned with, their neighbours."""
     target, source = segments.target_tokens, segments.source_tokens
-    word, suffix = _hashes(target), _hashes(target, _SUFFIX)
-    aligned = _take(_hashes(source), links.best)
+    word, suffix, original = _hashes(target), _hashes(target, _SUFFIX), _hashes(source)
+    aligned = _take(original, links.best)
+    after_aligned = _take(_beside(original, source.offsets, 1), links.best)
+    before_aligned = _take(_beside(original, source.offsets, -1), links.best)
+    kind, source_kind = classes.target.astype(np.uint64), _take(classes.source.astype(np.uint64), links.best)
     before, after = _beside(word, target.offsets, -1), _beside(word, target.offsets, 1)
+    kind_before, kind_after = _beside(kind, target.offsets, -1), _beside(kind, target.offsets, 1)
     return {
         "word": word,
         "source": aligned,
         "pair": paired(word, aligned),
+        "before": before,
+        "after": after,
         "bigram": paired(before, word),
         "bigram_next": paired(word, after),
         "suffixes": paired(suffix, _beside(suffix, target.offsets, 1)),
+        "source_before": paired(before_aligned, aligned),
+        "source_after": paired(aligned, after_aligned),
+        "word_source_before": paired(word, before_aligned),
+        "word_source_after": paired(word, after_aligned),
+        "class": kind,
+        "source_class": source_kind,
+        "class_pair": paired(kind, source_kind),
+        "class_before": paired(kind_before, kind),
+        "class_after": paired(kind, kind_after),
+        "class_around": paired(paired(kind_before, kind), kind_after),
     }
 
 
-def gap_keys(segments: Segments) -> dict[str, Keys]:
-    """name -> (n_gaps,) keys of every gap."""
-    left, right = gap_sides(_hashes(segments.target_tokens), segments.target_tokens.offsets, _NOTHING)
-    return {"left": left, "right": right, "both": paired(left, right)}
+def gap_keys(segments: Segments, classes: WordClasses) -> dict[str, Keys]:
+    """name -> (n_gaps,) keys: the words on both sides."""
+    offsets = segments.target_tokens.offsets
+    left, right = gap_sides(_hashes(segments.target_tokens), offsets, _NOTHING)
+    left_kind, right_kind = gap_sides(classes.target.astype(np.uint64), offsets, _NOTHING)
+    return {
+        "left": left,
+        "right": right,
+        "both": paired(left, right),
+        "classes": paired(left_kind, right_kind),
+        "left_class": paired(left_kind, right),
+        "right_class": paired(left, right_kind),
+    }
 
 
 def gap_sides(

@@ -69,6 +69,8 @@ def _split(table: TokenTable) -> list[TokenTable]:
                 gaps=table.gaps[between],
                 word_keys={name: keys[words] for name, keys in table.word_keys.items()},
                 gap_keys={name: keys[between] for name, keys in table.gap_keys.items()},
+                word_rows=table.word_rows[words],
+                gap_rows=table.gap_rows[between],
                 offsets=np.array([0, offsets[i + 1] - offsets[i]], np.int64),
             )
         )
@@ -84,5 +86,7 @@ def _joined(pieces: list[TokenTable]) -> TokenTable:
         gaps=np.concatenate([piece.gaps for piece in pieces]),
         word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
         gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
+        word_rows=np.concatenate([piece.word_rows for piece in pieces]),
+        gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
         offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
     )

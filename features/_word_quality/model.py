@@ -1,4 +1,4 @@
-"""TokenModel: P(BAD) of tokens (or gaps) from their columns and target encodings."""
+"""TokenModel: P(BAD) of tokens (or gaps) from their columns, target encodings and word vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,46 +13,65 @@ from features._word_quality.boosting import fit_trees, load_trees, tree_probabil
 from features._word_quality.columns import Floats, Longs
 from features._word_quality.encodings import Encoding, encoded, fit_encodings, left_out
 from features._word_quality.keys import Keys
+from features._word_quality.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a model sees of n tokens or gaps.
+
+    columns  (n, k) NaN where undefined
+    keys     name -> (n,) keys for target encodings
+    vectors  (n, d) vectors of the words
+    """
+
+    columns: NDArray[np.float32]
+    keys: Mapping[str, Keys]
+    vectors: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Trees over columns and encodings; `trees` is LightGBM's text, so that a copy scores alike."""
+    """Mean of boosted trees and a small network; `trees` is LightGBM's text, so that a copy scores alike."""
 
     encodings: Mapping[str, Encoding]
     trees: str
+    network: Network
 
     @classmethod
     def fit(
-        cls,
-        columns: NDArray[np.float32],
-        keys: Mapping[str, Keys],
-        bad: NDArray[np.bool_],
-        segment: Longs,
-        *,
-        rounds: int,
-        seed: int,
+        cls, inputs: Inputs, bad: NDArray[np.bool_], segment: Longs, *, rounds: int, seed: int
     ) -> "TokenModel":
         """`segment` is the segment of each token, ascending."""
-        features = np.hstack([columns, left_out(keys, bad, segment).astype(np.float32)])
-        return cls(fit_encodings(keys, bad), fit_trees(features, bad, rounds, seed))
+        encodings = left_out(inputs.keys, bad, segment).astype(np.float32)
+        features = np.hstack([inputs.columns, encodings])
+        return cls(
+            fit_encodings(inputs.keys, bad),
+            fit_trees(features, bad, rounds, seed),
+            Network.fit(features, inputs.vectors, bad, seed),
+        )
 
-    def probability(self, columns: NDArray[np.float32], keys: Mapping[str, Keys]) -> Floats:
+    def probability(self, inputs: Inputs) -> Floats:
         """(n,) P(BAD)."""
-        features = np.hstack([columns, encoded(self.encodings, keys).astype(np.float32)])
-        return tree_probability(self._booster, features)
+        encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
+        features = np.hstack([inputs.columns, encodings])
+        by_trees = tree_probability(self._booster, features)
+        return np.asarray((by_trees + self.network.probability(features, inputs.vectors)) / 2, np.float64)
 
     @cached_property
     def _booster(self) -> Any:
         return load_trees(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"encodings": self.encodings, "trees": self.trees}
+        return {"encodings": self.encodings, "trees": self.trees, "network": self.network}
 
     def save(self, path: Path) -> None:
         """Writes into the new directory `path`."""
         path.mkdir()
         (path / "trees.txt").write_text(self.trees, "utf-8", newline="")
+        (path / "network").mkdir()
+        for name, array in vars(self.network).items():
+            np.save(path / "network" / f"{name}.npy", array, allow_pickle=False)
         for name, encoding in self.encodings.items():
             np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
             counts = np.vstack([encoding.seen, encoding.bad])
@@ -67,4 +86,5 @@ class TokenModel:
             seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
             share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
             encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
-        return cls(encodings, (path / "trees.txt").read_text("utf-8"))
+        arrays = {f.stem: np.load(f, allow_pickle=False) for f in sorted((path / "network").glob("*.npy"))}
+        return cls(encodings, (path / "trees.txt").read_text("utf-8"), Network(**arrays))

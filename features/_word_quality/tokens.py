@@ -5,24 +5,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.columns import Columns, Longs, matrix
-from features._word_quality.keys import Keys, gap_keys, gap_sides, word_keys
+from features._word_quality.agreement import agreement_columns
+from features._word_quality.columns import Columns, Longs, at, matrix, shifted
+from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features._word_quality.labels import gap_offsets
 from features._word_quality.language import language_columns, source_columns
-from features._word_quality.links import aligned_links, given_links, link_columns
+from features._word_quality.links import TokenLinks, aligned_links, given_links, link_columns
+from features._word_quality.model import Inputs
+from features._word_quality.phrases import phrase_columns
 from features._word_quality.surface import surface_columns
 from features._word_quality.translation import translation_columns
+from features._word_quality.tuples import tuple_columns
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.resources.tuple_lm import TupleLM
+from features.resources.word_vectors import WordVectors
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
     "lm", "backward", "matched", "frequency", "ibm_highest", "ibm_pair", "posterior", "source_free_left",
-    "source_free_right", "fertility", "punctuation", "jump_left", "source_fertility",
+    "source_free_right", "fertility", "punctuation", "jump_left", "source_fertility", "phrase_target",
+    "phrase_source", "tuple", "tuple_matched", "copied", "segment_source_free", "lm_mean",
 )  # fmt: skip
+# The same of columns that are there only where other translations are.
+GAP_COLUMNS_OF_OTHERS = ("pseudo_equal", "pseudo_inserted", "pseudo_order", "back_equal")
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,10 @@ class Knowledge:
     lexicon_source_to_target: Lexicon
     lexicon_target_to_source: Lexicon
     aligner: Aligner
+    phrase_table: PhraseTable
+    tuple_lm: TupleLM
+    source_vectors: WordVectors
+    target_vectors: WordVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +59,8 @@ class TokenTable:
 
     words, gaps            (n_tokens, k), (n_gaps, k') columns `word_names`, `gap_names`; NaN: undefined
     word_keys, gap_keys    name -> keys for target encodings
+    word_rows, gap_rows    (n_tokens, 4), (n_gaps, 2) rows of word vectors: the word, the one before, the one
+                           after (target), the aligned one (source); the words on both sides (target)
     offsets                (n + 1,) tokens
     """
 
@@ -54,11 +70,23 @@ class TokenTable:
     gaps: NDArray[np.float32]
     word_keys: dict[str, Keys]
     gap_keys: dict[str, Keys]
+    word_rows: NDArray[np.int32]
+    gap_rows: NDArray[np.int32]
     offsets: Longs
 
     @property
     def gap_offsets(self) -> Longs:
         return gap_offsets(self.offsets)
+
+    def word_inputs(self, knowledge: Knowledge) -> Inputs:
+        target, source = knowledge.target_vectors.vectors, knowledge.source_vectors.vectors
+        own, aligned = target[self.word_rows[:, :3]], source[self.word_rows[:, 3]]
+        vectors = np.hstack([own.reshape(len(own), -1), aligned])
+        return Inputs(self.words, self.word_keys, vectors)
+
+    def gap_inputs(self, knowledge: Knowledge) -> Inputs:
+        sides = knowledge.target_vectors.vectors[self.gap_rows]
+        return Inputs(self.gaps, self.gap_keys, sides.reshape(len(sides), -1))
 
 
 def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> TokenTable:
@@ -75,23 +103,53 @@ def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> T
         ),
         **link_columns(links, segments),
         **surface_columns(segments, links),
+        **phrase_columns(segments, knowledge.phrase_table),
+        **tuple_columns(segments, knowledge.aligner, knowledge.tuple_lm),
     }
+    if "pseudo_reference" in use:
+        columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
+    if "back_translation" in use:
+        columns |= _back_columns(segments, links)
     gaps = _gap_columns(columns, target.offsets)
+    rows, source_rows = (
+        knowledge.target_vectors.ids(target),
+        knowledge.source_vectors.ids(segments.source_tokens),
+    )
+    classes = WordClasses(
+        knowledge.source_vectors.classes[source_rows], knowledge.target_vectors.classes[rows]
+    )
     size = len(target.ids)
     return TokenTable(
         tuple(columns),
         tuple(gaps),
         matrix(columns, size),
         matrix(gaps, size + len(target)),
-        word_keys(segments, links),
-        gap_keys(segments),
+        word_keys(segments, links, classes),
+        gap_keys(segments, classes),
+        _word_rows(rows, target.offsets, source_rows, links),
+        np.column_stack(gap_sides(rows, target.offsets, 0)),
         np.asarray(target.offsets),
     )
 
 
+def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
+    """Whether the back-translation agrees with the source word that each target word is aligned with."""
+    found = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
+    return {name: at(column, links.best) for name, column in found.items()}
+
+
+def _word_rows(
+    rows: NDArray[np.int32], offsets: Longs, source_rows: NDArray[np.int32], links: TokenLinks
+) -> NDArray[np.int32]:
+    aligned = np.zeros(len(rows), np.int32)
+    aligned[links.best >= 0] = source_rows[links.best[links.best >= 0]]
+    before, after = (np.nan_to_num(shifted(rows, offsets, by)).astype(np.int32) for by in (-1, 1))
+    return np.column_stack([rows, before, after, aligned])
+
+
 def _gap_columns(columns: Columns, offsets: Longs) -> Columns:
     result: Columns = {}
-    for name in GAP_COLUMNS:
+    for name in (*GAP_COLUMNS, *(name for name in GAP_COLUMNS_OF_OTHERS if name in columns)):
         values = np.asarray(columns[name], np.float64)
         result[f"left_{name}"], result[f"right_{name}"] = gap_sides(values, offsets, np.nan)
     return result

@@ -1,0 +1,105 @@
+"""A small neural network for P(BAD): one hidden layer over columns, encodings and word vectors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from features._word_quality.columns import Floats
+
+Matrix = NDArray[np.float32]
+
+_HIDDEN = 64
+_EPOCHS = 2
+_BATCH = 256
+_RATE = 2e-3
+_DECAY = 1e-4
+_VECTOR_SCALE = 3.0  # vectors have length 1: brings their entries near those of standardised columns
+_LIMIT = 4.0  # standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Columns are standardised by `mean` and `deviation`, undefined ones 0 then; ReLU; logistic output."""
+
+    mean: Matrix
+    deviation: Matrix
+    weights: Matrix
+    bias: Matrix
+    output: Matrix
+    output_bias: Matrix
+
+    @classmethod
+    def fit(cls, columns: Matrix, vectors: Matrix, bad: NDArray[np.bool_], seed: int) -> "Network":
+        """Adam (Kingma and Ba 2015) on the cross-entropy, the rate falling to 0."""
+        mean, deviation = _moments(columns)
+        inputs = _inputs(columns, vectors, mean, deviation)
+        parameters = _train(inputs, bad.astype(np.float32), np.random.default_rng(seed))
+        return cls(mean, deviation, *parameters)
+
+    def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
+        """(n,) P(BAD)."""
+        inputs = _inputs(columns, vectors, self.mean, self.deviation).astype(np.float64)
+        hidden = np.maximum(inputs @ self.weights.astype(np.float64) + self.bias, 0)
+        logit = hidden @ self.output.astype(np.float64) + self.output_bias
+        return np.asarray(expit(logit), np.float64)
+
+
+def _moments(columns: Matrix) -> tuple[Matrix, Matrix]:
+    """Means and standard deviations of what is defined; 0 and 1 for a column that never is."""
+    there = ~np.isnan(columns)
+    count = np.maximum(there.sum(axis=0), 1)
+    mean = np.where(there, columns, 0).sum(axis=0, dtype=np.float64) / count
+    square = (np.where(there, columns - mean, 0.0) ** 2).sum(axis=0) / count
+    return mean.astype(np.float32), np.where(square > 0, np.sqrt(square), 1.0).astype(np.float32)
+
+
+def _inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
+    scaled = np.clip((columns - mean) / deviation, -_LIMIT, _LIMIT)
+    return np.hstack([np.where(np.isnan(scaled), np.float32(0), scaled), vectors * np.float32(_VECTOR_SCALE)])
+
+
+def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix]:
+    size, width = inputs.shape
+    shapes = (
+        rng.normal(0, np.sqrt(2 / width), (width, _HIDDEN)),
+        np.zeros(_HIDDEN),
+        rng.normal(0, np.sqrt(1 / _HIDDEN), _HIDDEN),
+        np.zeros(1),
+    )
+    parameters = [np.asarray(start, np.float32) for start in shapes]
+    adam = _Adam(parameters, steps=_EPOCHS * -(-size // _BATCH))
+    for _ in range(_EPOCHS):
+        order = rng.permutation(size)
+        for first in range(0, size, _BATCH):
+            rows = order[first : first + _BATCH]
+            adam.step(_gradients(parameters, inputs[rows], bad[rows]))
+    return parameters
+
+
+def _gradients(parameters: list[Matrix], inputs: Matrix, bad: Matrix) -> list[Matrix]:
+    weights, bias, output, output_bias = parameters
+    hidden = np.maximum(inputs @ weights + bias, 0)
+    p = expit(hidden @ output + output_bias)
+    error = (p - bad) / np.float32(len(bad))
+    back = np.outer(error, output) * (hidden > 0)
+    return [inputs.T @ back + _DECAY * weights, back.sum(axis=0), hidden.T @ error, error.sum(keepdims=True)]
+
+
+class _Adam:
+    """Changes the parameters in place."""
+
+    def __init__(self, parameters: list[Matrix], steps: int) -> None:
+        self.parameters, self.steps, self.done = parameters, steps, 0
+        self.first = [np.zeros_like(p) for p in parameters]
+        self.second = [np.zeros_like(p) for p in parameters]
+
+    def step(self, gradients: list[Matrix]) -> None:
+        rate = _RATE * (1 - self.done / self.steps)
+        self.done += 1
+        rate *= float(np.sqrt(1 - 0.999**self.done) / (1 - 0.9**self.done))
+        for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):
+            m += 0.1 * (g - m)
+            v += 0.001 * (g * g - v)
+            p -= np.float32(rate) * m / (np.sqrt(v) + np.float32(1e-8))
