@@ -159,8 +159,8 @@ def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:
         raise InputError("`features` must be a list of extractors", where=path, remedy="- kind: baseline17")
     configs = [{"kind": item} if isinstance(item, str) else item for item in value]
     for item in configs:
-        if not isinstance(item, dict) or "kind" not in item:
-            raise InputError(f"features: every entry needs a `kind`, but got {item!r}", where=path)
+        if not isinstance(item, dict) or not ("kind" in item) ^ ("set" in item):
+            raise InputError(f"features: every entry needs a `kind` or a `set`, but got {item!r}", where=path)
     return configs
 
 

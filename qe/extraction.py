@@ -111,8 +111,9 @@ class Extraction:
         return self._cached(key, lambda: checked(_fit(extractor, fitting), scoring), i)
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
-        names = [name for i in blocks for name in self.feature_set.extractors[i].names]
-        data = np.hstack(list(blocks.values())) if blocks else np.empty((len(segments), 0))
+        names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]
+        kept = [self.feature_set.keep(i, block) for i, block in blocks.items()]
+        data = np.hstack(kept) if kept else np.empty((len(segments), 0))
         return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)
 
     def _key(self, i: int) -> str:
@@ -145,5 +146,19 @@ def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
 
 
 def _source(extractor: Extractor) -> str:
-    """The source text of the extractor's module: a changed definition is never read from the cache."""
-    return inspect.getsource(sys.modules[type(extractor).__module__])
+    """The source text of the extractor's module and of all it uses: no changed definition is ever read
+    from the cache.
+    """
+    found: dict[str, str] = {}
+    waiting = [type(extractor).__module__]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name.partition(".")[0] != "features" or name not in sys.modules:
+            continue
+        module = sys.modules[name]
+        found[name] = inspect.getsource(module)
+        for value in vars(module).values():
+            used = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+            if isinstance(used, str):
+                waiting.append(used)
+    return "\n".join(found[name] for name in sorted(found))

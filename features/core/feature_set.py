@@ -1,28 +1,33 @@
 """FeatureSet: extractors with their resources -> a DataFrame with named, ordered columns."""
 
 import difflib
+import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from features.core.bundle import Bundle, resource_parameters
 from features.core.catalogue import Catalogue
 from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
 from features.core.files import digest
 from features.core.resource import Resource
 from features.core.segments import Segments
 
+_SETS = Path(__file__).resolve().parent.parent / "sets"
 EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The bundle parts that the configured extractors take, in order, each once."""
     needed: dict[str, None] = {}
-    for config in configs:
+    for config in expand(configs):
         for name in resource_parameters(EXTRACTORS.get(config["kind"])):
             needed[str(config.get(name, name))] = None
     return list(needed)
@@ -39,7 +44,7 @@ def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extracto
     known: list[str] = [f.name for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
     arguments: dict[str, Any] = {}
     for key, value in config.items():
-        if key != "kind":
+        if key not in ("kind", "only"):
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
@@ -64,7 +69,10 @@ def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extracto
 class FeatureSet:
     """Extractors in order; `configs[i]` made `extractors[i]`.
 
-    Raises InputError where two extractors give the same column.
+    A config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in
+    file names), in the extractor's order.
+
+    Raises InputError where two extractors give the same column, or a pattern matches none.
     """
 
     configs: tuple[Mapping[str, Any], ...]
@@ -72,21 +80,37 @@ class FeatureSet:
 
     @classmethod
     def make(cls, configs: Sequence[Mapping[str, Any]], bundle: Bundle | None) -> "FeatureSet":
-        return cls(tuple(configs), tuple(make_extractor(config, bundle) for config in configs))
+        expanded = expand(configs)
+        return cls(tuple(expanded), tuple(make_extractor(config, bundle) for config in expanded))
 
     def __post_init__(self) -> None:
         owner: dict[str, str] = {}
-        for config, extractor in zip(self.configs, self.extractors, strict=True):
-            for name in extractor.names:
-                if name in owner:
+        for i, config in enumerate(self.configs):
+            for feature in self.kept(i):
+                if feature.name in owner:
                     raise InputError(
-                        f"the column '{name}' comes from both '{owner[name]}' and '{config['kind']}'"
+                        f"the column '{feature.name}' comes from both '{owner[feature.name]}' "
+                        f"and '{config['kind']}'"
                     )
-                owner[name] = config["kind"]
+                owner[feature.name] = config["kind"]
+
+    @cached_property
+    def _indices(self) -> list[list[int]]:
+        """Per extractor, which of its columns are kept."""
+        return [_chosen(c, e.names) for c, e in zip(self.configs, self.extractors, strict=True)]
+
+    def kept(self, i: int) -> list[Feature]:
+        """The features of extractor i that are kept."""
+        features = self.extractors[i].features
+        return [features[k] for k in self._indices[i]]
+
+    def keep(self, i: int, block: FloatArray) -> FloatArray:
+        """The kept columns of what extractor i computed."""
+        return block[:, self._indices[i]]
 
     @property
     def features(self) -> list[Feature]:
-        return [feature for extractor in self.extractors for feature in extractor.features]
+        return [feature for i in range(len(self.extractors)) for feature in self.kept(i)]
 
     @property
     def names(self) -> list[str]:
@@ -95,9 +119,7 @@ class FeatureSet:
     def families(self) -> dict[str, str]:
         """column -> the kind of extractor it comes from."""
         return {
-            name: config["kind"]
-            for config, extractor in zip(self.configs, self.extractors, strict=True)
-            for name in extractor.names
+            feature.name: config["kind"] for i, config in enumerate(self.configs) for feature in self.kept(i)
         }
 
     @property
@@ -111,21 +133,60 @@ class FeatureSet:
         Raises InputError where the segments lack a column that an extractor requires.
         """
         blocks = []
-        for config, extractor in zip(self.configs, self.extractors, strict=True):
+        for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
             if report:
                 report(config["kind"])
             for column in extractor.requires():
                 segments.require(column)
-            blocks.append(checked(extractor, segments))
+            blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
         return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
 
     @property
     def fingerprint(self) -> str:
-        """Identifies extractors, their parameters and their resources."""
-        return digest(
-            *(extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
-        )
+        """Identifies extractors, their parameters and their resources, and the columns kept."""
+        parts = (extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
+        return digest(*parts, self.names)
+
+
+def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
+    """The indices of the columns that a config's `only` keeps."""
+    patterns = config.get("only")
+    if patterns is None:
+        return list(range(len(names)))
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            near = difflib.get_close_matches(pattern, names, n=3)
+            raise InputError(
+                f"'{config['kind']}' has no column '{pattern}'",
+                where="only",
+                remedy=f"near: {', '.join(near)}" if near else f"see qe features describe {config['kind']}",
+            )
+    return [i for i, name in enumerate(names) if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
+
+
+def set_names() -> list[str]:
+    """The feature sets that are there as data (features/sets)."""
+    return sorted(path.stem for path in _SETS.glob("*.yaml"))
+
+
+def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
+
+    Raises InputError for an unknown set.
+    """
+    expanded: list[dict[str, Any]] = []
+    for config in configs:
+        if "set" not in config:
+            expanded.append(dict(config))
+            continue
+        if config["set"] not in set_names():
+            raise InputError(
+                f"unknown feature set '{config['set']}'", remedy=f"known: {', '.join(set_names())}"
+            )
+        content = yaml.safe_load((_SETS / f"{config['set']}.yaml").read_text("utf-8"))
+        expanded += [{"kind": entry} if isinstance(entry, str) else entry for entry in content["features"]]
+    return expanded
 
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:
@@ -134,7 +195,7 @@ def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> st
         [getattr(extractor, f.name) for f in fields(extractor)] if is_dataclass(extractor) else []
     )
     resources = [value.fingerprint for value in values if isinstance(value, Resource)]
-    settings = sorted((k, repr(v)) for k, v in config.items())
+    settings = sorted((k, repr(v)) for k, v in config.items() if k != "only")
     return digest(settings, extractor.names, resources, extractor.content_fingerprint())
 
 
