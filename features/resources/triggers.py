@@ -1,0 +1,254 @@
+"""Triggers: mutual information of words in the same segment, or in a segment and its translation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import FloatArray, Tokens, ratio
+from features.core.vocabulary import UNK, Vocabulary
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Side = Literal["source", "target"]
+
+_ROWS = 1000  # words counted between two reports of progress
+
+
+@dataclass(frozen=True, eq=False)
+class WordSets:
+    """The distinct words of each text that a vocabulary has, ascending; and how many distinct words each
+    text has in all."""
+
+    ids: Ints
+    offsets: Longs
+    sizes: Longs
+
+    @classmethod
+    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
+        lowered = tokens.lower()
+        known = vocabulary.lookup(lowered.types)
+        ids, counts, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
+        return cls(ids, np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Triggers(Resource):
+    """I(w1, w2) = P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), P being shares of segments, lower-cased.
+
+    Pairs seen in fewer than `minimum` segments are left out and count 0, which is what I tends to as
+    P(w1, w2) does. Within a side the table is symmetric, and a word has 0 with itself.
+
+    offsets, columns, values  the pairs of each word of `given` with words of `other`, ascending
+
+    Source: Raybaud et al. 2011; LORIA at WMT12, equation 1.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "source_triggers": {"given": "source", "other": "source"},
+        "target_triggers": {"given": "target", "other": "target"},
+        "cross_triggers": {"given": "target", "other": "source"},
+    }
+
+    given: Vocabulary
+    other: Vocabulary
+    offsets: Longs
+    columns: Ints
+    values: NDArray[np.float32]
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        given: Side,
+        other: Side,
+        minimum: int = 5,
+        progress: Progress = silent,
+    ) -> Self:
+        """Counts pairs word by word: time grows with the pairs of distinct words in all segments."""
+        left, left_sets = _vocabulary(corpus.side(given), minimum)
+        right, right_sets = (left, left_sets) if given == other else _vocabulary(corpus.side(other), minimum)
+        places, segments = _inverted(left_sets.ids, left_sets.offsets, len(left))
+        left_counts = np.diff(places)
+        right_counts = np.bincount(right_sets.ids, minlength=len(right))
+        offsets, columns, counts = [np.zeros(1, np.int64)], [], []
+        for start in range(0, len(left), _ROWS):
+            stop = min(start + _ROWS, len(left))
+            sizes, found, together = _count_rows(
+                start, stop, places, segments, right_sets.ids, right_sets.offsets, len(right), minimum
+            )
+            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
+            columns.append(found)
+            counts.append(together)
+            progress(f"triggers, {given} and {other}", stop, len(left))
+        ends, words = np.concatenate(offsets), np.concatenate(columns)
+        rows = np.repeat(np.arange(len(left)), np.diff(ends))
+        pairs = np.concatenate(counts) / len(corpus)
+        values = mutual_information(
+            pairs, left_counts[rows] / len(corpus), right_counts[words] / len(corpus)
+        ).astype(np.float32)
+        if given == other:
+            values[rows == words] = 0.0
+        settings = {"given": given, "other": other, "minimum": minimum, "pairs": len(words)}
+        return cls(left, right, ends, words, values, settings, corpus.fingerprint)
+
+    def save(self, path: Path) -> None:
+        self.given.save(path / "given.txt")
+        self.other.save(path / "other.txt")
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
+        save_arrays(path, meta, offsets=self.offsets, columns=self.columns, values=self.values)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        given, other = (Vocabulary.load(path / f"{side}.txt") for side in ("given", "other"))
+        return cls(
+            given, other, **arrays, settings=meta["settings"], corpus_fingerprint=meta["corpus_fingerprint"]
+        )
+
+    def within(self, tokens: Tokens) -> FloatArray:
+        """(n,) mean over the distinct words of a text of their mean I with its other distinct words.
+
+        NaN for a text of fewer than two distinct words. Only for a table of one side.
+        """
+        words = WordSets.of(tokens, self.given)
+        sums = self._sums(words, words)
+        pairs = words.sizes * (words.sizes - 1)
+        return ratio(sums, pairs)
+
+    def across(self, given: Tokens, other: Tokens) -> FloatArray:
+        """(n,) mean over the distinct words of `given` of their mean I with the distinct words of `other`.
+
+        NaN where one of the two texts is empty.
+        """
+        left, right = WordSets.of(given, self.given), WordSets.of(other, self.other)
+        pairs = left.sizes * right.sizes
+        sums = self._sums(left, right)
+        return ratio(sums, pairs)
+
+    def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
+        """(n,) sum of I over all pairs of a left and a right word."""
+        result = np.zeros(len(left.sizes))
+        _sum_pairs(
+            left.ids, left.offsets, right.ids, right.offsets, self.offsets, self.columns, self.values, result
+        )
+        return result
+
+
+def mutual_information(together: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """P(w1, w2) ln(P(w1, w2) / (P(w1) P(w2))), all P above 0.
+
+    >>> mutual_information(np.array([0.25, 0.5]), np.array([0.5, 0.5]), np.array([0.5, 0.5])).round(4)
+    array([0.    , 0.3466])
+    """
+    values: FloatArray = together * np.log(together / (left * right))
+    return values
+
+
+def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
+    """The words in at least `minimum` segments, those in most segments first."""
+    lowered = tokens.lower()
+    segments = _segments_with(np.asarray(lowered.ids), np.asarray(lowered.offsets), len(lowered.types))
+    order = np.argsort(-segments, kind="stable")
+    vocabulary = Vocabulary([lowered.types[i] for i in order[segments[order] >= minimum]])
+    return vocabulary, WordSets.of(tokens, vocabulary)
+
+
+@numba.njit(cache=True, nogil=True)
+def _segments_with(ids: Any, offsets: Any, types: int) -> Any:
+    """(types,) texts that have each word."""
+    counts, last = np.zeros(types, np.int64), np.full(types, -1, np.int64)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            counts[ids[i]] += last[ids[i]] != text
+            last[ids[i]] = text
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
+    """The distinct known words of every text, ascending; their number; that of all distinct words."""
+    found, n = np.empty(len(ids), np.int32), 0
+    counts, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
+    for text in range(len(sizes)):
+        words = np.sort(ids[offsets[text] : offsets[text + 1]])
+        start = n
+        for i in range(len(words)):
+            if i == 0 or words[i] != words[i - 1]:
+                sizes[text] += 1
+                if known[words[i]] != UNK:
+                    found[n] = known[words[i]]
+                    n += 1
+        found[start:n] = np.sort(found[start:n])
+        counts[text] = n - start
+    return found[:n].copy(), counts, sizes
+
+
+@numba.njit(cache=True, nogil=True)
+def _inverted(ids: Any, offsets: Any, vocabulary: int) -> Any:
+    """Per word: offsets, and there the texts that have it."""
+    places = np.zeros(vocabulary + 1, np.int64)
+    for word in ids:
+        places[word + 1] += 1
+    places = np.cumsum(places)
+    end, texts = places[:-1].copy(), np.empty(len(ids), np.int32)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            texts[end[ids[i]]] = text
+            end[ids[i]] += 1
+    return places, texts
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_rows(
+    start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
+) -> Any:
+    """Of words start .. stop - 1: the number of partners seen with each often enough, they, the counts."""
+    count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
+    columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
+    for word in range(start, stop):
+        for p in range(places[word], places[word + 1]):
+            for i in range(offsets[segments[p]], offsets[segments[p] + 1]):
+                count[ids[i]] += 1
+        if n + width > len(columns):
+            columns = np.concatenate((columns, np.empty(len(columns) + width, np.int32)))
+            together = np.concatenate((together, np.empty(len(together) + width, np.int32)))
+        for other in range(width):
+            if count[other] >= minimum:
+                columns[n], together[n] = other, count[other]
+                n += 1
+                sizes[word - start] += 1
+            count[other] = 0
+    return sizes, columns[:n].copy(), together[:n].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _sum_pairs(
+    left: Any,
+    left_offsets: Any,
+    right: Any,
+    right_offsets: Any,
+    offsets: Any,
+    columns: Any,
+    values: Any,
+    result: Any,
+) -> None:
+    for k in range(len(result)):
+        words = right[right_offsets[k] : right_offsets[k + 1]]
+        for i in range(left_offsets[k], left_offsets[k + 1]):
+            row = columns[offsets[left[i]] : offsets[left[i] + 1]]
+            at = 0
+            for word in words:
+                at += np.searchsorted(row[at:], word)
+                if at < len(row) and row[at] == word:
+                    result[k] += values[offsets[left[i]] + at]

@@ -1,0 +1,43 @@
+"""How well the words of a segment, and of its translation, go together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.segments import Segments
+from features.resources.triggers import Triggers
+
+_LORIA = "LORIA at WMT12, section 4, equation 1"
+
+
+@dataclass(frozen=True)
+class TriggerScores(Extractor):
+    """Intra-lingual and cross-lingual mutual information of distinct words.
+
+    Pairs that the corpus has too seldom, or not at all, count 0.
+    """
+
+    source_triggers: Triggers
+    target_triggers: Triggers
+    cross_triggers: Triggers
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        within = "mean mutual information of each {} word with the others; NaN below two distinct words"
+        across = "mean mutual information of each target word with the source words; NaN if a side is empty"
+        return [
+            Feature("triggers_source", within.format("source"), _LORIA, "nats"),
+            Feature("triggers_target", within.format("target"), _LORIA, "nats"),
+            Feature("triggers_cross", across, _LORIA, "nats"),
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        source, target = segments.source_tokens, segments.target_tokens
+        columns = (
+            self.source_triggers.within(source),
+            self.target_triggers.within(target),
+            self.cross_triggers.across(target, source),
+        )
+        return np.column_stack(columns)
