@@ -1,5 +1,6 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from qe.schema import Section, validated
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 _PATH_KEYS = frozenset({"path", "file", "files", "directory"})
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
 def _as_list(value: Any) -> Any:
@@ -37,11 +39,16 @@ class TextSection(Section):
 
 
 class ResourcesSection(Section):
-    """A built bundle, or a parallel corpus from which the needed parts are built on first use."""
+    """A built bundle, or a parallel corpus from which the needed parts are built on first use.
+
+    `{pair}`, `{source}` and `{target}` in the paths stand for `dataset.pair` and its two languages.
+    `optional`: where the corpus is not there, the task's own sources and translations take its place.
+    """
 
     bundle: Path | None = None
     source: Path | None = None
     target: Path | None = None
+    optional: bool = False
 
 
 class SplitSection(Section):
@@ -143,6 +150,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     for override in overrides:
         _apply(content, override)
     root = (data_root or path.parent).resolve()
+    _fill_in(content, path)
     for section in ("dataset", "resources"):
         if isinstance(content.get(section), dict):
             content[section] = {
@@ -151,6 +159,30 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
             }
     content["features"] = [_with_paths(f, root) for f in _feature_list(content.get("features"), path)]
     return validated(Experiment, content, path)
+
+
+def _fill_in(content: dict[str, Any], path: Path) -> None:
+    """Languages for the placeholders in the strings under `resources`."""
+    resources, dataset = content.get("resources"), content.get("dataset")
+    if not isinstance(resources, dict):
+        return
+    pair = dataset.get("pair") if isinstance(dataset, dict) else None
+    source, _, target = str(pair or "").partition("-")
+    known = {"pair": pair, "source": source, "target": target}
+    for key, value in resources.items():
+        for name in _PLACEHOLDER.findall(value) if isinstance(value, str) else ():
+            if name not in known:
+                raise InputError(
+                    f"resources.{key}: unknown placeholder '{{{name}}}'",
+                    where=path,
+                    remedy="known: {pair}, {source}, {target}",
+                )
+            if not (source and target):
+                raise InputError(
+                    f"resources.{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {pair!r}",
+                    where=path,
+                )
+            resources[key] = resources[key].replace(f"{{{name}}}", known[name])
 
 
 def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:

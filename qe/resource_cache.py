@@ -17,6 +17,10 @@ from qe.experiment import ResourcesSection
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
+OWN_CORPUS = (
+    "no parallel corpus was there: resources were built from the sources and translations of the task itself"
+)
+
 
 def default_cache() -> Path:
     """The user's cache folder for this project (QE_CACHE_DIR, XDG_CACHE_HOME, ~/.cache)."""
@@ -32,6 +36,8 @@ def resources_for(
     progress: Progress,
 ) -> Bundle | None:
     """The bundle with the parts that the features need; None where they need none.
+
+    Where the section is `optional` and its corpus is not there, the segments themselves are the corpus.
 
     Raises InputError where parts are needed and none are named, or a bundle was made with other tokenizers.
     """
@@ -52,9 +58,38 @@ def resources_for(
         return found
     if section.source is None or section.target is None:
         raise InputError("`resources` needs both source and target, or a bundle", where="resources")
+    if corpus_absent(section):
+        return _own_bundle(segments, tokenizers, parts, cache, progress)
     provenance = _provenance(section.source, section.target, tokenizers)
-    directory = cache / "resources" / digest(sorted((k, repr(v)) for k, v in provenance.items()))
+    directory = _directory(cache, provenance)
     return _build(section.source, section.target, tokenizers, provenance, directory, parts, progress)
+
+
+def corpus_absent(section: ResourcesSection | None) -> bool:
+    """Whether an optional corpus (both of its files) is not there."""
+    if section is None or not section.optional or section.bundle is not None:
+        return False
+    return not any(path is not None and path.exists() for path in (section.source, section.target))
+
+
+def _own_bundle(
+    segments: Segments, tokenizers: Tokenizers, parts: Sequence[str], cache: Path, progress: Progress
+) -> Bundle:
+    """Resources from the sources and translations of the task."""
+    lines = list(zip(segments.source, segments.target, strict=True))
+    provenance = {
+        "segments": digest(*("\x1f".join(line) for line in lines)),
+        "tokenizers": [tokenizer.settings() for tokenizer in tokenizers],
+    }
+
+    def read() -> ParallelCorpus:
+        return ParallelCorpus.from_lines(lines, *tokenizers, total=len(lines), progress=progress)
+
+    return bundles.build(read, _directory(cache, provenance), parts, provenance=provenance, progress=progress)
+
+
+def _directory(cache: Path, provenance: Mapping[str, Any]) -> Path:
+    return cache / "resources" / digest(sorted((k, repr(v)) for k, v in provenance.items()))
 
 
 def build_bundle(

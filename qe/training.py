@@ -27,7 +27,7 @@ from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
 from qe.model import Model
 from qe.pipeline import Candidate, fit
-from qe.resource_cache import resources_for
+from qe.resource_cache import OWN_CORPUS, corpus_absent, resources_for
 from qe.run_state import RunState
 from qe.selection._base import SELECTORS
 from qe.splits import Fold, make_folds
@@ -136,6 +136,8 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
     folds = folds_of(training, experiment, experiment.split.folds)
     needed = parts_needed(experiment.features)
     bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
+    if bundle is not None and corpus_absent(experiment.resources):
+        dataset = replace(dataset, notes=(*dataset.notes, OWN_CORPUS))
     section = experiment.split
     extraction = Extraction(
         FeatureSet.make(experiment.features, bundle),

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from features.core.errors import InputError
-from qe.experiment import load
+from features.core.progress import silent
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from qe.experiment import ResourcesSection, load
+from qe.resource_cache import corpus_absent, resources_for
 
 MINIMAL = """
 name: small
@@ -83,3 +87,50 @@ def test_yaml_tags_that_run_code_are_refused(minimal: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such experiment file"):
         load(tmp_path / "absent.yaml")
+
+
+RESOURCES = (
+    "resources: {source: 'parallel/{pair}/train.{source}.gz', target: 'parallel/{pair}/train.{target}.gz'}\n"
+)
+
+
+def test_placeholders_of_resources_are_the_languages_of_the_pair(minimal: Path, tmp_path: Path) -> None:
+    minimal.write_text(MINIMAL + RESOURCES)
+    resources = load(minimal, overrides=["dataset.pair=ro-en"]).resources
+    assert resources is not None and not resources.optional
+    assert resources.source == tmp_path / "parallel" / "ro-en" / "train.ro.gz"
+    assert resources.target == tmp_path / "parallel" / "ro-en" / "train.en.gz"
+
+
+@pytest.mark.parametrize(
+    ("resources", "overrides", "message"),
+    [
+        (RESOURCES, [], r"resources.source: '\{pair\}' needs dataset.pair, like en-de, but it is None"),
+        (RESOURCES, ["dataset.pair=ende"], "needs dataset.pair, like en-de, but it is 'ende'"),
+        (
+            "resources: {bundle: '{lang}'}\n",
+            [],
+            r"unknown placeholder '\{lang\}'; known: \{pair\}, \{source\}",
+        ),
+    ],
+)
+def test_placeholders_that_nothing_stands_for(
+    minimal: Path, resources: str, overrides: list[str], message: str
+) -> None:
+    minimal.write_text(MINIMAL + resources)
+    with pytest.raises(InputError, match=message):
+        load(minimal, overrides=overrides)
+
+
+def test_an_optional_corpus_that_is_absent_is_the_task_itself(tmp_path: Path) -> None:
+    segments = Segments(("a house", "the house"), ("una casa", "la casa"), Tokenizer("en"), Tokenizer("es"))
+    section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", optional=True)
+    assert corpus_absent(section)
+    bundle = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+    assert bundle is not None and bundle.manifest["pairs"] == 2
+    again = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+    assert again is not None and again.path == bundle.path
+    (tmp_path / "s").write_text("a\n")
+    assert not corpus_absent(section)  # half a corpus is a mistake, not an absence
+    with pytest.raises(InputError, match="no such file"):
+        resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
