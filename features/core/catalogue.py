@@ -4,7 +4,6 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from functools import cached_property
 from typing import Generic, TypeVar, cast
 
 from features.core.errors import InputError
@@ -26,7 +25,7 @@ class Catalogue(Generic[T]):
     def __init__(self, package: str, base: type, noun: str) -> None:
         self.package, self.base, self.noun = package, base, noun
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """All known names, sorted; nothing is imported but the package itself."""
         paths = importlib.import_module(self.package).__path__
