@@ -22,6 +22,8 @@ from features.core.errors import InputError
 from qe.schema import Section, validated
 
 CHAMPION = "champion"
+# The UI opens on the runs of model training, not on its pages for language model applications.
+_KIND = {"mlflow.experimentKind": "custom_model_development"}
 _PARAM_LIMIT = 6000  # MLflow's longest parameter value
 
 
@@ -90,7 +92,7 @@ def connect(path: Path | None = None) -> Settings:
         local = uri.startswith("sqlite:")
         location = f"{artifact_root(path)}/{name}" if local else None
         try:
-            mlflow.create_experiment(name, artifact_location=location)
+            mlflow.create_experiment(name, artifact_location=location, tags=_KIND)
         except MlflowException as error:  # another process made it first
             if mlflow.get_experiment_by_name(name) is None:
                 raise InputError(f"MLflow experiment '{name}' cannot be made: {error}", where=uri) from None
