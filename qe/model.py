@@ -30,7 +30,7 @@ FORMAT = 1
 _OWN_MODULES = ("qe.learners.", "qe.selection.")
 _HARMLESS = frozenset({"numpy.dtype"})
 # Rows are predicted this many at a time, the last block filled up: matrix products round differently for
-# other shapes, and a row's score shall not depend on the rows beside it.
+# other shapes (and memory layouts), and a row's score shall not depend on the rows beside it.
 _BLOCK = 128
 
 
@@ -179,8 +179,16 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
     n = len(features)
     if not n:
         return np.empty(0)
+    steps = pipeline.steps
+    by_column = sum(name in ("impute", "scale") for name, _ in steps)  # these treat every value by itself
+    for _, step in steps[:by_column]:
+        features = step.transform(features)
     rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
-    blocks = [pipeline.predict(features.iloc[block]) for block in rows.reshape(-1, _BLOCK)]
+    rest, values = Pipeline(steps[by_column:]), features.to_numpy()
+    blocks = [
+        rest.predict(pd.DataFrame(np.ascontiguousarray(values[block]), columns=features.columns))
+        for block in rows.reshape(-1, _BLOCK)
+    ]
     return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 
@@ -210,6 +218,8 @@ def _feature_set(content: Mapping[str, Any], bundle: Bundle | None, path: Path) 
 
 def _load_pipeline(path: Path, candidate: Candidate) -> Pipeline:
     """The fitted pipeline; only scikit-learn's, the learner's declared and this project's own types load."""
+    if not path.is_file():
+        raise InputError(f"the model's file {path.name} is gone", where=path.parent, remedy="train it again")
     declared = set(LEARNERS.get(candidate.learner).trusted_types)
     untrusted = skops.io.get_untrusted_types(file=path)
     trusted = [t for t in untrusted if t in declared | _HARMLESS or t.startswith(_OWN_MODULES)]

@@ -246,11 +246,16 @@ class _Job:
     def folder(self) -> Path:
         return self.output.with_name(self.output.name + ".partial")
 
+    @property
+    def _remains(self) -> Path:
+        return self.output.with_name(self.output.name + ".remains")
+
     @classmethod
     def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
         """The job to go on with. Raises InputError where that would mix or lose work."""
         job = cls(output)
         description = job.folder / "job.json"
+        shutil.rmtree(job._remains, ignore_errors=True)
         if output.is_dir():
             raise InputError("is a directory", where=output, remedy="give a file for --output")
         if description.is_file() and not overwrite:
@@ -279,7 +284,8 @@ class _Job:
         return self.folder / f"{number:09d}.piece"
 
     def has(self, number: int) -> bool:
-        return self._path(number).is_file()
+        piece = self._path(number)
+        return piece.is_file() and piece.with_suffix(".json").is_file()
 
     def store(self, number: int, piece: _Piece) -> None:
         """Keeps a finished chunk: the counts first, so that a piece is never without them."""
@@ -307,15 +313,19 @@ class _Job:
             repeated += counts["repeated"]
             for reason, count in counts["outcomes"].items():
                 outcomes[reason] = outcomes.get(reason, 0) + count
+        # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
+        joined = self.folder / "joined"
         try:
-            with atomic_file(self.output) as temporary:
-                tables.join(pieces, temporary, columns, kind, self.output.suffix.lower() == ".gz")
+            tables.join(pieces, joined, columns, kind, self.output.suffix.lower() == ".gz")
+            joined.replace(self.output)
         except OSError as error:
             raise InputError(
                 f"cannot be written ({error.strerror}); the finished chunks are kept",
                 where=self.output,
                 remedy="make room, then go on with --resume",
             ) from None
-        shutil.rmtree(self.folder)
+        # Renamed first: a folder that a kill left half removed must not look like a job to go on with.
+        self.folder.replace(self._remains)
+        shutil.rmtree(self._remains)
         scored = outcomes.pop("", 0)
         return Summary(scored + sum(outcomes.values()), scored, outcomes, self.resumed, repeated)
