@@ -14,6 +14,7 @@ from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, ratio
 from features.core.vocabulary import UNK, Vocabulary
+from features.resources._document_frequency import segments_with
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -158,21 +159,10 @@ def mutual_information(together: FloatArray, left: FloatArray, right: FloatArray
 def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
     """The words in at least `minimum` segments, those in most segments first."""
     lowered = tokens.lower()
-    segments = _segments_with(np.asarray(lowered.ids), np.asarray(lowered.offsets), len(lowered.types))
+    segments = segments_with(lowered)
     order = np.argsort(-segments, kind="stable")
     vocabulary = Vocabulary([lowered.types[i] for i in order[segments[order] >= minimum]])
     return vocabulary, WordSets.of(tokens, vocabulary)
-
-
-@numba.njit(cache=True, nogil=True)
-def _segments_with(ids: Any, offsets: Any, types: int) -> Any:
-    """(types,) texts that have each word."""
-    counts, last = np.zeros(types, np.int64), np.full(types, -1, np.int64)
-    for text in range(len(offsets) - 1):
-        for i in range(offsets[text], offsets[text + 1]):
-            counts[ids[i]] += last[ids[i]] != text
-            last[ids[i]] = text
-    return counts
 
 
 @numba.njit(cache=True, nogil=True)

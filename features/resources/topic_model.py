@@ -1,0 +1,161 @@
+"""TopicModel: bilingual topics of the corpus, each segment with its translation one document."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import FloatArray, Tokens
+from features.core.vocabulary import UNK, Vocabulary
+from features.resources._document_frequency import segments_with
+from features.resources._lda import Bags, Settings, expected_words, infer, train
+
+Side = Literal["source", "target"]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicModel(Resource):
+    """Latent Dirichlet allocation (Blei, Ng and Jordan 2003) over source and target words together.
+
+    Words are lower-cased and consist of letters; those of more than the share `common` of all segments
+    (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
+    are different words even where they look the same.
+
+    weights  (source words + target words, topics) variational Dirichlet weights, source words first
+
+    Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling); training: Hoffman et al. 2010.
+
+    Raises InputError where no word is left.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topic_model": {"topics": 10}}
+
+    source: Vocabulary
+    target: Vocabulary
+    weights: NDArray[np.float32]
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        topics: int,
+        common: float = 0.05,
+        rare: int = 20,
+        alpha: float = 0.1,
+        eta: float = 0.01,
+        passes: int = 1,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> Self:
+        """One pass of online variational Bayes over the pairs in a random order (`seed`)."""
+        rare = min(rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
+        source, target = (_content_words(corpus.side(s), common, rare) for s in ("source", "target"))
+        if not len(source.index) and not len(target.index):
+            raise InputError(
+                f"no word occurs in {rare} segments or more and in at most {common:.0%} of them",
+                remedy="build the topic model from a larger corpus",
+            )
+        bags = _joined(_bags(corpus.source, source), _bags(corpus.target, target), len(source))
+        settings = Settings(topics, alpha, eta, passes, seed=seed)
+        total = passes * len(corpus)
+        weights = train(
+            bags, len(source) + len(target), settings, lambda done: progress("topic model", done, total)
+        )
+        kept: dict[str, Any] = {"topics": topics, "common": common, "rare": rare, "alpha": alpha, "eta": eta}
+        kept |= {"passes": passes, "seed": seed, "words": [len(source.index), len(target.index)]}
+        return cls(source, target, weights.astype(np.float32), kept, corpus.fingerprint)
+
+    def save(self, path: Path) -> None:
+        self.source.save(path / "source.txt")
+        self.target.save(path / "target.txt")
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
+        save_arrays(path, meta, weights=self.weights)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        source, target = (Vocabulary.load(path / f"{side}.txt") for side in ("source", "target"))
+        return cls(source, target, arrays["weights"], meta["settings"], meta["corpus_fingerprint"])
+
+    @property
+    def topics(self) -> int:
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def _expected(self) -> FloatArray:
+        return expected_words(np.asarray(self.weights, np.float64))
+
+    def shares(self, tokens: Tokens, side: Side) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """(n, topics) topic shares of texts of one side alone; whether a text has any word of the model.
+
+        A text without one has the prior's shares, all equal.
+        """
+        vocabulary = self.source if side == "source" else self.target
+        begin = 0 if side == "source" else len(self.source)
+        bags = _bags(tokens, vocabulary)
+        expected = self._expected[begin : begin + len(vocabulary)]
+        return infer(bags, expected, float(self.settings["alpha"])), np.diff(bags.offsets) > 0
+
+    def top_words(self, topic: int, n: int = 10) -> tuple[list[str], list[str]]:
+        """The most probable source and target words of a topic."""
+        ranked = np.argsort(-np.asarray(self.weights[:, topic]), kind="stable").tolist()
+        size = len(self.source)
+        first = [self.source.word(i) for i in ranked if i < size][:n]
+        return first, [self.target.word(i - size) for i in ranked if i >= size][:n]
+
+
+def _content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
+    """Words of letters that are neither in too many nor in too few segments, frequent ones first."""
+    lowered = tokens.lower()
+    segments = segments_with(lowered)
+    chosen = np.array([word.isalpha() for word in lowered.types], bool)
+    chosen &= (segments >= rare) & (segments <= common * len(tokens))
+    order = np.argsort(-segments, kind="stable")
+    return Vocabulary([lowered.types[i] for i in order[chosen[order]]])
+
+
+def _bags(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
+    ids = tokens.lower().ids_in(vocabulary)
+    return Bags(*_count(np.asarray(ids), np.asarray(tokens.offsets)))
+
+
+def _joined(left: Bags, right: Bags, shift: int) -> Bags:
+    """The documents of both sides as one each; ids of the right side move up by `shift`."""
+    lengths = np.stack([np.diff(left.offsets), np.diff(right.offsets)])
+    offsets = np.concatenate(([0], np.cumsum(lengths.sum(axis=0)))).astype(np.int64)
+    ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    for bags, moved, begin in ((left, 0, offsets[:-1]), (right, shift, offsets[:-1] + lengths[0])):
+        sizes = np.diff(bags.offsets)
+        at = np.arange(len(bags.ids)) + np.repeat(begin - bags.offsets[:-1], sizes)
+        ids[at], counts[at] = bags.ids + moved, bags.counts
+    return Bags(ids, counts, offsets)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(ids: Any, offsets: Any) -> Any:
+    """The distinct known words of every text, ascending; how often each; offsets."""
+    words, counts = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32)
+    ends, n = np.zeros(len(offsets), np.int64), 0
+    for text in range(len(offsets) - 1):
+        ordered = np.sort(ids[offsets[text] : offsets[text + 1]])
+        for i in range(len(ordered)):
+            if ordered[i] == UNK:
+                continue
+            if i == 0 or ordered[i] != ordered[i - 1]:
+                words[n] = ordered[i]
+                n += 1
+            counts[n - 1] += 1
+        ends[text + 1] = n
+    return words[:n].copy(), counts[:n].copy(), ends
