@@ -440,12 +440,13 @@ def _scores(split: Split) -> FloatArray:
 
 
 def _weights(experiment: Experiment, split: Split) -> FloatArray | None:
-    """Row weights: the number of annotators behind each label, relative to the mean."""
+    """Row weights: the number of annotators behind each label to `weight_power`, relative to the mean."""
     if experiment.weights == "none":
         return None
     if split.annotators is None:
         raise InputError("the dataset does not say how many annotators judged", where="weights")
-    weights: FloatArray = split.annotators / split.annotators.mean()
+    powers = split.annotators**experiment.weight_power
+    weights: FloatArray = powers / powers.mean()
     return weights
 
 
@@ -453,7 +454,8 @@ def _fingerprint(experiment: Experiment, dataset: Dataset, extraction: Extractio
     """What a study depends on; the number of trials may grow."""
     settings = experiment.settings()
     settings["search"].pop("trials")
-    relevant = {k: settings[k] for k in ("seed", "split", "weights", "selection", "learner", "search")}
+    keys = ("seed", "split", "weights", "weight_power", "selection", "learner", "search")
+    relevant = {key: settings[key] for key in keys}
     return digest(
         json.dumps(relevant, sort_keys=True), dataset.fingerprint, extraction.feature_set.fingerprint
     )
