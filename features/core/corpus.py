@@ -107,7 +107,9 @@ class ParallelCorpus:
         Raises InputError for files of different length, empty files, damaged gzip members, bytes that
         are not UTF-8.
         """
-        return cls.from_lines(_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress)
+        return cls.from_lines(
+            read_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress
+        )
 
     def save(self, path: Path) -> None:
         """Writes into the existing directory `path`."""
@@ -146,7 +148,7 @@ class ParallelCorpus:
         )
 
 
-def _pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Pairs of lines; an error names both files and both counts where they differ in length."""
     count = {source: 0, target: 0}
     short: Path | None = None

@@ -37,7 +37,7 @@ def align(
         qe align --resources en-es.bundle --source news.en --target news.es --output news.links
     """
     from features.core.bundle import Bundle
-    from features.core.corpus import _pairs as read_pairs
+    from features.core.corpus import read_pairs
     from features.core.tokenizer import Tokenizer
     from features.resources.aligner import Aligner, align_lines, check_symmetrization
 
