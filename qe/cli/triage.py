@@ -1,0 +1,111 @@
+"""`qe triage`: thresholds for publishing, post-editing and retranslating, from a cost table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet
+
+if TYPE_CHECKING:
+    from qe.triage import Estimate, Triage
+
+
+def triage(
+    gold: Annotated[Path, typer.Option("--gold", "-g", help="True labels: lines, or a table's column.")],
+    predictions: Annotated[
+        Path, typer.Option("--predictions", "-p", help="Predictions for the same segments.")
+    ],
+    costs: Annotated[
+        Path,
+        typer.Option(help="YAML: good, publish_bad, post_edit, post_edit_worst, retranslate; see below."),
+    ],
+    gold_column: Annotated[str | None, typer.Option(help="Column of the labels, for a table.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of the predictions, for a table.")] = None,
+    scale_low: Annotated[float, typer.Option(help="Low end of the label.")] = 1.0,
+    scale_high: Annotated[float, typer.Option(help="High end of the label.")] = 5.0,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="For HTER and other error rates.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the trade-off into this PNG file.")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the folds and the bootstrap.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Find the thresholds that cost least, and what they would save and let through.
+
+    The cost table (YAML; per segment, in any one unit): `good`, the label from which a segment may be
+    published; `publish_bad`, the cost of publishing a worse one (`publish_good` otherwise, 0 by default);
+    `post_edit` and `post_edit_worst`, of editing the best and the worst segment; `retranslate`.
+
+    Exit code 1 where treating all segments alike costs no more.
+
+    Example:
+
+        qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
+    """
+    from features.core.errors import InputError
+    from qe.dataset import LabelScale
+    from qe.score_files import read_scores, same_segments
+    from qe.triage import read_costs, trade_off
+    from qe.triage import triage as find
+
+    table = read_costs(costs)
+    labels = read_scores(gold, gold_column, scale_low, scale_high)
+    predicted = read_scores(predictions, column)
+    same_segments(labels, {predicted.name: predicted})
+    if not scale_low < scale_high:
+        raise InputError(f"--scale-low must be below --scale-high, but got {scale_low:g} and {scale_high:g}")
+    scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
+    found = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
+    if plot is not None:
+        from qe.plots import save
+        from qe.plots_triage import trade_off_figure
+
+        curve = trade_off(labels.scores, predicted.scores, table, scale, found.retranslate, seed=seed)
+        save(trade_off_figure(curve, found), plot)
+    if as_json:
+        import json
+
+        print(json.dumps(found.to_json(), indent=1))
+    elif not quiet:
+        _print(found, scale.higher_is_better)
+    if not found.saved_share.value or found.saved_share.value <= 0:
+        raise typer.Exit(1)
+
+
+def _print(found: "Triage", higher_is_better: bool) -> None:
+    better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
+    rules = {
+        "publish": None if found.publish is None else f"predicted {better} {found.publish:.3f}",
+        "post-edit": "the rest",
+        "retranslate": None if found.retranslate is None else f"predicted {worse} {found.retranslate:.3f}",
+    }
+    for action, rule in rules.items():
+        print(f"{action:12} {_percent(found.shares[action]):>24}  {rule or 'never'}")
+    print(f"published but bad                     {_percent(found.published_bad)} of the published")
+    print(f"not published but good                {_percent(found.edited_needlessly)} of the others")
+    print(
+        f"retranslated, though editing is cheaper {_percent(found.retranslated_wrongly)} of the retranslated"
+    )
+    print(f"mean cost per segment                 {_number(found.cost)}")
+    for action, estimate in found.saved.items():
+        print(f"  saved against {action + ' everything':24}{_number(estimate)}")
+    print(f"saved of the cheapest single treatment {_percent(found.saved_share)}")
+    print(f"thresholds from {found.n:,} segments; figures cross-fitted, with 95 % bootstrap intervals")
+
+
+def _percent(estimate: "Estimate") -> str:
+    if estimate.value is None:
+        return "undefined"
+    interval = "" if estimate.ci is None else f" [{100 * estimate.ci[0]:.1f}, {100 * estimate.ci[1]:.1f}]"
+    return f"{100 * estimate.value:.1f} %{interval}"
+
+
+def _number(estimate: "Estimate") -> str:
+    if estimate.value is None:
+        return "undefined"
+    return f"{estimate.value:.4f}" + (
+        "" if estimate.ci is None else f" [{estimate.ci[0]:.4f}, {estimate.ci[1]:.4f}]"
+    )
