@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from qe.dataset import LabelScale, Split
+from qe.explanation import Background
 from qe.intervals import Intervals, cross_conformal
 from qe.model import Companion
 
@@ -18,13 +19,14 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals calibrated on the training data's out-of-fold predictions."""
+    """Intervals calibrated on out-of-fold predictions; training rows that explanations compare with."""
 
     intervals: Intervals
+    background: Background
 
     def all(self) -> tuple[Companion, ...]:
         """In the order in which they are saved."""
-        return (self.intervals,)
+        return (self.intervals, self.background)
 
     def report(self) -> dict[str, Any]:
         """The coverage of the intervals, for report.json."""
@@ -52,4 +54,7 @@ def make_companions(
     """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold."""
     assert training.scores is not None  # training_split has checked
     table = features.to_numpy(np.float64)
-    return Companions(cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed))
+    return Companions(
+        cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed),
+        Background.make(table, seed),
+    )

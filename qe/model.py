@@ -174,17 +174,22 @@ class Model:
         return replace(self, about={**self.about, **more})
 
 
+def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
+    """The fitted steps that treat every column by itself (imputing, scaling), and the rest as a pipeline."""
+    first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
+    return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
+
+
 def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
     """(n,) predictions of blocks of equal size, the last one filled up with its last row."""
     n = len(features)
     if not n:
         return np.empty(0)
-    steps = pipeline.steps
-    by_column = sum(name in ("impute", "scale") for name, _ in steps)  # these treat every value by itself
-    for _, step in steps[:by_column]:
+    by_column, rest = split_steps(pipeline)
+    for step in by_column:
         features = step.transform(features)
+    values = features.to_numpy()
     rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
-    rest, values = Pipeline(steps[by_column:]), features.to_numpy()
     blocks = [
         rest.predict(pd.DataFrame(np.ascontiguousarray(values[block]), columns=features.columns))
         for block in rows.reshape(-1, _BLOCK)

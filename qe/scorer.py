@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from features.core.errors import InputError
+from qe.explanation import Background, Explainer
 from qe.intervals import Intervals
 from qe.model import Model
 from qe.tables import Row
@@ -21,11 +22,13 @@ Output = dict[str, Any]
 class Options:
     """What is asked for beside the score.
 
-    level  of prediction intervals (columns `low` and `high`), such as 0.9
-    cache  distinct segments that a process remembers, the oldest dropped first; 0: none
+    level    of prediction intervals (columns `low` and `high`), such as 0.9
+    explain  how many features the column `because` names; 0: no such column
+    cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     """
 
     level: float | None = None
+    explain: int = 0
     cache: int = CACHE
 
     def __post_init__(self) -> None:
@@ -36,7 +39,8 @@ class Options:
     def columns(self) -> tuple[str, ...]:
         """The output columns."""
         bounds = () if self.level is None else ("low", "high")
-        return ("id", "score", *bounds, "reason")
+        because = ("because",) if self.explain else ()
+        return ("id", "score", *bounds, *because, "reason")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Scorer:
     model: Model
     options: Options = Options()
     intervals: Intervals | None = None
+    explainer: Explainer | None = None
     _known: dict[bytes, Output] = field(default_factory=dict)
 
     @classmethod
@@ -68,7 +73,9 @@ class Scorer:
         intervals = None if options.level is None else Intervals.load(path)
         if intervals is not None and options.level is not None:
             intervals.quantile(options.level)
-        return cls(Model.load(path), options, intervals)
+        model = Model.load(path)
+        explainer = Explainer(model, Background.load(path)) if options.explain else None
+        return cls(model, options, intervals, explainer)
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per input row; a row that cannot be scored says why.
@@ -111,6 +118,8 @@ class Scorer:
         if self.intervals is not None and self.options.level is not None:
             low, high = self.intervals.bounds(features.to_numpy(), scores, self.options.level)
             columns |= {"low": low.tolist(), "high": high.tolist()}
+        if self.explainer is not None:
+            columns["because"] = self.explainer.because(features, self.options.explain)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         computed = dict(zip(rows, outputs, strict=True))
         self._remember(computed)

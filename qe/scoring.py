@@ -50,7 +50,7 @@ def score_file(
 ) -> Summary:
     """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
 
-    `options` add columns (intervals).
+    `options` add columns (intervals, explanations).
 
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
@@ -92,7 +92,7 @@ def _fingerprint(
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
     description = (path / "model.json").read_bytes()
-    asked = (options.columns, options.level)
+    asked = (options.columns, options.level, options.explain)
     return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 

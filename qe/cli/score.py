@@ -25,6 +25,9 @@ def score(
         float | None,
         typer.Option(help="Add columns low and high that hold this share of true labels, such as 0.9."),
     ] = None,
+    explain: Annotated[
+        int, typer.Option(min=0, help="Add a column `because`: this many features that moved the score most.")
+    ] = 0,
     cache: Annotated[
         bool,
         typer.Option("--cache/--no-cache", help="Score repeated segments once (the scores are the same)."),
@@ -56,7 +59,7 @@ def score(
             model_folder(model),
             input_,
             output,
-            options=Options(level=interval, cache=CACHE if cache else 0),
+            options=Options(level=interval, explain=explain, cache=CACHE if cache else 0),
             resume=resume,
             overwrite=overwrite,
             workers=workers,
