@@ -16,8 +16,8 @@ from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens
 from features.core.vocabulary import UNK, Vocabulary
-from features.resources._document_frequency import segments_with
 from features.resources._lda import Bags, Settings, expected_words, infer, train
+from features.resources._word_sets import segments_with
 
 Side = Literal["source", "target"]
 

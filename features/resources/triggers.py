@@ -13,31 +13,14 @@ from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, ratio
-from features.core.vocabulary import UNK, Vocabulary
-from features.resources._document_frequency import segments_with
+from features.core.vocabulary import Vocabulary
+from features.resources._word_sets import WordSets, inverted, segments_with
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Side = Literal["source", "target"]
 
 _ROWS = 1000  # words counted between two reports of progress
-
-
-@dataclass(frozen=True, eq=False)
-class WordSets:
-    """The distinct words of each text that a vocabulary has, ascending; and how many distinct words each
-    text has in all."""
-
-    ids: Ints
-    offsets: Longs
-    sizes: Longs
-
-    @classmethod
-    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
-        lowered = tokens.lower()
-        known = vocabulary.lookup(lowered.types)
-        ids, counts, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
-        return cls(ids, np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +62,7 @@ class Triggers(Resource):
         """Counts pairs word by word: time grows with the pairs of distinct words in all segments."""
         left, left_sets = _vocabulary(corpus.side(given), minimum)
         right, right_sets = (left, left_sets) if given == other else _vocabulary(corpus.side(other), minimum)
-        places, segments = _inverted(left_sets.ids, left_sets.offsets, len(left))
+        places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
         left_counts = np.diff(places)
         right_counts = np.bincount(right_sets.ids, minlength=len(right))
         offsets, columns, counts = [np.zeros(1, np.int64)], [], []
@@ -163,40 +146,6 @@ def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
     order = np.argsort(-segments, kind="stable")
     vocabulary = Vocabulary([lowered.types[i] for i in order[segments[order] >= minimum]])
     return vocabulary, WordSets.of(tokens, vocabulary)
-
-
-@numba.njit(cache=True, nogil=True)
-def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
-    """The distinct known words of every text, ascending; their number; that of all distinct words."""
-    found, n = np.empty(len(ids), np.int32), 0
-    counts, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
-    for text in range(len(sizes)):
-        words = np.sort(ids[offsets[text] : offsets[text + 1]])
-        start = n
-        for i in range(len(words)):
-            if i == 0 or words[i] != words[i - 1]:
-                sizes[text] += 1
-                if known[words[i]] != UNK:
-                    found[n] = known[words[i]]
-                    n += 1
-        found[start:n] = np.sort(found[start:n])
-        counts[text] = n - start
-    return found[:n].copy(), counts, sizes
-
-
-@numba.njit(cache=True, nogil=True)
-def _inverted(ids: Any, offsets: Any, vocabulary: int) -> Any:
-    """Per word: offsets, and there the texts that have it."""
-    places = np.zeros(vocabulary + 1, np.int64)
-    for word in ids:
-        places[word + 1] += 1
-    places = np.cumsum(places)
-    end, texts = places[:-1].copy(), np.empty(len(ids), np.int32)
-    for text in range(len(offsets) - 1):
-        for i in range(offsets[text], offsets[text + 1]):
-            texts[end[ids[i]]] = text
-            end[ids[i]] += 1
-    return places, texts
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,0 +1,85 @@
+"""Texts as sets of words: the distinct words of each text, and the texts that have each word."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.tokens import Tokens
+from features.core.vocabulary import UNK, Vocabulary
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class WordSets:
+    """The distinct words of each text that a vocabulary has, ascending; and how many distinct words each
+    text has in all."""
+
+    ids: Ints
+    offsets: Longs
+    sizes: Longs
+
+    @classmethod
+    def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
+        lowered = tokens.lower()
+        known = vocabulary.lookup(lowered.types)
+        ids, counts, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
+        return cls(ids, np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sizes)
+
+
+def segments_with(tokens: Tokens) -> NDArray[np.int64]:
+    """(types,) the number of texts that have each word.
+
+    >>> segments_with(Tokens.from_lists([["a", "b", "a"], ["a"]]))
+    array([2, 1])
+    """
+    counts: NDArray[np.int64] = _count(np.asarray(tokens.ids), np.asarray(tokens.offsets), len(tokens.types))
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(ids: Any, offsets: Any, types: int) -> Any:
+    counts, last = np.zeros(types, np.int64), np.full(types, -1, np.int64)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            counts[ids[i]] += last[ids[i]] != text
+            last[ids[i]] = text
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
+    """The distinct known words of every text, ascending; their number; that of all distinct words."""
+    found, n = np.empty(len(ids), np.int32), 0
+    counts, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
+    for text in range(len(sizes)):
+        words = np.sort(ids[offsets[text] : offsets[text + 1]])
+        start = n
+        for i in range(len(words)):
+            if i == 0 or words[i] != words[i - 1]:
+                sizes[text] += 1
+                if known[words[i]] != UNK:
+                    found[n] = known[words[i]]
+                    n += 1
+        found[start:n] = np.sort(found[start:n])
+        counts[text] = n - start
+    return found[:n].copy(), counts, sizes
+
+
+@numba.njit(cache=True, nogil=True)
+def inverted(ids: Any, offsets: Any, vocabulary: int) -> Any:
+    """Per word: offsets, and there the texts that have it."""
+    places = np.zeros(vocabulary + 1, np.int64)
+    for word in ids:
+        places[word + 1] += 1
+    places = np.cumsum(places)
+    end, texts = places[:-1].copy(), np.empty(len(ids), np.int32)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text], offsets[text + 1]):
+            texts[end[ids[i]]] = text
+            end[ids[i]] += 1
+    return places, texts

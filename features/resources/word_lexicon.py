@@ -1,0 +1,292 @@
+"""WordLexicon: for every target word, the probability that a translation has it, given all source words."""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import FloatArray, Tokens
+from features.core.vocabulary import UNK, Vocabulary
+from features.resources._word_sets import WordSets, inverted, segments_with
+
+NUMBER = "$number"  # stands for every token with a digit (UEdin at WMT12, section 4.1)
+_ROWS = 200  # words trained between two reports of progress
+
+
+@dataclass(frozen=True)
+class Training:
+    """How each word's classifier is trained.
+
+    positives   segments with the word that are looked at, at most, evenly spread over the corpus
+    negatives   segments without it per segment with it, drawn at random; the intercept is corrected for
+                the share left out (King and Zeng 2001, "Logistic Regression in Rare Events Data")
+    rate, l1    AdaGrad's step, and the penalty on the weights of a segment's words (Duchi et al. 2011)
+    smallest    weights nearer to 0 are dropped
+    """
+
+    positives: int = 2000
+    negatives: int = 3
+    epochs: int = 4
+    rate: float = 0.3
+    l1: float = 0.01
+    smallest: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class WordLexicon(Resource):
+    """Discriminative word lexicon: one logistic regression per target word on the bag of source words.
+
+    Words are lower-cased, tokens with digits are one word. The target words that matter are the `words`
+    most frequent that occur in at least `minimum` segments; source words are those in 5 segments or more.
+
+    offsets, columns, values  source words of each target word, ascending, and their weights
+    intercepts                (target words,)
+
+    Source: Mauser et al. 2009; UEdin at WMT12, section 3.4.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"word_lexicon": {"words": 10_000}}
+
+    source: Vocabulary
+    target: Vocabulary
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+    intercepts: NDArray[np.float32]
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        words: int,
+        minimum: int = 20,
+        source_minimum: int = 5,
+        training: Training = Training(),
+        progress: Progress = silent,
+    ) -> Self:
+        """Trains word by word, on all cores; the result does not depend on their number."""
+        minimum, source_minimum = (
+            min(least, max(len(corpus) // 100, 1)) for least in (minimum, source_minimum)
+        )
+        left, right = plain(corpus.source), plain(corpus.target)
+        source = _frequent(left, len(left.types), source_minimum)
+        target = _frequent(right, words, minimum)
+        features = WordSets.of(left, source)
+        there = WordSets.of(right, target)
+        places, segments = inverted(there.ids, there.offsets, len(target))
+        blocks = [(start, min(start + _ROWS, len(target))) for start in range(0, len(target), _ROWS)]
+
+        def train(block: tuple[int, int]) -> tuple[Any, ...]:
+            found: tuple[Any, ...] = _train_rows(
+                *block,
+                places,
+                segments,
+                features.ids,
+                features.offsets,
+                len(source),
+                *asdict(training).values(),
+            )
+            return found
+
+        trained = []
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for block, found in zip(blocks, pool.map(train, blocks), strict=True):
+                trained.append(found)
+                progress("word lexicon", block[1], len(target))
+        sizes, columns, values, intercepts = (np.concatenate(column) for column in zip(*trained, strict=True))
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        settings = {"words": words, "minimum": minimum, "source_minimum": source_minimum, **asdict(training)}
+        settings |= {"entries": len(columns), "target_words": len(target.index)}
+        return cls(source, target, offsets, columns, values, intercepts, settings, corpus.fingerprint)
+
+    def save(self, path: Path) -> None:
+        self.source.save(path / "source.txt")
+        self.target.save(path / "target.txt")
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
+        save_arrays(
+            path,
+            meta,
+            offsets=self.offsets,
+            columns=self.columns,
+            values=self.values,
+            intercepts=self.intercepts,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        source, target = (Vocabulary.load(path / f"{side}.txt") for side in ("source", "target"))
+        return cls(
+            source, target, **arrays, settings=meta["settings"], corpus_fingerprint=meta["corpus_fingerprint"]
+        )
+
+    def log_probability(self, source: Tokens, target: Tokens) -> FloatArray:
+        """(n_target_tokens,) ln p(word is there | source words); NaN for words without a classifier."""
+        given = WordSets.of(plain(source), self.source)
+        words = plain(target)
+        result = np.full(len(words.ids), np.nan)
+        _score(
+            words.ids_in(self.target),
+            np.asarray(words.offsets),
+            given.ids,
+            given.offsets,
+            self.offsets,
+            self.columns,
+            self.values,
+            self.intercepts,
+            result,
+        )
+        return result
+
+
+def plain(tokens: Tokens) -> Tokens:
+    """Lower-cased, every token with a digit replaced by NUMBER.
+
+    >>> plain(Tokens.from_lists([["The", "5", "1990s"]])).words(0)
+    ['the', '$number', '$number']
+    """
+    index: dict[str, int] = {}
+    names = (NUMBER if any(map(str.isdigit, t)) else t.lower() for t in tokens.types)
+    mapping = np.array([index.setdefault(name, len(index)) for name in names], np.int32)
+    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)
+
+
+def _frequent(tokens: Tokens, most: int, minimum: int) -> Vocabulary:
+    """The words in most segments, at most `most`, each in `minimum` segments or more."""
+    segments = segments_with(tokens.lower())
+    order = np.argsort(-segments, kind="stable")[:most]
+    return Vocabulary([tokens.lower().types[i] for i in order[segments[order] >= minimum]])
+
+
+@numba.njit(cache=True, nogil=True)
+def _train_rows(
+    start: int,
+    stop: int,
+    places: Any,
+    segments: Any,
+    ids: Any,
+    offsets: Any,
+    width: int,
+    positives: int,
+    negatives: int,
+    epochs: int,
+    rate: float,
+    l1: float,
+    smallest: float,
+    seed: int,
+) -> Any:
+    """Of target words start .. stop - 1: the number of weights, their source words, they, the intercepts."""
+    weights, squares = np.zeros(width), np.zeros(width)
+    has = np.full(len(offsets) - 1, -1, np.int32)
+    sizes, intercepts = np.zeros(stop - start, np.int64), np.zeros(stop - start, np.float32)
+    columns, values, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.float32), 0
+    for word in range(start, stop):
+        with_word = segments[places[word] : places[word + 1]]
+        if len(with_word) == 0:  # the markers
+            continue
+        has[with_word] = word
+        np.random.seed(seed + word)
+        examples, n_positive = _examples(with_word, has, word, positives, negatives)
+        labels = np.zeros(len(examples))
+        labels[:n_positive] = 1.0
+        intercept = _fit(examples, labels, ids, offsets, weights, squares, epochs, rate, l1)
+        rest = len(has) - len(with_word)
+        odds = len(with_word) / max(rest, 1) / (n_positive / max(len(examples) - n_positive, 1))
+        intercepts[word - start] = intercept + np.log(odds)
+        if n + width > len(columns):
+            columns = np.concatenate((columns, np.empty(len(columns) + width, np.int32)))
+            values = np.concatenate((values, np.empty(len(values) + width, np.float32)))
+        for f in range(width):
+            if abs(weights[f]) >= smallest:
+                columns[n], values[n] = f, weights[f]
+                n += 1
+                sizes[word - start] += 1
+            weights[f], squares[f] = 0.0, 0.0
+    return sizes, columns[:n].copy(), values[:n].copy(), intercepts
+
+
+@numba.njit(cache=True, nogil=True)
+def _examples(with_word: Any, has: Any, word: int, positives: int, negatives: int) -> Any:
+    """Segments with the word, spread evenly where they are too many, then some without; how many have it."""
+    n = min(len(with_word), positives)
+    rest = len(has) - len(with_word)
+    chosen = np.empty(n + min(n * negatives, rest), np.int32)
+    for i in range(n):
+        chosen[i] = with_word[i * len(with_word) // n]
+    i = n
+    while i < len(chosen):
+        text = np.random.randint(0, len(has))
+        if has[text] != word:  # drawn with replacement
+            chosen[i] = text
+            i += 1
+    return chosen, n
+
+
+@numba.njit(cache=True, nogil=True)
+def _fit(
+    examples: Any,
+    labels: Any,
+    ids: Any,
+    offsets: Any,
+    weights: Any,
+    squares: Any,
+    epochs: int,
+    rate: float,
+    l1: float,
+) -> float:
+    """AdaGrad with proximal steps on the logistic loss; fills `weights`, returns the intercept."""
+    intercept, total = 0.0, 0.0
+    for _ in range(epochs):
+        for i in np.random.permutation(len(examples)):
+            words = ids[offsets[examples[i]] : offsets[examples[i] + 1]]
+            activation = intercept
+            for f in words:
+                activation += weights[f]
+            error = 1.0 / (1.0 + np.exp(-activation)) - labels[i]
+            total += error * error
+            intercept -= rate * error / np.sqrt(total + 1e-8)
+            for f in words:
+                squares[f] += error * error
+                step = rate / np.sqrt(squares[f] + 1e-8)
+                moved = weights[f] - step * error
+                weights[f] = np.sign(moved) * max(abs(moved) - step * l1, 0.0)
+    return intercept
+
+
+@numba.njit(cache=True, nogil=True)
+def _score(
+    words: Any,
+    word_offsets: Any,
+    given: Any,
+    given_offsets: Any,
+    offsets: Any,
+    columns: Any,
+    values: Any,
+    intercepts: Any,
+    result: Any,
+) -> None:
+    for text in range(len(word_offsets) - 1):
+        sources = given[given_offsets[text] : given_offsets[text + 1]]
+        for j in range(word_offsets[text], word_offsets[text + 1]):
+            if words[j] == UNK:
+                continue
+            row = columns[offsets[words[j]] : offsets[words[j] + 1]]
+            activation, at = float(intercepts[words[j]]), 0
+            for f in sources:
+                at += np.searchsorted(row[at:], f)
+                if at < len(row) and row[at] == f:
+                    activation += values[offsets[words[j]] + at]
+            result[j] = -np.log1p(np.exp(-activation)) if activation > -500 else activation
