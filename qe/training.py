@@ -75,14 +75,16 @@ def train(
         result, objective = search_candidates(
             experiment, training, extraction, folds, dataset, state.journal, run, progress
         )
-        out_of_fold = _gathered(objective.folds, objective.predictions(result.best), len(training))
+        k = experiment.split.folds
+        repeated = _gathered(objective.folds, objective.predictions(result.best), len(training), k)
+        out_of_fold = repeated[0]
         nested = nested_predictions(experiment, training, extraction, dataset, progress)
         model = fit_model(experiment, dataset, training, extraction, result.best, bundle)
         companions = make_companions(
             training,
             extraction.training_table(training),
             out_of_fold,
-            [fold.rows for fold in objective.folds],
+            [fold.rows for fold in objective.folds[:k]],
             dataset.scale,
             experiment.seed,
         )
@@ -94,8 +96,11 @@ def train(
             extraction=extraction,
             bundle=bundle,
             result=result,
-            cross_validation=_evaluated(experiment, dataset, training, folds, out_of_fold),
-            nested=None if nested is None else _evaluated(experiment, dataset, training, folds, nested),
+            cross_validation={
+                **_evaluated(experiment, dataset, training, folds[:k], out_of_fold),
+                "repeats": _repeats(dataset, training, repeated),
+            },
+            nested=None if nested is None else _evaluated(experiment, dataset, training, folds[:k], nested),
             test=_test_report(experiment, dataset, training, test, predictions),
         )
         report["model"] = reporting.model_notes(model, output)
@@ -133,7 +138,11 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
     """
     dataset = translated(read_dataset(experiment), experiment, cache, progress)
     training = training_split(dataset, experiment)
-    folds = folds_of(training, experiment, experiment.split.folds)
+    folds = [
+        fold
+        for repeat in range(experiment.split.repeats)
+        for fold in folds_of(training, experiment, experiment.split.folds, repeat)
+    ]
     needed = parts_needed(experiment.features)
     bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
     if bundle is not None and corpus_absent(experiment.resources):
@@ -236,13 +245,13 @@ def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
     return None
 
 
-def folds_of(split: Split, experiment: Experiment, folds: int) -> list[Fold]:
-    """Folds of the rows as the experiment's `split` section says."""
+def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) -> list[Fold]:
+    """Folds of the rows as the experiment's `split` section says; every repeat has a seed of its own."""
     section = experiment.split
     return make_folds(
         len(split),
         folds,
-        seed=section.seed,
+        seed=section.seed + repeat,
         by=section.by,
         block=section.block,
         documents=split.segments.doc_id,
@@ -425,12 +434,29 @@ def _fold_data(
     )
 
 
-def _gathered(folds: Sequence[search.FoldData], predictions: Sequence[FloatArray], n: int) -> FloatArray:
-    """Out-of-fold predictions in row order."""
-    gathered = np.full(n, np.nan)
-    for fold, predicted in zip(folds, predictions, strict=True):
-        gathered[fold.rows] = predicted
+def _gathered(
+    folds: Sequence[search.FoldData], predictions: Sequence[FloatArray], n: int, k: int
+) -> FloatArray:
+    """(repeats, n) out-of-fold predictions in row order; every k folds are a repeat."""
+    gathered = np.full((len(folds) // k, n), np.nan)
+    for i, (fold, predicted) in enumerate(zip(folds, predictions, strict=True)):
+        gathered[i // k, fold.rows] = predicted
     return gathered
+
+
+def _repeats(dataset: Dataset, training: Split, predictions: FloatArray) -> dict[str, Any] | None:
+    """Mean and standard deviation over the seeds of the folds, per metric; None for a single repeat.
+
+    The intervals of the report are over segments: the two kinds of variance stand apart.
+    """
+    if len(predictions) == 1:
+        return None
+    gold = dataset.scale.sign * _scores(training)
+    found = {}
+    for name in ("delta_avg", "spearman", "pearson", "mae", "rmse"):
+        values = [METRICS.get(name)().score(gold, dataset.scale.sign * row) for row in predictions]
+        found[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
+    return found
 
 
 def _scores(split: Split) -> FloatArray:

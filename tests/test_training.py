@@ -166,6 +166,22 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
     assert not np.array_equal(other.loc[other["split"] == "train", "predicted"].to_numpy(), predicted)
 
 
+def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path) -> None:
+    overrides = ["search.trials=2", "split={folds: 3, repeats: 2, outer: 3}", "learner={kind: ridge}"]
+    loaded = experiment.load(
+        ROOT / "experiments" / "demo.yaml", data_root=demo_run.output, overrides=overrides
+    )
+    outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
+    repeats = outcome.report["cross_validation"]["repeats"]
+    assert repeats["mae"]["sd_over_seeds"] > 0
+    assert outcome.report["cross_validation"]["selected_on_these_folds"]
+    nested = outcome.report["nested"]["systems"]["demo"]["mae"]
+    plain = outcome.report["cross_validation"]["systems"]["demo"]["mae"]
+    assert nested != plain and abs(nested - plain) < 0.05
+    table = pd.read_parquet(store / "out" / "predictions.parquet")
+    assert np.isfinite(table.loc[table["split"] == "train", "nested"]).all()
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
