@@ -22,14 +22,24 @@ _ITERATIONS: Final = 40  # of conjugate gradients: the penalty is large, so they
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """The n-grams of n texts, with repetitions, as 64-bit hashes.
+    """The n-grams of n texts, with repetitions.
 
-    keys     (n_items,) hashes
-    offsets  (n + 1,) the items of text i are keys[offsets[i]:offsets[i + 1]]
+    keys     (k,) 64-bit hashes of the distinct n-grams, ascending
+    ids      (n_items,) indices into `keys`
+    offsets  (n + 1,) the items of text i are ids[offsets[i]:offsets[i + 1]]
     """
 
     keys: Keys
+    ids: Longs
     offsets: Longs
+
+    def counts(self, columns: Longs, width: int) -> Any:
+        """(n, width) sparse counts; n-gram k counts in `columns[k]`, nowhere where that is negative."""
+        place = columns[self.ids]
+        text = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[place >= 0]
+        place = place[place >= 0]
+        # Duplicates are summed by the conversion.
+        return sparse.coo_array((np.ones(len(place)), (text, place)), (len(self.offsets) - 1, width)).tocsr()
 
 
 View = Callable[[Tokens], Bag]
@@ -38,45 +48,49 @@ View = Callable[[Tokens], Bag]
 def words(tokens: Tokens) -> Bag:
     """Lower-cased words and pairs of neighbours (the first and last word with the edge of the text)."""
     lowered = tokens.lower()
-    hashes = np.array([_hash(t) for t in lowered.types], np.uint64)[lowered.ids]
     n = len(tokens)
+    hashes = np.array([_hash(t) for t in lowered.types], np.uint64)[lowered.ids]
     edge = np.zeros(len(hashes) + n, np.uint64)  # 0 after every text, and so before the next
     edge[np.arange(len(hashes)) + tokens.text_index] = hashes
     before = np.concatenate((np.zeros(1, np.uint64), edge[:-1]))
     with np.errstate(over="ignore"):
         pairs = ((before ^ (before >> np.uint64(31))) * _MULTIPLIER) ^ edge
-    pair_offsets = tokens.offsets + np.arange(n + 1)
-    text = np.concatenate((tokens.text_index, np.repeat(np.arange(n), np.diff(pair_offsets))))
-    return _bag(np.concatenate((hashes, pairs)), text, n)
+    pair_text = np.repeat(np.arange(n), tokens.lengths + 1)
+    text = np.concatenate((tokens.text_index, pair_text))
+    order = np.argsort(text, kind="stable")
+    keys, ids = np.unique(np.concatenate((hashes, pairs))[order], return_inverse=True)
+    return Bag(keys, ids, _offsets(2 * tokens.lengths + 1))
 
 
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
     """N-grams of 2 to `longest` characters of the lower-cased words, a blank at either end of each word."""
     lowered = tokens.lower()
     grams = [_character_grams(f" {t} ", longest) for t in lowered.types]
+    index: dict[str, int] = {}
+    flat = np.array([index.setdefault(g, len(index)) for word in grams for g in word], np.int64)
+    hashes = np.array([_hash("\0" + g) for g in index], np.uint64)
+    order = np.argsort(hashes)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    by_type = rank[flat] if len(flat) else flat
     counts = np.array([len(g) for g in grams], np.int64)
-    by_type = np.array([key for g in grams for key in g], np.uint64)
-    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    starts = _offsets(counts)
     sizes = counts[lowered.ids] if len(counts) else np.zeros(0, np.int64)
-    ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    index = np.arange(ends[-1]) + np.repeat(starts[lowered.ids] - ends[:-1], sizes)
-    return Bag(by_type[index], ends[tokens.offsets])
+    ends = _offsets(sizes)
+    items = np.arange(ends[-1]) + np.repeat(starts[lowered.ids] - ends[:-1], sizes)
+    return Bag(hashes[order], by_type[items], ends[tokens.offsets])
 
 
-def _character_grams(text: str, longest: int) -> list[int]:
-    return [
-        _hash("\0" + text[i : i + k]) for k in range(2, longest + 1) for i in range(max(len(text) - k + 1, 0))
-    ]
+def _character_grams(text: str, longest: int) -> list[str]:
+    return [text[i : i + k] for k in range(2, longest + 1) for i in range(max(len(text) - k + 1, 0))]
 
 
 def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _bag(keys: Keys, text: Longs, n: int) -> Bag:
-    order = np.argsort(text, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(text, minlength=n)))).astype(np.int64)
-    return Bag(keys[order], offsets)
+def _offsets(lengths: Longs) -> Longs:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +111,12 @@ class BagRegression:
         cls, bag: Bag, labels: FloatArray, weights: FloatArray, *, penalty: float, minimum: int
     ) -> "BagRegression":
         """`minimum`: texts that an n-gram must occur in; `weights` (n,) of the texts, 1 on average."""
-        keys, index = np.unique(bag.keys, return_inverse=True)
-        text = np.repeat(np.arange(len(labels)), np.diff(bag.offsets))
-        seen = np.unique(index * max(len(labels), 1) + text) // max(len(labels), 1)
-        frequency = np.bincount(seen, minlength=len(keys))
+        counts = bag.counts(np.arange(len(bag.keys)), len(bag.keys))
+        frequency = np.bincount(counts.indices, minlength=len(bag.keys))
         kept = frequency >= minimum
         inverse = np.log((1 + len(labels)) / (1 + frequency[kept])) + 1
         intercept = float(np.average(labels, weights=weights))
-        unfitted = cls(keys[kept], inverse.astype(np.float64), np.zeros(int(kept.sum())), intercept)
+        unfitted = cls(bag.keys[kept], inverse.astype(np.float64), np.zeros(int(kept.sum())), intercept)
         roots = np.sqrt(weights)
         rows = sparse.diags_array(roots) @ unfitted._rows(bag)
         solved = lsqr(rows, roots * (labels - intercept), damp=float(np.sqrt(penalty)), iter_lim=_ITERATIONS)
@@ -116,17 +128,14 @@ class BagRegression:
 
     def _rows(self, bag: Bag) -> Any:
         """(n, k) sparse tf-idf rows (1 + log of the count, times the inverse frequency) of length 1."""
-        n = len(bag.offsets) - 1
         place = np.searchsorted(self.keys, bag.keys)
-        known = np.zeros(len(bag.keys), bool)
         inside = place < len(self.keys)
+        known = inside.copy()
         known[inside] = self.keys[place[inside]] == bag.keys[inside]
-        text = np.repeat(np.arange(n), np.diff(bag.offsets))[known]
-        counts = sparse.coo_array((np.ones(len(text)), (text, place[known])), (n, len(self.keys))).tocsr()
-        counts.sum_duplicates()
+        counts = bag.counts(np.where(known, place, -1), len(self.keys))
         counts.data = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
         lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
-        scale = np.divide(1.0, lengths, out=np.zeros(n), where=lengths > 0)
+        scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         return sparse.diags_array(scale) @ counts
 
     def save(self, path: Path) -> None:

@@ -1,0 +1,76 @@
+"""Hypotheses: the column `nbest` of a batch, read and checked."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from features.core.errors import InputError
+from features.core.segments import Segments
+
+_KEYS = ("text", "score", "scores", "phrases", "search")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation that the decoder considered.
+
+    score    of the whole model; NaN where it is not known
+    scores   model -> its unweighted numbers
+    phrases  (first source word, last, first target word, last), inclusive, in the order of the target
+    search   what the search graph says (`nodes`, `dead`, `recombined`, `transitions`)
+    """
+
+    text: str
+    score: float = float("nan")
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    phrases: Sequence[Sequence[int]] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
+
+
+def hypotheses(segments: Segments) -> list[list[Hypothesis]]:
+    """Per segment its hypotheses, best first; an empty list where the entry is empty.
+
+    An entry is a JSON list of texts, or of objects with the keys of `Hypothesis` (only `text` is needed).
+
+    Raises InputError, naming the segment, for anything else.
+    """
+    column = segments.require("nbest")
+    return [_entry(text, f"segment '{i}', nbest") for text, i in zip(column, segments.id, strict=True)]
+
+
+def _entry(text: str, where: str) -> list[Hypothesis]:
+    if not text.strip():
+        return []
+    try:
+        entry = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error}", where=where) from None
+    if not isinstance(entry, list):
+        raise InputError(f"expected a list of hypotheses, found {type(entry).__name__}", where=where)
+    return [_hypothesis(item, where) for item in entry]
+
+
+def _hypothesis(item: Any, where: str) -> Hypothesis:
+    if isinstance(item, str):
+        return Hypothesis(item)
+    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+        raise InputError(f"a hypothesis is a text or an object with `text`, found {item!r:.60}", where=where)
+    unknown = sorted(set(item) - set(_KEYS))
+    if unknown:
+        raise InputError(f"unknown keys {unknown}", where=where, remedy=f"known: {', '.join(_KEYS)}")
+    _check(item, where)
+    return Hypothesis(**item)
+
+
+def _check(item: Mapping[str, Any], where: str) -> None:
+    numbers = [item.get("score", 0.0), *(v for values in item.get("scores", {}).values() for v in values)]
+    if not all(isinstance(v, int | float) and np.isfinite(v) for v in numbers):
+        raise InputError("scores must be finite numbers", where=where)
+    for phrase in item.get("phrases", ()):
+        if len(phrase) != 4 or not 0 <= phrase[0] <= phrase[1] or not 0 <= phrase[2] <= phrase[3] + 1:
+            raise InputError(
+                f"a phrase is [first source word, last, first target word, last], found {phrase}", where=where
+            )

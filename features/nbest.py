@@ -1,0 +1,282 @@
+"""What the hypotheses of a decoder tell: how they differ, model scores, phrases, the search."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from features._decoder_nbest import Hypothesis, hypotheses
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import FloatArray
+
+NAN: Final = float("nan")
+SDLLW: Final = "Soricut et al. 2012 (SDLLW), section 2.2"
+DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.2"
+PRHLT: Final = "Gonzalez-Rubio et al. 2012 (PRHLT-UPV), section 2"
+SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2"
+SPECIA: Final = "Specia et al. 2009, Estimating the sentence-level quality of MT systems: n-best features"
+
+# Where Moses writes each model, in older and newer versions: (labels, index of the number).
+_LM: Final = ("lm", "LM")
+_TM: Final = ("tm", "TranslationModel", "PhraseDictionary")
+_DISTORTION: Final = ("Distortion",)
+_REORDERING: Final = ("LexicalReordering",)
+_WORD: Final = ("w", "WordPenalty")
+_PHRASE: Final = ("PhrasePenalty",)
+
+
+@dataclass(frozen=True, eq=False)
+class _List:
+    """The hypotheses of one segment, the tokens of each, and the length of the source."""
+
+    items: Sequence[Hypothesis]
+    words: Sequence[Sequence[str]]
+    source_length: int
+
+    @property
+    def best(self) -> Hypothesis:
+        return self.items[0]
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        return np.array([len(words) for words in self.words], np.float64)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        return np.array([item.score for item in self.items], np.float64)
+
+    @cached_property
+    def posteriors(self) -> FloatArray:
+        """Share of each hypothesis: softmax of the scores; all alike where scores are not known."""
+        if np.isnan(self.scores).any():
+            return np.full(len(self.items), 1 / len(self.items))
+        exponent = np.exp(self.scores - self.scores.max())
+        return np.asarray(exponent / exponent.sum())
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Edit distance of each other hypothesis from the best, by tokens of the longer."""
+        first = self.words[0]
+        return np.array(
+            [Levenshtein.distance(first, w) / max(len(first), len(w), 1) for w in self.words[1:]], np.float64
+        )
+
+    @cached_property
+    def support(self) -> FloatArray:
+        """Per token of the best hypothesis the posterior of the hypotheses that have it (as often)."""
+        counts = [Counter(words) for words in self.words]
+        seen: Counter[str] = Counter()
+        result = []
+        for word in self.words[0]:
+            seen[word] += 1
+            has = np.array([count[word] >= seen[word] for count in counts])
+            result.append(float(self.posteriors[has].sum()))
+        return np.array(result, np.float64)
+
+    @cached_property
+    def phrases(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """(n_phrases, 4) of the best hypothesis."""
+        return np.array(self.best.phrases, np.int64).reshape(-1, 4)
+
+    def model(self, labels: tuple[str, ...], index: int | None = None) -> float:
+        """The sum of the numbers of the models so labelled in the best hypothesis, or of those at `index`."""
+        found = [values for label, values in self.best.scores.items() if label.rstrip("0123456789") in labels]
+        if index is None:
+            return float(sum(sum(v) for v in found)) if found else NAN
+        there = [v[index] for v in found if len(v) > index]
+        return float(sum(there)) if there else NAN
+
+    def search(self, key: str) -> float:
+        return float(self.best.search[key]) if key in self.best.search else NAN
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else NAN
+
+
+def _distortion(n: _List) -> float:
+    """`Distortion0=`, or the first number of the older `d:` (lexical reordering follows there)."""
+    new = n.model(_DISTORTION)
+    return new if not np.isnan(new) else n.model(("d",), 0)
+
+
+def _reordering(n: _List) -> float:
+    new = n.model(_REORDERING)
+    if not np.isnan(new):
+        return new
+    old = n.best.scores.get("d", ())
+    return float(sum(old[1:])) if len(old) > 1 else NAN
+
+
+def _phrase_penalty(n: _List) -> float:
+    """`PhrasePenalty0=`, or the fifth number of the older translation model."""
+    new = n.model(_PHRASE)
+    return new if not np.isnan(new) else n.model(_TM, 4)
+
+
+def _entropy(n: _List) -> float:
+    shares: Counter[str] = Counter()
+    for item, share in zip(n.items, n.posteriors.tolist(), strict=True):
+        shares[item.text] += share
+    return float(-sum(p * np.log(p) for p in shares.values() if p > 0))
+
+
+def _jumps(n: _List) -> FloatArray:
+    """Source words jumped over (either way) between phrases in the order of the target."""
+    before = np.concatenate(([-1], n.phrases[:-1, 1]))
+    return np.abs(n.phrases[:, 0] - before - 1).astype(np.float64)
+
+
+def _sizes(n: _List, side: int) -> FloatArray:
+    return (n.phrases[:, 2 * side + 1] - n.phrases[:, 2 * side] + 1).astype(np.float64)
+
+
+def _phrases(of: Callable[[_List], float]) -> Callable[[_List], float]:
+    """NaN where the segmentation into phrases is not known."""
+    return lambda n: of(n) if len(n.phrases) else NAN
+
+
+def _per_source(value: float, n: _List) -> float:
+    return value / n.source_length if n.source_length else NAN
+
+
+def _share(n: _List, key: str) -> float:
+    nodes = n.search("nodes")
+    return n.search(key) / nodes if nodes > 0 else NAN
+
+
+def _transitions(n: _List) -> FloatArray:
+    return np.array(n.best.search.get("transitions", ()), np.float64)
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    description: str
+    origin: str
+    unit: str
+    of: Callable[[_List], float]
+
+    @property
+    def feature(self) -> Feature:
+        return Feature(f"nbest_{self.name}", self.description, self.origin, self.unit)
+
+
+DISPERSION: Final = (
+    _Column("size", "hypotheses in the list", SPECIA, "hypotheses", lambda n: float(len(n.items))),
+    _Column("distinct", "share of distinct texts", SPECIA, "share",
+            lambda n: len({item.text for item in n.items}) / len(n.items)),
+    _Column("score", "model score of the best hypothesis", SPECIA, "as the system gives it",
+            lambda n: n.best.score),
+    _Column("score_per_token", "model score of the best hypothesis by its tokens", SPECIA,
+            "as the system gives it", lambda n: n.best.score / len(n.words[0]) if n.words[0] else NAN),
+    _Column("margin", "score of the best minus that of the second; undefined for one hypothesis", SPECIA,
+            "as the system gives it",
+            lambda n: float(n.scores[0] - n.scores[1]) if len(n.scores) > 1 else NAN),
+    _Column("score_range", "score of the best minus the mean", SPECIA, "as the system gives it",
+            lambda n: float(n.scores[0] - n.scores.mean())),
+    _Column("posterior", "softmax share of the best text; without scores hypotheses count alike", SPECIA,
+            "probability",
+            lambda n: float(n.posteriors[[i.text == n.best.text for i in n.items]].sum())),
+    _Column("entropy", "entropy of the shares of the texts", SPECIA, "nats", _entropy),
+    _Column("distance", "mean edit distance of the others from the best, by tokens; undefined for one",
+            SPECIA, "ratio", lambda n: _mean(n.distances)),
+    _Column("distance_highest", "highest edit distance from the best, by tokens; undefined for one", SPECIA,
+            "ratio", lambda n: float(n.distances.max()) if len(n.distances) else NAN),
+    _Column("length_ratio", "tokens of the best by the mean over the list", SPECIA, "ratio",
+            lambda n: len(n.words[0]) / max(float(n.lengths.mean()), 1.0)),
+    _Column("length_sd", "standard deviation of the tokens by their mean", SPECIA, "ratio",
+            lambda n: float(n.lengths.std()) / max(float(n.lengths.mean()), 1.0)),
+    _Column("vocabulary", "distinct tokens of the list by tokens of the best", SPECIA, "ratio",
+            lambda n: len({w for words in n.words for w in words}) / max(len(n.words[0]), 1)),
+    _Column("support", "mean posterior of the best's tokens; undefined for an empty one", SPECIA,
+            "probability", lambda n: _mean(n.support)),
+    _Column("support_lowest", "lowest posterior of the best's tokens; undefined for an empty one", SPECIA,
+            "probability", lambda n: float(n.support.min()) if len(n.support) else NAN),
+)  # fmt: skip
+
+MODELS: Final = (
+    _Column("distortion", "MF1: distortion cost", SDLLW, "words, negative", _distortion),
+    _Column("word_penalty", "MF2: word penalty", SDLLW, "words, negative", lambda n: n.model(_WORD)),
+    _Column("lm", "MF3: language models, summed", SDLLW, "natural logarithm", lambda n: n.model(_LM)),
+    _Column("phrase_inverse", "MF4: phrase probability of source given target", SDLLW, "natural logarithm",
+            lambda n: n.model(_TM, 0)),
+    _Column("lexical_inverse", "MF5: lexical probability of source given target", SDLLW,
+            "natural logarithm", lambda n: n.model(_TM, 1)),
+    _Column("phrase_direct", "MF6: phrase probability of target given source", SDLLW, "natural logarithm",
+            lambda n: n.model(_TM, 2)),
+    _Column("lexical_direct", "MF7: lexical probability of target given source", SDLLW,
+            "natural logarithm", lambda n: n.model(_TM, 3)),
+    _Column("phrase_penalty", "MF8: phrase penalty", SDLLW, "phrases", _phrase_penalty),
+    _Column("reordering", "lexical reordering, summed (d1 .. d6)", DFKI, "natural logarithm", _reordering),
+)  # fmt: skip
+
+SEGMENTATION: Final = (
+    _Column("phrases", "phrases of the best hypothesis", PRHLT, "phrases",
+            _phrases(lambda n: float(len(n.phrases)))),
+    _Column("trace_density", "phrases by tokens of the source", SJTU, "ratio",
+            _phrases(lambda n: _per_source(len(n.phrases), n))),
+    _Column("source_phrase_length", "mean source words of a phrase", SJTU, "words",
+            _phrases(lambda n: _mean(_sizes(n, 0)))),
+    _Column("target_phrase_length", "mean target words of a phrase", SJTU, "words",
+            _phrases(lambda n: _mean(_sizes(n, 1)))),
+    _Column("longest_phrase", "source words of the longest phrase", SJTU, "words",
+            _phrases(lambda n: float(_sizes(n, 0).max()))),
+    _Column("single_words", "share of phrases of one source word", SJTU, "share",
+            _phrases(lambda n: float((_sizes(n, 0) == 1).mean()))),
+    _Column("jumped", "share of phrases that do not follow the one before in the source", DFKI, "share",
+            _phrases(lambda n: float((_jumps(n) > 0).mean()))),
+    _Column("jump_distance", "mean source words jumped over between phrases", DFKI, "words",
+            _phrases(lambda n: _mean(_jumps(n)))),
+)  # fmt: skip
+
+SEARCH: Final = (
+    _Column("search_nodes", "hypotheses in the search graph by tokens of the source", PRHLT, "ratio",
+            lambda n: _per_source(n.search("nodes"), n)),
+    _Column("search_dead", "share of dead hypotheses in the search graph", PRHLT, "share",
+            lambda n: _share(n, "dead")),
+    _Column("search_recombined", "share of recombined hypotheses in the search graph", PRHLT, "share",
+            lambda n: _share(n, "recombined")),
+    _Column("transition_mean", "mean score of a step in the search graph", DFKI, "as the system gives it",
+            lambda n: _mean(_transitions(n))),
+    _Column("transition_sd", "standard deviation of the score of a step in the search graph", DFKI,
+            "as the system gives it", lambda n: float(np.std(t)) if len(t := _transitions(n)) else NAN),
+)  # fmt: skip
+
+COLUMNS: Final[tuple[_Column, ...]] = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
+
+
+@dataclass(frozen=True)
+class NBest(Extractor):
+    """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
+
+    Reads the column `nbest`; `features._decoder_moses` makes it from files of Moses. What an entry does not
+    say (scores, phrases, search) is NaN; everything is NaN for an empty list.
+
+    Raises InputError for entries that are not JSON lists of texts or hypotheses.
+    """
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [column.feature for column in COLUMNS]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("nbest",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        lists = hypotheses(segments)
+        tokens = segments.target_tokenizer.tokens([item.text for items in lists for item in items])
+        result = np.full((len(segments), len(COLUMNS)), NAN)
+        start = 0
+        for i, items in enumerate(lists):
+            if items:
+                words = [tokens.words(k) for k in range(start, start + len(items))]
+                here = _List(items, words, int(segments.source_tokens.lengths[i]))
+                result[i] = [column.of(here) for column in COLUMNS]
+            start += len(items)
+        return result
