@@ -1,0 +1,23 @@
+"""Features of case, by hand."""
+
+import numpy as np
+
+from features.casing import Casing
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.resources.truecaser import Truecaser
+
+PLAIN = Tokenizer(kind="whitespace", normalise=False)
+TEXT = Tokens.from_lists(
+    line.split()
+    for line in ("The red house of Ann .", "Ann said : The house is red !", "It rained in the EU")
+)
+
+
+def test_features_by_hand() -> None:
+    caser = Truecaser.from_tokens(TEXT)
+    segments = Segments(("The House of ann", ""), ("red Ann EU", "The red"), PLAIN, PLAIN)
+    found = Casing(caser, caser).extract(segments)
+    np.testing.assert_array_equal(found[0], [2, 0.5, 1, 0, 0, 2, 1])
+    np.testing.assert_array_equal(found[1], [0, np.nan, 0, 0, 0, 0, 0])
