@@ -167,7 +167,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
 
 
 def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path) -> None:
-    overrides = ["search.trials=2", "split={folds: 3, repeats: 2, outer: 3}", "learner={kind: ridge}"]
+    overrides = ["search.trials=2", "split={folds: 3, repeats: 2, outer: 4}", "learner={kind: ridge}"]
     loaded = experiment.load(
         ROOT / "experiments" / "demo.yaml", data_root=demo_run.output, overrides=overrides
     )
