@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from features._decoder import decode
 from features._word_quality.agreement import agreement_columns
 from features._word_quality.columns import Columns, Longs, at, matrix, shifted
 from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
@@ -32,7 +33,10 @@ GAP_COLUMNS = (
     "phrase_source", "tuple", "tuple_matched", "copied", "segment_source_free", "lm_mean",
 )  # fmt: skip
 # The same of columns that are there only where other translations are.
-GAP_COLUMNS_OF_OTHERS = ("pseudo_equal", "pseudo_inserted", "pseudo_order", "back_equal")
+GAP_COLUMNS_OF_OTHERS = (
+    "decoder_equal", "decoder_inserted", "decoder_order", "pseudo_equal", "pseudo_inserted", "pseudo_order",
+    "back_equal",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> T
         **phrase_columns(segments, knowledge.phrase_table),
         **tuple_columns(segments, knowledge.aligner, knowledge.tuple_lm),
     }
+    decoded = decode(segments.source_tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+    columns |= agreement_columns("decoder_", target, decoded)
     if "pseudo_reference" in use:
         columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
     if "back_translation" in use:
