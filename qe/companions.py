@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from qe.dataset import LabelScale, Split
+from qe.drift import Profile
 from qe.explanation import Background
 from qe.intervals import Intervals, cross_conformal
 from qe.model import Companion
@@ -19,14 +20,15 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals calibrated on out-of-fold predictions; training rows that explanations compare with."""
+    """Intervals from out-of-fold predictions, rows for explanations, a profile of the training data."""
 
     intervals: Intervals
     background: Background
+    profile: Profile
 
     def all(self) -> tuple[Companion, ...]:
         """In the order in which they are saved."""
-        return (self.intervals, self.background)
+        return (self.intervals, self.background, self.profile)
 
     def report(self) -> dict[str, Any]:
         """The coverage of the intervals, for report.json."""
@@ -57,4 +59,5 @@ def make_companions(
     return Companions(
         cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed),
         Background.make(table, seed),
+        Profile.make(training.segments, table, list(features.columns), seed),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from features.core.errors import InputError
+from qe.drift import Counts, Profile, Rows
 from qe.explanation import Background, Explainer
 from qe.intervals import Intervals
 from qe.model import Model
@@ -16,6 +17,7 @@ from qe.tables import Row
 CACHE = 100_000
 
 Output = dict[str, Any]
+_Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,13 @@ class Options:
 
     level    of prediction intervals (columns `low` and `high`), such as 0.9
     explain  how many features the column `because` names; 0: no such column
+    drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     """
 
     level: float | None = None
     explain: int = 0
+    drift: bool = True
     cache: int = CACHE
 
     def __post_init__(self) -> None:
@@ -45,10 +49,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Batch:
-    """Output rows, in order, and how many of them took the score of an equal segment."""
+    """Output rows, in order; how many took the score of an equal segment; what the scored ones look like."""
 
     rows: list[Output]
     repeated: int
+    counts: Counts | None
 
 
 @dataclass(eq=False)
@@ -62,7 +67,8 @@ class Scorer:
     options: Options = Options()
     intervals: Intervals | None = None
     explainer: Explainer | None = None
-    _known: dict[bytes, Output] = field(default_factory=dict)
+    profile: Profile | None = None
+    _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path, options: Options) -> Self:
@@ -75,7 +81,8 @@ class Scorer:
             intervals.quantile(options.level)
         model = Model.load(path)
         explainer = Explainer(model, Background.load(path)) if options.explain else None
-        return cls(model, options, intervals, explainer)
+        profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
+        return cls(model, options, intervals, explainer, profile)
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per input row; a row that cannot be scored says why.
@@ -85,7 +92,7 @@ class Scorer:
         needed = self.model.columns()
         reasons = [reason or unusable(columns, needed) for columns, reason in rows]
         keys = [None if reason else _key(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
-        found: dict[bytes, Output] = {}
+        found: dict[bytes, _Known] = {}
         new: dict[bytes, Mapping[str, Any]] = {}
         for key, (columns, _) in zip(keys, rows, strict=True):
             if key in self._known:
@@ -96,21 +103,24 @@ class Scorer:
         nothing = dict.fromkeys(self.options.columns)
         outputs = [
             {
-                **(nothing if key is None else found[key]),
+                **(nothing if key is None else found[key][0]),
                 "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
                 "reason": reason,
             }
             for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
         ]
-        return Batch(outputs, sum(key is not None for key in keys) - len(new))
+        used = [found[key][1] for key in keys if key is not None]
+        counts = Rows.unpacked(used).counts() if used and self.profile is not None else None
+        return Batch(outputs, len(used) - len(new), counts)
 
-    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, Output]:
+    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
         """The outputs of distinct segments, which are remembered."""
         if not rows:
             return {}
         # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
         given = {name: [str(row[name]) for row in rows.values()] for name in self.model.columns()}
-        features = self.model.features(self.model.segments(given))
+        segments = self.model.segments(given)
+        features = self.model.features(segments)
         scores = self.model.predict_features(features)
         columns: dict[str, Sequence[Any]] = {
             "score": [None if math.isnan(score) else float(score) for score in scores]
@@ -121,17 +131,20 @@ class Scorer:
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        computed = dict(zip(rows, outputs, strict=True))
+        looks = [b""] * len(rows)
+        if self.profile is not None:
+            looks = self.profile.rows(segments, features.to_numpy()).packed()
+        computed = dict(zip(rows, zip(outputs, looks, strict=True), strict=True))
         self._remember(computed)
         return computed
 
-    def _remember(self, computed: Mapping[bytes, Output]) -> None:
-        for key, output in computed.items():
+    def _remember(self, computed: Mapping[bytes, _Known]) -> None:
+        for key, known in computed.items():
             if len(self._known) >= self.options.cache:
                 if not self._known:
                     return
                 del self._known[next(iter(self._known))]
-            self._known[key] = output
+            self._known[key] = known
 
 
 def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:

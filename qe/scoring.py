@@ -18,6 +18,7 @@ from features.core.errors import InputError
 from features.core.files import atomic_file, digest
 from features.core.progress import Progress, silent
 from qe import tables
+from qe.drift import Counts, DriftReport, Profile
 from qe.model import Model
 from qe.scorer import Options, Scorer
 from qe.tables import Row
@@ -27,13 +28,18 @@ CHUNK = 5000
 
 @dataclass(frozen=True)
 class Summary:
-    """What a scoring job did; `repeated` rows took the score of an equal segment."""
+    """What a scoring job did.
+
+    repeated  rows that took the score of an equal segment
+    drift     how the scored rows differ from the training data; None for a model without a profile
+    """
 
     rows: int
     scored: int
     reasons: Mapping[str, int]
     resumed_chunks: int
     repeated: int
+    drift: DriftReport | None = None
 
 
 def score_file(
@@ -69,7 +75,7 @@ def score_file(
     for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
         total += done
         progress("scoring (segments)", total, None)
-    return job.finish(columns, kind)
+    return job.finish(columns, kind, scorer.profile)
 
 
 def _check_columns(model: Model, source: Sequence[Path]) -> None:
@@ -92,7 +98,7 @@ def _fingerprint(
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
     description = (path / "model.json").read_bytes()
-    asked = (options.columns, options.level, options.explain)
+    asked = (options.columns, options.level, options.explain, options.drift)
     return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 
@@ -140,19 +146,23 @@ class _Work:
         outcomes: dict[str, int] = {}
         for row in scored.rows:
             outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
-        return _Piece(tables.encode(scored.rows, self.columns, self.kind), outcomes, scored.repeated)
+        content = tables.encode(scored.rows, self.columns, self.kind)
+        return _Piece(content, outcomes, scored.repeated, scored.counts)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """The encoded output rows of a chunk, and how many rows had which outcome ("" is scored)."""
+    """The encoded output rows of a chunk, how many had which outcome ("" is scored), and how they look."""
 
     content: bytes
     outcomes: Mapping[str, int]
     repeated: int
+    looks: Counts | None
 
     def counts(self) -> bytes:
-        return json.dumps({"outcomes": dict(self.outcomes), "repeated": self.repeated}).encode()
+        looks = None if self.looks is None else self.looks.to_json()
+        content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
+        return json.dumps(content).encode()
 
 
 class _Worker:
@@ -303,14 +313,17 @@ class _Job:
                 remedy="make room, then go on with --resume",
             ) from None
 
-    def finish(self, columns: tuple[str, ...], kind: tables.Kind) -> Summary:
+    def finish(self, columns: tuple[str, ...], kind: tables.Kind, profile: Profile | None) -> Summary:
         """Joins the pieces into the output, removes them, and sums up."""
         pieces = sorted(self.folder.glob("*.piece"))
         outcomes: dict[str, int] = {}
-        repeated = 0
+        repeated, looks = 0, None
         for piece in pieces:
             counts = json.loads(piece.with_suffix(".json").read_text("utf-8"))
             repeated += counts["repeated"]
+            if counts["looks"] is not None:
+                more = Counts.from_json(counts["looks"])
+                looks = more if looks is None else looks + more
             for reason, count in counts["outcomes"].items():
                 outcomes[reason] = outcomes.get(reason, 0) + count
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
@@ -328,4 +341,5 @@ class _Job:
         self.folder.replace(self._remains)
         shutil.rmtree(self._remains)
         scored = outcomes.pop("", 0)
-        return Summary(scored + sum(outcomes.values()), scored, outcomes, self.resumed, repeated)
+        drift = None if profile is None or looks is None else profile.report(looks)
+        return Summary(scored + sum(outcomes.values()), scored, outcomes, self.resumed, repeated, drift)

@@ -1,11 +1,15 @@
 """`qe score`: scores a file of new translations."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli._common import Json, Quiet, progress_bar
+
+if TYPE_CHECKING:
+    from qe.drift import DriftReport
 
 
 def score(
@@ -28,6 +32,9 @@ def score(
     explain: Annotated[
         int, typer.Option(min=0, help="Add a column `because`: this many features that moved the score most.")
     ] = 0,
+    drift: Annotated[
+        Path | None, typer.Option(help="Write how the input differs from the training data (JSON).")
+    ] = None,
     cache: Annotated[
         bool,
         typer.Option("--cache/--no-cache", help="Score repeated segments once (the scores are the same)."),
@@ -40,7 +47,8 @@ def score(
     """Score new translations: one row out (id, score, reason) for every row in, in order.
 
     The input has the columns `source` and `target` (`id` if you like). A row that cannot be scored carries
-    a reason instead of a score.
+    a reason instead of a score. An input that departs from the training data (other features, unseen words,
+    another language, sides swapped) is warned of on stderr.
 
     Example:
 
@@ -54,9 +62,14 @@ def score(
         raise InputError(
             f"--input is given once (a table) or twice (source, target), not {len(input_)} times"
         )
+    folder = model_folder(model)
+    if drift is not None:
+        from qe.drift import Profile
+
+        Profile.load(folder)  # says so before any work where the model has none
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
-            model_folder(model),
+            folder,
             input_,
             output,
             options=Options(level=interval, explain=explain, cache=CACHE if cache else 0),
@@ -66,6 +79,11 @@ def score(
             chunk=chunk,
             progress=progress,
         )
+    if summary.drift is not None:
+        for warning in summary.drift.warnings:
+            print(f"qe score: the input departs from the training data: {warning}", file=sys.stderr)
+    if drift is not None:
+        write_drift(drift, summary.drift)
     if as_json:
         import json
         from dataclasses import asdict
@@ -78,6 +96,17 @@ def score(
             print(f"  {summary.repeated:,} ({share:.1%}) took the score of an equal segment")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
             print(f"  {count:,} without a score: {reason}")
+
+
+def write_drift(path: Path, report: "DriftReport | None") -> None:
+    """The drift report as JSON; `null` where no row could be scored."""
+    import json
+
+    from features.core.files import atomic_file
+
+    content = None if report is None else report.to_json()
+    with atomic_file(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def model_folder(model: str) -> Path:
