@@ -84,13 +84,13 @@ class TokenTable:
 
     def word_inputs(self, knowledge: Knowledge) -> Inputs:
         target, source = knowledge.target_vectors.vectors, knowledge.source_vectors.vectors
-        own, aligned = target[self.word_rows[:, :3]], source[self.word_rows[:, 3]]
-        vectors = np.hstack([own.reshape(len(own), -1), aligned])
+        own = [target[rows] for rows in self.word_rows[:, :3].T]
+        vectors = np.hstack([*own, source[self.word_rows[:, 3]]])
         return Inputs(self.words, self.word_keys, vectors)
 
     def gap_inputs(self, knowledge: Knowledge) -> Inputs:
-        sides = knowledge.target_vectors.vectors[self.gap_rows]
-        return Inputs(self.gaps, self.gap_keys, sides.reshape(len(sides), -1))
+        sides = [knowledge.target_vectors.vectors[rows] for rows in self.gap_rows.T]
+        return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
 
 def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> TokenTable:
