@@ -89,15 +89,27 @@ class Split:
 
 
 def concatenate(splits: Sequence[Split]) -> Split:
-    """The rows of several splits, one after the other; a label column stays only where every split has it."""
+    """The rows of several splits, one after the other; a label column stays only where every split has it.
+
+    Where splits differ in the number of judges, the judges that a split lacks are NaN in its rows.
+    """
     if len(splits) == 1:
         return splits[0]
     columns: dict[str, Any] = {}
     for name in set.intersection(*({name for name, _ in split._columns()} for split in splits)):
         parts = [getattr(split, name) for split in splits]
         joined = isinstance(parts[0], np.ndarray)
-        columns[name] = np.concatenate(parts) if joined else tuple(item for part in parts for item in part)
+        columns[name] = _stacked(parts) if joined else tuple(item for part in parts for item in part)
     return Split(segments=Segments.concatenate([split.segments for split in splits]), **columns)
+
+
+def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
+    """Arrays one after the other, (n, j) ones widened with NaN to the widest."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    rows = [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts]
+    return np.concatenate(rows)
 
 
 @dataclass(frozen=True, eq=False)
