@@ -1,8 +1,9 @@
 """The nearest segment of a corpus by Levenshtein distance, exactly: bounds first, distances for the rest.
 
 The distance of two texts is at least the length of the longer one minus the words they share (as bags).
-Shared words are counted for all segments at once: the 64 most frequent words by bits, the others by their
-lists of occurrences. Distances are computed in ascending order of that bound, until it reaches the best.
+Shared words are counted for all segments at once: the 64 most frequent words by their counts in every
+segment, the others by their lists of occurrences. Distances are computed in ascending order of that
+bound, until it reaches the best.
 """
 
 from typing import Any, Final
@@ -16,10 +17,10 @@ from features.core.vocabulary import MARKERS
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-SIGNED: Final = 64  # words with a bit of their own: ids FIRST .. FIRST + SIGNED - 1
+COUNTED: Final = 64  # words counted in every segment: ids FIRST .. FIRST + COUNTED - 1
 FIRST: Final = len(MARKERS)
 BLANK: Final = ord(" ") + 1  # characters are code points plus one
-RARE: Final = FIRST + SIGNED  # words from here on have lists of occurrences
+RARE: Final = FIRST + COUNTED  # words from here on have lists of occurrences
 
 _ONE = np.uint64(1)
 _TOP = np.uint64(63)
@@ -76,15 +77,14 @@ def _same(ids: Any, offsets: Any, left: int, right: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def signatures(ids: Any, offsets: Any) -> Any:
-    """(n, 2) bits of the most frequent words: occurs; occurs at least twice."""
-    result = np.zeros((len(offsets) - 1, 2), np.uint64)
-    for k in range(len(result)):
+def frequent_counts(ids: Any, offsets: Any) -> Any:
+    """(COUNTED, n) how often each of the most frequent words is in each text (255 at most)."""
+    result = np.zeros((COUNTED, len(offsets) - 1), np.uint8)
+    for k in range(len(offsets) - 1):
         for i in range(offsets[k], offsets[k + 1]):
             if FIRST <= ids[i] < RARE:
-                bit = _ONE << np.uint64(ids[i] - FIRST)
-                result[k, 1] |= result[k, 0] & bit
-                result[k, 0] |= bit
+                word = ids[i] - FIRST
+                result[word, k] += result[word, k] < 255
     return result
 
 
@@ -129,22 +129,30 @@ def _closed_up(places: Any, end: Any, segments: Any, counts: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def nearest_batch(
-    queries: Any, types: Any, offsets: Any, letters: Any, corpus: Any, corpus_letters: Any, found: Any
+    queries: Any,
+    types: Any,
+    offsets: Any,
+    letters: Any,
+    corpus: Any,
+    corpus_letters: Any,
+    shared: Any,
+    found: Any,
 ) -> None:
     """Fills found (n, 3) for the texts at `offsets`: word edits, character edits, characters.
 
     queries, types  ids of the tokens in the corpus's vocabulary, and in that of `letters`
+    shared          (segments,) room to work in, of a type that holds the length of any text
     """
-    ids, starts, signed, places, segments, counts = corpus
+    ids, starts, counted, places, segments, counts = corpus
     lengths = (starts[1:] - starts[:-1]).astype(np.int32)
-    shared, bound = np.zeros(len(signed), np.int32), np.zeros(len(signed), np.int32)
+    bound = np.zeros(len(lengths), np.int32)
     rows = np.zeros(len(places) + RARE, np.int32)
     letter_rows = np.zeros(max(_largest(letters[0]), _largest(corpus_letters[0])) + 1, np.int32)
     for k in range(len(found)):
         query = queries[offsets[k] : offsets[k + 1]]
         if len(query) == 0:
             continue
-        _bounds(query, lengths, signed, places, segments, counts, shared, bound)
+        _bounds(query, lengths, counted, places, segments, counts, shared, bound)
         nearest, found[k, 0] = _search(query, rows, ids, starts, bound)
         text = _spelled(types[offsets[k] : offsets[k + 1]], letters[0], letters[1])
         other = _spelled(ids[starts[nearest] : starts[nearest + 1]], corpus_letters[0], corpus_letters[1])
@@ -161,10 +169,9 @@ def _largest(symbols: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _bounds(
-    query: Any, lengths: Any, signed: Any, places: Any, segments: Any, counts: Any, shared: Any, bound: Any
+    query: Any, lengths: Any, counted: Any, places: Any, segments: Any, counts: Any, shared: Any, bound: Any
 ) -> None:
-    """Fills `bound` with the least distance that each segment can have."""
-    once, twice, more = _ONE - _ONE, _ONE - _ONE, np.zeros(SIGNED, np.int32)
+    """Fills `bound` with the longer length minus the shared words (`shared`), for each segment."""
     shared[:] = 0
     ordered = np.sort(query)
     i = 0
@@ -175,37 +182,24 @@ def _bounds(
         i += n
         if word >= RARE:
             for p in range(places[word - RARE], places[word - RARE + 1]):
-                shared[segments[p]] += n if counts[p] == 255 else min(np.int32(counts[p]), n)
+                shared[segments[p]] += n if counts[p] == 255 else min(np.int64(counts[p]), n)
         elif word >= FIRST:
-            bit = _ONE << np.uint64(word - FIRST)
-            once |= bit
-            if n > 1:
-                twice |= bit
-                more[word - FIRST] = n - 2
-    _add_further(twice, more, signed, shared)
+            _add_shared(counted[word - FIRST], n, shared)
     size = np.int32(len(query))
-    for s in range(len(signed)):
-        common = shared[s] + _ones(signed[s, 0] & once) + _ones(signed[s, 1] & twice)
-        bound[s] = max(max(size, lengths[s]) - common, abs(size - lengths[s]))
+    for s in range(len(lengths)):
+        bound[s] = max(size, lengths[s]) - shared[s]
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_further(twice: Any, more: Any, signed: Any, shared: Any) -> None:
-    """A third and further occurrence of a frequent word counts as shared wherever there are two."""
-    for b in range(SIGNED):
-        if more[b] > 0:
-            bit = _ONE << np.uint64(b)
-            for s in range(len(signed)):
-                shared[s] += more[b] if signed[s, 1] & twice & bit else 0
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _ones(x: Any) -> Any:
-    """Bits set."""
-    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int32((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+def _add_shared(counted: Any, n: int, shared: Any) -> None:
+    """A word that the query has n times; 255 stands for that many or more."""
+    if n >= 255:
+        for s in range(len(counted)):
+            shared[s] += n if counted[s] == 255 else counted[s]
+    else:
+        most = np.uint8(n)
+        for s in range(len(counted)):
+            shared[s] += min(counted[s], most)
 
 
 @numba.njit(cache=True, nogil=True)

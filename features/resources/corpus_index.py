@@ -16,7 +16,7 @@ from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
-from features.resources._nearest import Ints, Longs, distinct_rows, nearest_batch, postings, signatures
+from features.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
 from features.resources._ngram_tables import encode
 
 _SLICE = 64  # segments that a thread searches for at a time
@@ -28,8 +28,8 @@ class Nearest:
 
     word_edits        (n,) least Levenshtein distance of words to any segment of the corpus
     character_edits   (n,) Levenshtein distance of characters (tokens joined by blanks) to that segment; of
-                      several at the same word distance the one that shares most words with the text, as
-                      counted for the search (`_nearest`), then the shortest, then the first
+                      several at the same word distance the one with least (longer length minus shared
+                      words), then the shortest, then the first
     characters        (n,) characters of each text
     """
 
@@ -43,10 +43,9 @@ class CorpusIndex(Resource):
     """The distinct lower-cased segments by length, and where each word occurs.
 
     ids, offsets  the segments, shortest first
-    signed        (segments, 2) bits of the 64 most frequent words: occurs, occurs twice or more
+    counted       (64, segments) how often each of the 64 most frequent words occurs, 255 at most
     places        (rarer words + 1,) offsets into `segments` and `counts`: where each rarer word occurs,
                   and how often there
-    letters       code points of the words of the vocabulary, one after the other, from `letter_offsets`
     """
 
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -59,7 +58,7 @@ class CorpusIndex(Resource):
     vocabulary: Vocabulary
     ids: Ints
     offsets: Longs
-    signed: NDArray[np.uint64]
+    counted: NDArray[np.uint8]
     places: Longs
     segments: Ints
     counts: NDArray[np.uint8]
@@ -75,7 +74,7 @@ class CorpusIndex(Resource):
         rows = distinct_rows(ids, np.asarray(corpus.side(side).offsets, np.int64))
         chosen = Tokens((), ids, np.asarray(corpus.side(side).offsets, np.int64)).take(rows)
         progress(stage, 1, 3)
-        signed = signatures(chosen.ids, chosen.offsets)
+        counted = frequent_counts(chosen.ids, chosen.offsets)
         progress(stage, 2, 3)
         places, segments, counts = postings(chosen.ids, chosen.offsets, len(vocabulary))
         progress(stage, 3, 3)
@@ -86,7 +85,7 @@ class CorpusIndex(Resource):
             vocabulary,
             chosen.ids,
             chosen.offsets,
-            signed,
+            counted,
             places,
             segments,
             counts,
@@ -100,7 +99,7 @@ class CorpusIndex(Resource):
             meta,
             ids=self.ids,
             offsets=self.offsets,
-            signed=self.signed,
+            counted=self.counted,
             places=self.places,
             segments=self.segments,
             counts=self.counts,
@@ -133,8 +132,12 @@ class CorpusIndex(Resource):
     def _slice(self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int) -> Longs:
         offsets = np.asarray(lowered.offsets[start : start + _SLICE + 1], np.int64)
         found = np.full((len(offsets) - 1, 3), -1, np.int64)
-        corpus = (self.ids, self.offsets, self.signed, self.places, self.segments, self.counts)
-        nearest_batch(queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, found)
+        longest = max(int(np.diff(offsets).max()), int(self.offsets[-1] - self.offsets[-2]))
+        shared = np.zeros(len(self.offsets) - 1, np.int16 if longest < 2**15 else np.int32)
+        corpus = (self.ids, self.offsets, self.counted, self.places, self.segments, self.counts)
+        nearest_batch(
+            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, found
+        )
         return found
 
 

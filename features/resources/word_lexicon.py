@@ -38,7 +38,7 @@ class Training:
     epochs: int = 4
     rate: float = 0.3
     l1: float = 0.01
-    smallest: float = 0.05
+    smallest: float = 0.3
     seed: int = 0
 
 
@@ -47,7 +47,8 @@ class WordLexicon(Resource):
     """Discriminative word lexicon: one logistic regression per target word on the bag of source words.
 
     Words are lower-cased, tokens with digits are one word. The target words that matter are the `words`
-    most frequent that occur in at least `minimum` segments; source words are those in 5 segments or more.
+    most frequent that occur in at least `minimum` segments; source words are those in
+    `source_minimum` segments or more.
 
     offsets, columns, values  source words of each target word, ascending, and their weights
     intercepts                (target words,)
@@ -73,7 +74,7 @@ class WordLexicon(Resource):
         *,
         words: int,
         minimum: int = 20,
-        source_minimum: int = 5,
+        source_minimum: int = 10,
         training: Training = Training(),
         progress: Progress = silent,
     ) -> Self:
