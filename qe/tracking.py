@@ -21,7 +21,8 @@ from mlflow.types import ColSpec, DataType, Schema
 from features.core.errors import InputError
 from qe.schema import Section, validated
 
-CHAMPION = "champion"
+CHAMPION, CHALLENGER = "champion", "challenger"
+PREVIOUS = "promotion.previous"  # tag: the version that was champion before
 # The UI opens on the runs of model training, not on its pages for language model applications.
 _KIND = {"mlflow.experimentKind": "custom_model_development"}
 _PARAM_LIMIT = 6000  # MLflow's longest parameter value
@@ -197,7 +198,7 @@ class Run:
         """Logs the model directory as a pyfunc model and registers it.
 
         It becomes `champion` where there is none, or where it beats the champion's `metric` on the same
-        data (`data`: the fingerprint); the reason is part of the answer.
+        data (`data`: the fingerprint), otherwise `challenger`; the reason is part of the answer.
         """
         info = self.log_model(directory, columns=columns, example=example, registered=name)
         version = str(info.registered_model_version)
@@ -205,7 +206,9 @@ class Run:
             self.client.set_model_version_tag(name, version, key, text)
         better, reason = self._better(name, metric, value, higher_is_better, data)
         if better:
-            self.client.set_registered_model_alias(name, CHAMPION, version)
+            make_champion(name, version)
+        else:
+            self.client.set_registered_model_alias(name, CHALLENGER, version)
         return Registration(name, version, f"models:/{name}/{version}", better, reason)
 
     def log_model(
@@ -284,6 +287,97 @@ def model_directory(uri: str) -> Path:
         "artifacts"
     ]
     return local / str(artifacts["model"]["path"])
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a registered model; `metrics` are its run's, `created` is ISO 8601, local time."""
+
+    name: str
+    version: str
+    aliases: tuple[str, ...]
+    tags: Mapping[str, str]
+    metrics: Mapping[str, float]
+    run_id: str
+    created: str
+
+    @property
+    def uri(self) -> str:
+        return f"models:/{self.name}/{self.version}"
+
+
+def model_names() -> list[str]:
+    """The registered models, by name."""
+    connect()
+    client, names, token = mlflow.MlflowClient(), [], None
+    while True:
+        page = client.search_registered_models(max_results=500, page_token=token)
+        names += [entry.name for entry in page]
+        token = page.token
+        if not token:
+            return sorted(names)
+
+
+def model_versions(name: str) -> list[Version]:
+    """The versions of a registered model, oldest first.
+
+    Raises InputError for a name that is not registered.
+    """
+    names = model_names()
+    if name not in names:
+        raise InputError(f"no registered model '{name}'", remedy=f"registered: {', '.join(names) or 'none'}")
+    client = mlflow.MlflowClient()
+    found = client.search_model_versions(f"name = '{name}'", max_results=10_000)
+    numbers = sorted((entry.version for entry in found), key=int)
+    # Searching leaves the aliases out.
+    return [_version(client.get_model_version(name, number)) for number in numbers]
+
+
+def _version(entry: Any) -> Version:
+    try:
+        metrics = dict(mlflow.get_run(entry.run_id).data.metrics) if entry.run_id else {}
+    except MlflowException:  # the run was deleted, the model kept
+        metrics = {}
+    created = datetime.fromtimestamp(entry.creation_timestamp / 1000).isoformat(timespec="seconds")
+    return Version(
+        entry.name,
+        str(entry.version),
+        tuple(entry.aliases),
+        dict(entry.tags),
+        metrics,
+        entry.run_id or "",
+        created,
+    )
+
+
+def make_champion(name: str, version: str) -> None:
+    """Gives a version the alias `champion`, and notes which one had it before."""
+    client = mlflow.MlflowClient()
+    before = aliased(name, CHAMPION)
+    if before is not None and before != version:
+        client.set_model_version_tag(name, version, PREVIOUS, before)
+    client.set_registered_model_alias(name, CHAMPION, version)
+    if aliased(name, CHALLENGER) == version:
+        client.delete_registered_model_alias(name, CHALLENGER)
+
+
+def set_alias(name: str, alias: str, version: str) -> None:
+    """Moves an alias to a version."""
+    mlflow.MlflowClient().set_registered_model_alias(name, alias, version)
+
+
+def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
+    """Records tags on a version; those of the same names are replaced."""
+    for key, text in tags.items():
+        mlflow.MlflowClient().set_model_version_tag(name, version, key, text)
+
+
+def aliased(name: str, alias: str) -> str | None:
+    """The version with an alias; None where none has it."""
+    try:
+        return str(mlflow.MlflowClient().get_model_version_by_alias(name, alias).version)
+    except MlflowException:
+        return None
 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:

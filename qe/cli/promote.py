@@ -1,0 +1,82 @@
+"""`qe promote`: challenger against champion; promotes only if better, and can go back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet
+
+
+def promote(
+    name: Annotated[str, typer.Argument(help="Registered model.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Labelled data: an experiment (YAML), or a TSV, CSV, JSONL or Parquet table."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of the experiment's dataset; default: test.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="Column of the labels, for a table.")] = "score",
+    data_root: Annotated[
+        Path | None, typer.Option(help="Where relative paths of the experiment start.")
+    ] = None,
+    metric: Annotated[str, typer.Option(help="What is compared.")] = "mae",
+    margin: Annotated[float, typer.Option(help="The gain must be larger than this.")] = 0.0,
+    level: Annotated[float, typer.Option(help="Significance level of the one-sided test.")] = 0.05,
+    samples: Annotated[int, typer.Option(help="Bootstrap samples.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    challenger: Annotated[
+        str | None, typer.Option(help="Version to promote; default: the one with the alias challenger.")
+    ] = None,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Give the alias champion back to the version before.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Compare challenger and champion on labelled data; promote only if better, beyond chance and margin.
+
+    The decision and its evidence are recorded on the model version. Neither model may have been trained on
+    the data. Exit code 1 if not promoted.
+
+    Example:
+
+        qe promote qe-demo --data experiments/demo.yaml --data-root output/demo --split test --metric mae
+    """
+    import json
+
+    from features.core.errors import InputError
+    from qe import registry
+
+    if rollback:
+        demoted, champion = registry.rollback(name)
+        if as_json:
+            print(json.dumps({"name": name, "demoted": demoted, "champion": champion}))
+        elif not quiet:
+            print(f"{name}: version {champion} is champion again; version {demoted} is not")
+        return
+    if data is None:
+        raise InputError("--data is needed to compare on", remedy="an experiment file or a labelled table")
+    if data.suffix.lower() in (".yaml", ".yml"):
+        labelled = registry.from_experiment(data, split, data_root)
+    else:
+        labelled = registry.from_table(data, label)
+    decision = registry.promote(
+        name,
+        labelled,
+        metric=metric,
+        margin=margin,
+        level=level,
+        samples=samples,
+        seed=seed,
+        challenger=challenger,
+    )
+    if as_json:
+        print(json.dumps(decision.to_json(), indent=1))
+    elif not quiet:
+        print(f"{name}: {'promoted' if decision.promoted else 'not promoted'}: {decision.reason}")
+        for version, score in decision.scores.items():
+            print(f"  version {version}: {metric} {score:.4f} on {decision.n:,} segments of {decision.data}")
+    if not decision.promoted:
+        raise typer.Exit(1)
