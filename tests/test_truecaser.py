@@ -42,6 +42,11 @@ def test_spellings_are_counted_away_from_the_starts_of_sentences() -> None:
     assert caser.shares[caser.spellings.index("red")] == np.float32(3 / 4)
 
 
+def test_words_of_another_part_of_the_corpus_are_unknown() -> None:
+    made = Truecaser.from_tokens(TEXT.take(np.array([3])))
+    assert made.spellings == (",", "RED") and made.shares.tolist() == [1.0, 0.5]  # capitals first
+
+
 def test_starts() -> None:
     assert begins(tokens("a : b c", "", "d")).tolist() == [True, False, True, False, True]
 

@@ -68,6 +68,7 @@ class Truecaser(Resource):
         totals = np.where(totals > 0, totals, np.bincount(group, anywhere))
         order = np.lexsort((np.array(tokens.types), -counts, group))
         best = order[np.flatnonzero(np.diff(group[order], prepend=-1))]
+        best = best[counts[best] > 0]  # a part of a corpus keeps the types of the whole
         shares = (counts[best] / totals[group[best]]).astype(np.float32)
         spellings = tuple(tokens.types[i] for i in best)
         return cls(spellings, shares, {"words": len(spellings)}, tokens.fingerprint)
