@@ -1,7 +1,7 @@
 """The feature catalogue as people see it, and feature tables of whole datasets."""
 
 import inspect
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +15,29 @@ from features.core.feature_set import EXTRACTORS
 from features.core.files import atomic_file
 from features.core.progress import Progress
 from qe.experiment import Experiment
+from qe.feature_costs import Costs, demo_world
 from qe.training import prepare
 
 
 @dataclass(frozen=True)
 class Family:
-    """A feature family: its name, first sentence, whole documentation, and what it needs."""
+    """A feature family: its name, first sentence, whole documentation, what it needs, and what it costs.
+
+    `microseconds` per segment; None where it was not measured.
+    """
 
     name: str
     summary: str
     documentation: str
     resources: tuple[str, ...]
     columns: tuple[str, ...]
+    microseconds: float | None = None
 
 
-def families() -> list[Family]:
-    """All feature families, by name."""
-    return [_family(name, EXTRACTORS.get(name)) for name in EXTRACTORS.names]
+def families(costs: Costs) -> list[Family]:
+    """All feature families, by name, with their costs."""
+    found = [_family(name, EXTRACTORS.get(name)) for name in EXTRACTORS.names]
+    return [replace(family, microseconds=costs.families.get(family.name)) for family in found]
 
 
 def describe(name: str) -> tuple[Family, list[Feature]]:
@@ -41,7 +47,16 @@ def describe(name: str) -> tuple[Family, list[Feature]]:
     for.
     """
     kind = EXTRACTORS.get(name)
-    return _family(name, kind), list(_bare(name, kind).features)
+    return _family(name, kind), _features(name, kind)
+
+
+def _features(name: str, kind: type[Extractor]) -> list[Feature]:
+    bare = _bare(name, kind)
+    try:
+        return list(bare.features)
+    except AttributeError:  # named after what its resources hold: small ones will do
+        with demo_world([name]) as data:
+            return list(data.extraction.feature_set.features)
 
 
 def _family(name: str, kind: type[Extractor]) -> Family:

@@ -1,5 +1,6 @@
 """The experiments on the WMT 2012 task: each loads, and everything it names exists."""
 
+import fnmatch
 from pathlib import Path
 
 import optuna
@@ -8,6 +9,7 @@ import pytest
 from features.core.bundle import known_parts
 from features.core.feature_set import EXTRACTORS, expand, parts_needed
 from qe.experiment import Experiment, load
+from qe.feature_catalogue import describe
 from qe.search import Space
 
 FOLDER = Path(__file__).resolve().parent.parent / "experiments" / "wmt12"
@@ -55,3 +57,13 @@ def test_features_come_with_the_resources_and_translations_they_need(name: str) 
     needed = {second[kind] for kind in kinds if kind in second}
     extra = {"pseudo_reference", "back_translation"} if "word_quality" in kinds else set()
     assert needed <= set(loaded.translations) <= needed | extra
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pattern_of_columns_matches(name: str) -> None:
+    """Those of sets are tested with the sets."""
+    for config in experiment(name).features:
+        if "only" in config:
+            columns = [feature.name for feature in describe(config["kind"])[1]]
+            for pattern in config["only"]:
+                assert fnmatch.filter(columns, pattern), (config["kind"], pattern)

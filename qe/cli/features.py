@@ -16,16 +16,30 @@ def features() -> None:
 
 
 @app.command(name="list")
-def list_(as_json: Json = False) -> None:
-    """List the feature families: what each is, and how many columns it has by default.
+def list_(
+    measured: Annotated[
+        bool, typer.Option("--measure", help="Measure the costs now, on generated data with small resources.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the feature families: what each is, what it needs and what it costs.
+
+    Costs are microseconds of processor time per segment, as benchmarks/bench_families.py measured them.
 
     Example:
 
         qe features list
     """
     from qe.feature_catalogue import families
+    from qe.feature_costs import Costs, measure_on_demo
 
-    found = families()
+    if measured:
+        with progress_bar(quiet) as progress:
+            costs = measure_on_demo(progress)
+    else:
+        costs = Costs.load()
+    found = families(costs)
     if as_json:
         import json
         from dataclasses import asdict
@@ -35,11 +49,15 @@ def list_(as_json: Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("family", "what it is", "resources", "columns needed")
+    table = Table("family", "what it is", "resources", "columns needed", "µs per segment")
     for family in found:
         needs = ", ".join(family.resources)
-        table.add_row(family.name, family.summary, needs, ", ".join(family.columns))
-    Console().print(table)
+        cost = "" if family.microseconds is None else f"{family.microseconds:,.0f}"
+        table.add_row(family.name, family.summary, needs, ", ".join(family.columns), cost)
+    table.columns[-1].justify = "right"
+    console = Console()
+    console.print(table)
+    console.print(f"Costs: {costs.measured}, {costs.machine}; {costs.data}", markup=False)
 
 
 @app.command()

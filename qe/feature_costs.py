@@ -1,0 +1,163 @@
+"""What feature families cost: microseconds of processor time per segment, measured."""
+
+import datetime
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+
+import features
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import EXTRACTORS, make_extractor
+from features.core.files import atomic_file
+from features.core.progress import Progress, silent
+from features.core.segments import Segments
+from qe.dataset import Split
+from qe.demo import EXPERIMENT
+from qe.demo_data import generate
+from qe.experiment import load
+from qe.training import Prepared, prepare
+
+PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
+_WARM_UP = 32  # segments: kernels compiled, files mapped
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Microseconds per segment by family, and of tokenizing source and target, with how they were measured.
+
+    Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
+    compiled, source and target tokenized. Families that learn from labels are fitted before.
+    """
+
+    measured: str
+    machine: str
+    data: str
+    tokenization: float
+    families: Mapping[str, float]
+
+    def total(self, families: Sequence[str]) -> float:
+        """Of tokenization and all the families named."""
+        return self.tokenization + sum(self.families[name] for name in families)
+
+    def save(self, path: Path = PUBLISHED) -> None:
+        content = {**asdict(self), "families": {name: round(c, 1) for name, c in self.families.items()}}
+        content["tokenization"] = round(self.tokenization, 1)
+        with atomic_file(path) as temporary:
+            temporary.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
+
+    @classmethod
+    def load(cls, path: Path = PUBLISHED) -> "Costs":
+        """The costs last written by benchmarks/bench_families.py."""
+        return cls(**yaml.safe_load(path.read_text("utf-8")))
+
+
+def measure(
+    data: Prepared, what: str, kinds: Sequence[str], *, repeats: int = 3, progress: Progress = silent
+) -> Costs:
+    """Costs of families on the training rows of prepared data; `what` describes the data.
+
+    Decoder output that the data lack is made up: subwords are tokens, log-probabilities random. A family
+    that needs any other absent column is left out.
+    """
+    split = replace(data.training, segments=with_decoder_output(data.training.segments))
+    there = {name for name, _ in split.segments.columns()}
+    found: dict[str, float] = {}
+    for done, kind in enumerate(kinds):
+        progress(f"measuring {kind}", done, len(kinds))
+        extractor = make_extractor({"kind": kind}, data.bundle)
+        if set(extractor.requires()) <= there:
+            found[kind] = cost(_fitted(extractor, split), split.segments, repeats)
+    progress("measuring", len(kinds), len(kinds))
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Costs(today, machine(), what, _tokenization(split.segments, repeats), found)
+
+
+def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
+    """Microseconds per segment, the least of `repeats` runs on tokenized segments."""
+    extractor.extract(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))
+    return _least(extractor.extract, lambda: _fresh(segments), len(segments), repeats)
+
+
+def machine() -> str:
+    """Processor and number of cores."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, one process"
+
+
+def with_decoder_output(segments: Segments) -> Segments:
+    """Segments whose missing subwords and log-probabilities are made up."""
+    if segments.subwords is not None:
+        return segments
+    generator = np.random.default_rng(0)
+    words = [segments.target_tokens.words(i) for i in range(len(segments))]
+    values = [" ".join(f"{v:.4f}" for v in generator.normal(-0.5, 0.2, len(w) + 1)) for w in words]
+    subwords = tuple(" ".join(w) for w in words)
+    return replace(segments, subwords=subwords, token_log_probabilities=tuple(values))
+
+
+@contextmanager
+def demo_world(kinds: Sequence[str], *, pairs: int = 300, progress: Progress = silent) -> Iterator[Prepared]:
+    """Generated data with second translations, and a small bundle for the families named."""
+    with TemporaryDirectory(prefix="qe-features-") as folder:
+        generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
+        columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
+        overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
+        experiment = load(
+            EXPERIMENT, data_root=Path(folder), overrides=[*overrides, f"features={json.dumps(list(kinds))}"]
+        )
+        yield prepare(experiment, Path(folder) / "cache", progress)
+
+
+def measurable() -> list[str]:
+    """All families but those that only read files."""
+    return [name for name in EXTRACTORS.names if name != "precomputed"]
+
+
+def measure_on_demo(progress: Progress = silent) -> Costs:
+    """Costs of all families on generated data with small resources: less than with real ones."""
+    kinds = measurable()
+    with demo_world(kinds, progress=progress) as data:
+        what = f"generated data, {len(data.training)} segments, resources of 300 pairs"
+        return measure(data, what, kinds, progress=progress)
+
+
+def _fitted(extractor: Extractor, split: Split) -> Extractor:
+    return (
+        extractor.fit(split.segments, split.labels()) if isinstance(extractor, FittedExtractor) else extractor
+    )
+
+
+def _fresh(segments: Segments) -> Segments:
+    """The same segments, tokenized, with nothing else remembered."""
+    copy = segments.take(range(len(segments)))
+    _ = copy.source_tokens, copy.target_tokens
+    return copy
+
+
+def _tokenization(segments: Segments, repeats: int) -> float:
+    def tokenize(given: Segments) -> None:
+        _ = given.source_tokens, given.target_tokens
+
+    return _least(tokenize, lambda: replace(segments), len(segments), repeats)
+
+
+def _least(run: Callable[[Segments], Any], make: Callable[[], Segments], n: int, repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        given = make()
+        started = time.process_time()
+        run(given)
+        times.append(time.process_time() - started)
+    return 1e6 * min(times) / n
