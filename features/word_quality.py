@@ -17,6 +17,7 @@ from features._word_quality.model import TokenModel
 from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.files import digest
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
@@ -29,6 +30,9 @@ from features.resources.word_vectors import WordVectors
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
 OPTIONAL = ("back_translation", "pseudo_reference")
+
+# Raised whenever token columns, keys or models change: cached values and saved models are then refused.
+COLUMNS_VERSION = 1
 
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
@@ -100,6 +104,9 @@ class WordQuality(FittedExtractor):
             for kind in KINDS
             for a in AGGREGATES
         ]
+
+    def content_fingerprint(self) -> str:
+        return digest("token columns", COLUMNS_VERSION)
 
     def requires(self) -> tuple[str, ...]:
         return tuple(sorted(self._used))

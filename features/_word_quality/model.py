@@ -15,6 +15,8 @@ from features._word_quality.encodings import Encoding, encoded, fit_encodings, l
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
 
+_NETWORKS = 2
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -32,11 +34,11 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Mean of boosted trees and a small network; `trees` is LightGBM's text, so that a copy scores alike."""
+    """Mean of boosted trees and small networks; `trees` is LightGBM's text, so that a copy scores alike."""
 
     encodings: Mapping[str, Encoding]
     trees: str
-    network: Network
+    networks: tuple[Network, ...]
 
     @classmethod
     def fit(
@@ -48,7 +50,7 @@ class TokenModel:
         return cls(
             fit_encodings(inputs.keys, bad),
             fit_trees(features, bad, rounds, seed),
-            Network.fit(features, inputs.vectors, bad, seed),
+            tuple(Network.fit(features, inputs.vectors, bad, seed + i) for i in range(_NETWORKS)),
         )
 
     def probability(self, inputs: Inputs) -> Floats:
@@ -56,22 +58,24 @@ class TokenModel:
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
         by_trees = tree_probability(self._booster, features)
-        return np.asarray((by_trees + self.network.probability(features, inputs.vectors)) / 2, np.float64)
+        by_networks = [network.probability(features, inputs.vectors) for network in self.networks]
+        return np.asarray((by_trees + sum(by_networks) / len(by_networks)) / 2, np.float64)
 
     @cached_property
     def _booster(self) -> Any:
         return load_trees(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"encodings": self.encodings, "trees": self.trees, "network": self.network}
+        return {"encodings": self.encodings, "trees": self.trees, "networks": self.networks}
 
     def save(self, path: Path) -> None:
         """Writes into the new directory `path`."""
         path.mkdir()
         (path / "trees.txt").write_text(self.trees, "utf-8", newline="")
-        (path / "network").mkdir()
-        for name, array in vars(self.network).items():
-            np.save(path / "network" / f"{name}.npy", array, allow_pickle=False)
+        for i, network in enumerate(self.networks):
+            (path / f"network{i}").mkdir()
+            for name, array in vars(network).items():
+                np.save(path / f"network{i}" / f"{name}.npy", array, allow_pickle=False)
         for name, encoding in self.encodings.items():
             np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
             counts = np.vstack([encoding.seen, encoding.bad])
@@ -86,5 +90,8 @@ class TokenModel:
             seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
             share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
             encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
-        arrays = {f.stem: np.load(f, allow_pickle=False) for f in sorted((path / "network").glob("*.npy"))}
-        return cls(encodings, (path / "trees.txt").read_text("utf-8"), Network(**arrays))
+        networks = tuple(
+            Network(**{f.stem: np.load(f, allow_pickle=False) for f in folder.glob("*.npy")})
+            for folder in sorted(path.glob("network*"))
+        )
+        return cls(encodings, (path / "trees.txt").read_text("utf-8"), networks)

@@ -10,7 +10,7 @@ from features._word_quality.columns import Floats
 
 Matrix = NDArray[np.float32]
 
-_HIDDEN = 64
+_HIDDEN = 128
 _EPOCHS = 2
 _BATCH = 256
 _RATE = 2e-3
