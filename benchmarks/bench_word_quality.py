@@ -135,8 +135,8 @@ def main() -> None:
             [split.segments.source_tokens.lengths, split.segments.target_tokens.lengths]
         )
         both = np.hstack([aggregates, lengths])
-        for name, features in (("aggregates and lengths", both), ("lengths alone", np.asarray(lengths))):
-            delta_avg, mae = segment_level(features, split.scores, folds)
+        for name, features in (("aggregates and lengths", both), ("lengths alone", lengths)):
+            delta_avg, mae = segment_level(np.asarray(features, np.float64), split.scores, folds)
             print(f"{name}: DeltaAvg {delta_avg:.4f}, MAE {mae:.4f}")
         column = extractor.names.index("word_quality_word_top5")
         r = np.corrcoef(aggregates[:, column], split.scores)[0, 1]
