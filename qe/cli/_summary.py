@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from qe.training import Outcome
 
-_METRICS = ("delta_avg", "spearman", "pearson", "mae", "rmse")
+_METRICS = ("delta_avg", "mae", "rmse", "spearman", "pearson")
+_WITH_INTERVAL = ("delta_avg", "mae")
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -41,11 +43,11 @@ def _title(report: Mapping[str, Any]) -> str:
 
 
 def scores_table(title: str, section: Mapping[str, Any]) -> Table:
-    """Systems by metrics, with 95 % intervals."""
-    table = Table(title=title, title_justify="left")
+    """Systems by metrics, the two of the task with 95 % intervals."""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("system")
     for metric in _METRICS:
-        table.add_column(metric, justify="right")
+        table.add_column(metric, justify="right", no_wrap=True)
     for name, scores in section["systems"].items():
         table.add_row(name, *(_cell(scores, metric) for metric in _METRICS))
     return table
@@ -55,8 +57,8 @@ def _cell(scores: Mapping[str, Any], metric: str) -> str:
     value = scores.get(metric)
     if value is None:
         return "undefined"
-    interval = scores.get("ci", {}).get(metric)
-    return f"{value:.4f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
+    interval = scores.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
+    return f"{value:.3f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
 
 
 def print_json(outcomes: Sequence[Outcome]) -> None:
