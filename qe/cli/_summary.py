@@ -10,7 +10,7 @@ from rich.table import Table
 
 from qe.training import Outcome
 
-_METRICS = ("delta_avg", "mae", "rmse", "spearman", "pearson")
+_METRICS = ("delta_avg", "mae", "rmse", "spearman")
 _WITH_INTERVAL = ("delta_avg", "mae")
 
 
@@ -44,8 +44,8 @@ def _title(report: Mapping[str, Any]) -> str:
 
 def scores_table(title: str, section: Mapping[str, Any]) -> Table:
     """Systems by metrics, the two of the task with 95 % intervals."""
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("system")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    table.add_column("system", min_width=10, overflow="fold")
     for metric in _METRICS:
         table.add_column(metric, justify="right", no_wrap=True)
     for name, scores in section["systems"].items():
@@ -72,7 +72,6 @@ def print_comparisons(report: Mapping[str, Any]) -> None:
     section = report["test"] or report["nested"] or report["cross_validation"]
     for entry in section["comparisons"]:
         if entry["metric"] in ("delta_avg", "mae"):
-            print(
-                f"{entry['system']} against {entry['baseline']}: {entry['metric']} {entry['difference']:+.4f}, "
-                f"p = {entry['p']:.4g} ({entry['p_corrected']:.4g} corrected)"
-            )
+            pair = f"{entry['system']} against {entry['baseline']}"
+            p = f"p = {entry['p']:.4g} ({entry['p_corrected']:.4g} corrected)"
+            print(f"{pair}: {entry['metric']} {entry['difference']:+.4f}, {p}")
