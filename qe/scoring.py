@@ -115,21 +115,27 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
     Raises InputError, by name, for a column that the model needs and the table lacks.
     """
-    for name in model.columns():
+    return frame_of(Scorer(model), table)
+
+
+def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
+    """The scorer's output columns but the id for a DataFrame, with its index. Raises as `score_frame`."""
+    for name in scorer.model.columns():
         if name not in table.columns:
             raise InputError(
-                f"the model '{model.name}' needs the column '{name}'",
-                remedy=f"the input has {', '.join(map(str, table.columns))}",
+                f"the model '{scorer.model.name}' needs the column '{name}'",
+                remedy=f"the input has {', '.join(map(str, table.columns)) or 'none'}",
             )
     records = table.astype(object).where(table.notna(), None).to_dict("records")
-    scored = score_rows(model, [({str(k): v for k, v in record.items()}, "") for record in records])
-    return pd.DataFrame(
-        {
-            "score": np.array([np.nan if r["score"] is None else r["score"] for r in scored], np.float64),
-            "reason": [r["reason"] for r in scored],
-        },
-        index=table.index,
-    )
+    scored = scorer.score([({str(k): v for k, v in record.items()}, "") for record in records]).rows
+    columns = [name for name in scorer.options.columns if name != "id"]
+    values = {
+        name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
+        if name in tables.NUMBERS
+        else [row[name] for row in scored]
+        for name in columns
+    }
+    return pd.DataFrame(values, index=table.index)
 
 
 @dataclass(frozen=True)
