@@ -20,7 +20,7 @@ import pytest
 from features.core.errors import InputError
 from qe import serving, tables, tracking
 from qe.model import Model
-from qe.serving import Guard, Limits, Predictor, application
+from qe.serving import Guard, Limits, application
 
 JSON = {"content-type": "application/json"}
 
@@ -192,10 +192,23 @@ def test_an_unforeseen_error_tells_nothing_of_the_inside(app: Guard, monkeypatch
     assert status == 500 and "secret" not in json.dumps(answer)
 
 
+def test_a_model_with_foreign_types_is_refused_by_name(demo_model: Path, tmp_path: Path) -> None:
+    import shutil
+
+    import skops.io
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    folder = tmp_path / "model"
+    shutil.copytree(demo_model, folder)
+    skops.io.dump(Pipeline([("impute", FunctionTransformer(os.system))]), folder / "pipeline.skops")
+    with pytest.raises(InputError, match=r"types that are not trusted: posix\.system"):
+        application(folder)
+
+
 def test_limits_must_be_positive() -> None:
     with pytest.raises(InputError, match="limit of rows must be at least 1, but got 0"):
         Limits(rows=0)
-    assert Predictor.__call__.__doc__
 
 
 def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[dict[str, str]]) -> None:
