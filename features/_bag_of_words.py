@@ -17,6 +17,7 @@ Keys = NDArray[np.uint64]
 Longs = NDArray[np.int64]
 
 _MULTIPLIER: Final = np.uint64(0xFF51AFD7ED558CCD)
+_EDGE: Final = np.uint64(0x9E3779B97F4A7C15)  # stands for the word beyond the text
 _ITERATIONS: Final = 40  # of conjugate gradients: the penalty is large, so they settle early
 
 
@@ -50,11 +51,11 @@ def words(tokens: Tokens) -> Bag:
     lowered = tokens.lower()
     n = len(tokens)
     hashes = np.array([_hash(t) for t in lowered.types], np.uint64)[lowered.ids]
-    edge = np.zeros(len(hashes) + n, np.uint64)  # 0 after every text, and so before the next
-    edge[np.arange(len(hashes)) + tokens.text_index] = hashes
-    before = np.concatenate((np.zeros(1, np.uint64), edge[:-1]))
+    here = np.full(len(hashes) + n, _EDGE)  # the edge after every text, and so before the next
+    here[np.arange(len(hashes)) + tokens.text_index] = hashes
+    before = np.concatenate(([_EDGE], here[:-1]))
     with np.errstate(over="ignore"):
-        pairs = ((before ^ (before >> np.uint64(31))) * _MULTIPLIER) ^ edge
+        pairs = ((before ^ (before >> np.uint64(31))) * _MULTIPLIER) ^ here
     pair_text = np.repeat(np.arange(n), tokens.lengths + 1)
     text = np.concatenate((tokens.text_index, pair_text))
     order = np.argsort(text, kind="stable")
