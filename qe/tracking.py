@@ -87,7 +87,8 @@ def connect(path: Path | None = None) -> Settings:
     settings, _ = load_settings(path)
     uri = tracking_uri(path)
     mlflow.set_tracking_uri(uri)
-    mlflow.set_registry_uri(os.environ.get("MLFLOW_REGISTRY_URI", uri))
+    # The registry is the tracking store, unless the user's MLFLOW_REGISTRY_URI says otherwise. To set it here
+    # would write that variable for everything that follows in this process.
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME", settings.experiment)
     if mlflow.get_experiment_by_name(name) is None:
         local = uri.startswith("sqlite:")

@@ -60,5 +60,4 @@ def demo_client(demo_run: Any) -> Any:
 
     uri = f"sqlite:///{demo_run.output / 'mlflow.db'}"
     mlflow.set_tracking_uri(uri)
-    mlflow.set_registry_uri(uri)
     return mlflow.MlflowClient(uri, uri)
