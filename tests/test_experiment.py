@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from features.core.errors import InputError
+from features.core.feature_set import EXTRACTORS
 from features.core.progress import silent
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.experiment import ResourcesSection, load
+from qe.learners._base import LEARNERS
+from qe.learners._members import make_members
 from qe.resource_cache import corpus_absent, resources_for
 
 MINIMAL = """
@@ -135,3 +138,14 @@ def test_an_optional_corpus_that_is_absent_is_the_task_itself(tmp_path: Path) ->
     assert not corpus_absent(section)  # half a corpus is a mistake, not an absence
     with pytest.raises(InputError, match="no such file"):
         resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+
+
+@pytest.mark.parametrize("name", ["en-de-da", "en-de-hter", "ro-en-da", "ro-en-hter"])
+def test_the_mlqe_experiments_run_on_any_pair(name: str) -> None:
+    path = Path(__file__).parent.parent / "experiments" / "mlqe" / f"{name}.yaml"
+    loaded = load(path, data_root=Path("/data"), overrides=["dataset.pair=et-en"])
+    assert loaded.name == name and loaded.resources is not None and loaded.resources.optional
+    assert loaded.resources.source == Path("/data/parallel/et-en/train.et.gz")
+    assert all(EXTRACTORS.get(config["kind"]) for config in loaded.features)
+    made = LEARNERS.get(loaded.learner[0].kind)().estimator(**loaded.learner[0].params)
+    assert make_members(made.members, 0)
