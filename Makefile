@@ -24,13 +24,13 @@ demo: $(READY)
 	$(BIN)/qe demo
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -9,9 +9,9 @@ from qe.cli._common import Quiet, progress_bar
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything the demo makes.")] = Path(
-        "output/demo"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for everything the demo makes.")
+    ] = Path("output/demo"),
     seed: Annotated[int, typer.Option(help="Seed of the artificial data.")] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -33,8 +33,12 @@ def demo(
         made = run(output, seed=seed, progress=progress)
     print_outcome(made.outcome)
     print_comparisons(made.outcome.report)
-    print(f"{made.scored.scored:,} of {made.scored.rows:,} new translations scored, {made.seconds:.0f} s in all")
+    print(
+        f"{made.scored.scored:,} of {made.scored.rows:,} new translations scored, {made.seconds:.0f} s in all"
+    )
     print("\nWhere to look next:")
-    print(f"  {output}/report.json and {output}/plots: the figures with their recipe; {made.scores}: the scores")
+    print(
+        f"  {output}/report.json and {output}/plots: the figures with their recipe; {made.scores}: the scores"
+    )
     print("  qe ui: the run, its trials and the registered model in MLflow (http://127.0.0.1:5000)")
     print("  qe train experiments/wmt12/baseline.yaml --data-root DATA: the same on real data (README.md)")
