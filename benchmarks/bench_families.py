@@ -33,7 +33,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--families", nargs="+", default=measurable())
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--write", action="store_true", help="write features/costs.yaml")
     given = parser.parse_args()
     costs = measured(given.data, given.families, given.repeats)

@@ -29,6 +29,7 @@ from qe.training import Prepared, prepare
 
 PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 _WARM_UP = 32  # segments: kernels compiled, files mapped
+_ENOUGH = 5.0  # seconds, after which a slow family is not run again
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def measure(
 
 
 def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
-    """Microseconds per segment, the least of `repeats` runs on tokenized segments."""
+    """Microseconds per segment, the least of up to `repeats` runs on tokenized segments."""
     extractor.extract(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))
     return _least(extractor.extract, lambda: _fresh(segments), len(segments), repeats)
 
@@ -154,8 +155,8 @@ def _tokenization(segments: Segments, repeats: int) -> float:
 
 
 def _least(run: Callable[[Segments], Any], make: Callable[[], Segments], n: int, repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
+    times: list[float] = []
+    while len(times) < repeats and sum(times) < _ENOUGH:
         given = make()
         started = time.process_time()
         run(given)
