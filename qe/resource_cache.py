@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from features.core import bundle as bundles
 from features.core.bundle import Bundle
 from features.core.corpus import ParallelCorpus
@@ -18,7 +21,8 @@ from qe.experiment import ResourcesSection
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
 OWN_CORPUS = (
-    "no parallel corpus was there: resources were built from the sources and translations of the task itself"
+    "no parallel corpus was there: resources were built from the sources and translations of {} training "
+    "segments, which were not learned from"
 )
 
 
@@ -70,6 +74,19 @@ def corpus_absent(section: ResourcesSection | None) -> bool:
     if section is None or not section.optional or section.bundle is not None:
         return False
     return not any(path is not None and path.exists() for path in (section.source, section.target))
+
+
+def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The training rows to learn from, and every third, whose text is the corpus.
+
+    Apart, because language models and lexicons know the text they were built from: features of rows that are
+    in them look better than those of any new segment (on MLQE-PE ro-en, Pearson .23 instead of .73).
+
+    >>> [rows.tolist() for rows in rows_of_own_corpus(7)]
+    [[0, 1, 3, 4, 6], [2, 5]]
+    """
+    rows = np.arange(n)
+    return rows[rows % 3 != 2], rows[rows % 3 == 2]
 
 
 def _own_bundle(

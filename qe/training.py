@@ -27,7 +27,7 @@ from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
 from qe.model import Model
 from qe.pipeline import Candidate, fit
-from qe.resource_cache import OWN_CORPUS, corpus_absent, resources_for
+from qe.resource_cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
 from qe.run_state import RunState
 from qe.selection._base import SELECTORS
 from qe.splits import Fold, make_folds
@@ -138,15 +138,18 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
     """
     dataset = translated(read_dataset(experiment), experiment, cache, progress)
     training = training_split(dataset, experiment)
+    corpus = training.segments  # what own resources would be built from
+    needed = parts_needed(experiment.features)
+    if needed and corpus_absent(experiment.resources):
+        learned, given = rows_of_own_corpus(len(training))
+        training, corpus = training.take(learned), training.segments.take(given)
+        dataset = replace(dataset, notes=(*dataset.notes, OWN_CORPUS.format(len(given))))
     folds = [
         fold
         for repeat in range(experiment.split.repeats)
         for fold in folds_of(training, experiment, experiment.split.folds, repeat)
     ]
-    needed = parts_needed(experiment.features)
-    bundle = resources_for(experiment.resources, training.segments, needed, cache, progress)
-    if bundle is not None and corpus_absent(experiment.resources):
-        dataset = replace(dataset, notes=(*dataset.notes, OWN_CORPUS))
+    bundle = resources_for(experiment.resources, corpus, needed, cache, progress)
     section = experiment.split
     extraction = Extraction(
         FeatureSet.make(experiment.features, bundle),
