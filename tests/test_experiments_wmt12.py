@@ -15,7 +15,7 @@ from qe.search import Space
 FOLDER = Path(__file__).resolve().parent.parent / "experiments" / "wmt12"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 OFFICIAL = {"baseline", "tcd-resources-only"}  # as published: nothing is absent
-OWN = {name for name in NAMES if name.startswith(("best-", "all-"))}
+OWN = {name for name in NAMES if name.startswith(("best", "all-", "compact"))}
 
 
 def experiment(name: str) -> Experiment:
