@@ -409,9 +409,10 @@ class _Served:
 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:
-    """The registered model's name from the template of mlflow.yaml."""
+    """The registered model's name from the template of mlflow.yaml; `/` and `:` of a dataset become `-`."""
     try:
-        return template.format(dataset=dataset, experiment=experiment)
+        name = template.format(dataset=dataset, experiment=experiment)
+        return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
     except (KeyError, IndexError) as error:
         raise InputError(
             f"registered_model: unknown placeholder {error} in '{template}'",

@@ -83,5 +83,6 @@ def test_a_missing_model_is_an_error(store: Path) -> None:
 
 def test_the_registered_name_is_a_template() -> None:
     assert tracking.registered_model("qe-{dataset}", "wmt12-effort", "x") == "qe-wmt12-effort"
+    assert tracking.registered_model("qe-{dataset}", "mlqe-pe/en-de-da", "x") == "qe-mlqe-pe-en-de-da"
     with pytest.raises(InputError, match="unknown placeholder 'pair'"):
         tracking.registered_model("qe-{pair}", "a", "b")
