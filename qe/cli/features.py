@@ -23,7 +23,7 @@ def list_(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the feature families: what each is, what it needs and what it costs.
+    """List the feature families: what each is and what it costs (`describe` and --json: what it needs).
 
     Costs are microseconds of processor time per segment, as benchmarks/bench_families.py measured them.
 
@@ -49,11 +49,10 @@ def list_(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("family", "what it is", "resources", "columns needed", "µs per segment")
+    table = Table("family", "what it is", "µs per segment")
     for family in found:
-        needs = ", ".join(family.resources)
         cost = "" if family.microseconds is None else f"{family.microseconds:,.0f}"
-        table.add_row(family.name, family.summary, needs, ", ".join(family.columns), cost)
+        table.add_row(family.name, family.summary, cost)
     table.columns[-1].justify = "right"
     console = Console()
     console.print(table)
