@@ -220,17 +220,21 @@ def test_contract_weights(name: str) -> None:
     "name", ["pls", "polynomial", "ridge", "kernel_ridge", "svr_rbf", "precomputed_kernel"]
 )
 def test_weight_two_is_two_copies(name: str) -> None:
-    """Up to the scale of the penalty, which own learners keep relative to the mean weight."""
+    """Own learners keep the penalty relative to the mean weight (here 1.5): the copies get its C / 1.5."""
     X, y = data(60)
     twice = np.arange(60) % 2
     params: dict[str, Any] = {"polynomial": {"alpha": 1e-9, "degree": 1}}.get(name, {})
+    rescaled: dict[str, Any] = {}
     if name == "precomputed_kernel":
-        params = {"groups": [{"columns": ["*"], "kernel": "linear"}], "C": 1e4, "epsilon": 0.0}
+        params = {"groups": [{"columns": ["*"], "kernel": "linear"}], "C": 1.5, "epsilon": 0.1}
+        rescaled = {"C": 1.0}
     rows = np.repeat(np.arange(60), 1 + twice)
     model = LEARNERS.get(name)().estimator(**params)
     weighted = clone(model).fit(X, y, sample_weight=1.0 + twice).predict(X)
-    copied = clone(model).fit(X[rows], y[rows]).predict(X)
-    np.testing.assert_allclose(weighted, copied, atol=0.05 if "kernel" in name or "svr" in name else 1e-6)
+    copied = clone(model).set_params(**rescaled).fit(X[rows], y[rows]).predict(X)
+    # libsvm stops at a tolerance of 1e-3; the others solve exactly.
+    iterative = name in ("svr_rbf", "precomputed_kernel")
+    np.testing.assert_allclose(weighted, copied, atol=2e-3 if iterative else 1e-6)
 
 
 def test_members_without_weights_say_so() -> None:
