@@ -19,6 +19,7 @@ from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, segment_sum
 from features.core.vocabulary import BOS, UNK, Vocabulary
 from features.resources._ibm1 import Encoded, train
+from features.resources._pair_values import pair_values, value
 
 Ids = NDArray[np.int32]
 
@@ -215,17 +216,13 @@ class Lexicon(Resource):
         """Every target token given its source sentence (Brown et al. 1993, equation 15); cases are folded."""
         given, words = source.lower().ids_in(self.source), target.lower().ids_in(self.target)
         probability, maximum = np.empty(len(words)), np.empty(len(words))
-        _score(
-            given,
-            source.offsets,
-            words,
-            target.offsets,
-            self.offsets,
-            self.columns,
-            self.values,
-            probability,
-            maximum,
-        )
+        given, given_offsets = _with_null(given, np.asarray(source.offsets))
+        table = (self.offsets, self.columns, self.values)
+        word_offsets = np.asarray(target.offsets)
+        for first, offsets, cells in pair_values(
+            table, len(self.target), given, given_offsets, words, word_offsets
+        ):
+            _score(first, offsets, cells, given_offsets, word_offsets, probability, maximum)
         return WordScores(probability, maximum, target.offsets)
 
 
@@ -257,25 +254,9 @@ def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], fl
 
 
 @numba.njit(cache=True, nogil=True)
-def _find(row: int, column: int, offsets: Any, columns: Any, values: Any) -> float:
-    """The entry by binary search, 0 where there is none."""
-    low, end = offsets[row], offsets[row + 1]
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if columns[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and columns[low] == column:
-        return float(values[low])
-    return 0.0
-
-
-@numba.njit(cache=True, nogil=True)
 def _lookup(left: Any, right: Any, offsets: Any, columns: Any, values: Any, result: Any) -> None:
     for n in range(len(left)):
-        result[n] = _find(left[n], right[n], offsets, columns, values)
+        result[n] = value(columns, values, offsets[left[n]], offsets[left[n] + 1], right[n])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -289,26 +270,26 @@ def _entropies(offsets: Any, values: Any, result: Any) -> None:
         result[row] = (math.log(total) - weighted / total) / math.log(2.0) if total > 0 else np.nan
 
 
+def _with_null(ids: Ids, offsets: NDArray[np.int64]) -> tuple[Ids, NDArray[np.int64]]:
+    """Texts with NULL before their first word."""
+    return np.insert(ids, offsets[:-1], NULL), offsets + np.arange(len(offsets))
+
+
 @numba.njit(cache=True, nogil=True)
 def _score(
-    given: Any,
-    source_offsets: Any,
-    words: Any,
-    target_offsets: Any,
-    offsets: Any,
-    columns: Any,
-    values: Any,
-    probability: Any,
-    maximum: Any,
+    first: int, offsets: Any, cells: Any, given: Any, words: Any, probability: Any, maximum: Any
 ) -> None:
-    for k in range(len(source_offsets) - 1):
-        length = source_offsets[k + 1] - source_offsets[k]
-        for j in range(target_offsets[k], target_offsets[k + 1]):
-            best = max(_find(NULL, words[j], offsets, columns, values), FLOOR)
-            total = best
-            for i in range(source_offsets[k], source_offsets[k + 1]):
-                t = max(_find(given[i], words[j], offsets, columns, values), FLOOR)
-                total += t
-                best = max(best, t)
-            probability[j] = total / (length + 1)
-            maximum[j] = best
+    """From t of every word pair of the texts from the `first` on; `given`, `words`: offsets of the texts."""
+    for k in range(len(offsets) - 1):
+        length = given[first + k + 1] - given[first + k]
+        low, high = words[first + k], words[first + k + 1]
+        probability[low:high], maximum[low:high] = 0.0, 0.0
+        cell = offsets[k]
+        for _ in range(length):
+            for j in range(low, high):
+                t = max(float(cells[cell]), FLOOR)
+                probability[j] += t
+                maximum[j] = max(maximum[j], t)
+                cell += 1
+        for j in range(low, high):
+            probability[j] /= length

@@ -14,6 +14,7 @@ from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, ratio
 from features.core.vocabulary import Vocabulary
+from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
 
 Ints = NDArray[np.int32]
@@ -123,9 +124,11 @@ class Triggers(Resource):
     def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
         """(n,) sum of I over all pairs of a left and a right word."""
         result = np.zeros(len(left.sizes))
-        _sum_pairs(
-            left.ids, left.offsets, right.ids, right.offsets, self.offsets, self.columns, self.values, result
-        )
+        table = (self.offsets, self.columns, self.values)
+        for first, offsets, cells in pair_values(
+            table, len(self.other), left.ids, left.offsets, right.ids, right.offsets
+        ):
+            _add_up(cells, offsets, result[first : first + len(offsets) - 1])
         return result
 
 
@@ -172,22 +175,8 @@ def _count_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def _sum_pairs(
-    left: Any,
-    left_offsets: Any,
-    right: Any,
-    right_offsets: Any,
-    offsets: Any,
-    columns: Any,
-    values: Any,
-    result: Any,
-) -> None:
+def _add_up(cells: Any, offsets: Any, result: Any) -> None:
+    """One after the other, so that a text's sum does not depend on its batch."""
     for k in range(len(result)):
-        words = right[right_offsets[k] : right_offsets[k + 1]]
-        for i in range(left_offsets[k], left_offsets[k + 1]):
-            row = columns[offsets[left[i]] : offsets[left[i] + 1]]
-            at = 0
-            for word in words:
-                at += np.searchsorted(row[at:], word)
-                if at < len(row) and row[at] == word:
-                    result[k] += values[offsets[left[i]] + at]
+        for c in range(offsets[k], offsets[k + 1]):
+            result[k] += cells[c]

@@ -16,6 +16,7 @@ from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens
 from features.core.vocabulary import UNK, Vocabulary
+from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
 
 NUMBER = "$number"  # stands for every token with a digit (UEdin at WMT12, section 4.1)
@@ -139,17 +140,12 @@ class WordLexicon(Resource):
         given = WordSets.of(plain(source), self.source)
         words = plain(target)
         result = np.full(len(words.ids), np.nan)
-        _score(
-            words.ids_in(self.target),
-            np.asarray(words.offsets),
-            given.ids,
-            given.offsets,
-            self.offsets,
-            self.columns,
-            self.values,
-            self.intercepts,
-            result,
-        )
+        ids, offsets = words.ids_in(self.target), np.asarray(words.offsets)
+        table = (self.offsets, self.columns, self.values)
+        for first, starts, cells in pair_values(
+            table, len(self.source), ids, offsets, given.ids, given.offsets
+        ):
+            _score(ids, offsets[first : first + len(starts)], cells, starts, self.intercepts, result)
         return result
 
 
@@ -268,26 +264,16 @@ def _fit(
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(
-    words: Any,
-    word_offsets: Any,
-    given: Any,
-    given_offsets: Any,
-    offsets: Any,
-    columns: Any,
-    values: Any,
-    intercepts: Any,
-    result: Any,
-) -> None:
-    for text in range(len(word_offsets) - 1):
-        sources = given[given_offsets[text] : given_offsets[text + 1]]
-        for j in range(word_offsets[text], word_offsets[text + 1]):
-            if words[j] == UNK:
-                continue
-            row = columns[offsets[words[j]] : offsets[words[j] + 1]]
-            activation, at = float(intercepts[words[j]]), 0
-            for f in sources:
-                at += np.searchsorted(row[at:], f)
-                if at < len(row) and row[at] == f:
-                    activation += values[offsets[words[j]] + at]
-            result[j] = -np.log1p(np.exp(-activation)) if activation > -500 else activation
+def _score(words: Any, offsets: Any, weights: Any, starts: Any, intercepts: Any, result: Any) -> None:
+    """Of the texts at `offsets`: weights[starts[k]:starts[k + 1]] are those of each word's source words."""
+    for k in range(len(starts) - 1):
+        cell, size = starts[k], 0
+        if offsets[k + 1] > offsets[k]:
+            size = (starts[k + 1] - starts[k]) // (offsets[k + 1] - offsets[k])
+        for j in range(offsets[k], offsets[k + 1]):
+            activation = float(intercepts[words[j]])
+            for c in range(cell, cell + size):
+                activation += weights[c]
+            cell += size
+            if words[j] != UNK:
+                result[j] = -np.log1p(np.exp(-activation)) if activation > -500 else activation

@@ -1,0 +1,97 @@
+"""The values that a sparse table of word pairs has for all word pairs of two texts, for batches of texts."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Singles = NDArray[np.float32]
+Table = tuple[Longs, Ints, Singles]  # offsets of the rows; columns, ascending in each row; values
+
+_CELLS: Final = 1 << 22  # at a time: 16 MB
+_SEARCH: Final = 8  # entries of a row that cost as much to spread as one to search for
+
+
+def pair_values(
+    table: Table, width: int, left: Ints, left_offsets: Longs, right: Ints, right_offsets: Longs
+) -> Iterator[tuple[int, Longs, Singles]]:
+    """Blocks of texts: the first text, (n + 1,) offsets of its texts' cells, the cells.
+
+    Text k has a cell for each left word (rows of the table) and, within, each right word (columns, below
+    `width`), row by row; 0 where the table has no such pair. The texts that share a row read it together.
+    """
+    sizes = np.diff(left_offsets) * np.diff(right_offsets)
+    for first, last in _blocks(sizes):
+        offsets = np.concatenate(([0], np.cumsum(sizes[first:last]))).astype(np.int64)
+        start, end = left_offsets[first], left_offsets[last]
+        ids = np.ascontiguousarray(left[start:end])
+        cells = np.empty(offsets[-1], np.float32)
+        _fill(
+            np.argsort(ids, kind="stable"),
+            np.repeat(np.arange(first, last), np.diff(left_offsets[first : last + 1])),
+            ids,
+            np.asarray(left_offsets) - start,
+            right,
+            np.asarray(right_offsets),
+            *table,
+            np.zeros(width, np.float32),
+            offsets,
+            first,
+            cells,
+        )
+        yield first, offsets, cells
+
+
+def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
+    """Ranges of texts of about `_CELLS` cells, at least one text each."""
+    before = np.concatenate(([0], np.cumsum(sizes)))
+    edges = np.searchsorted(before, np.arange(0, before[-1] + _CELLS, _CELLS))
+    edges[-1] = len(sizes)
+    yield from pairwise(np.unique(np.concatenate(([0], edges))).tolist())
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(
+    order: Any, text: Any, left: Any, left_offsets: Any, right: Any, right_offsets: Any, rows: Any,
+    columns: Any, values: Any, dense: Any, offsets: Any, first_text: int, cells: Any,
+) -> None:  # fmt: skip
+    """Row by row: spread over `dense` where many cells ask for it, else searched for each of them."""
+    first = 0
+    while first < len(order):
+        row, last, wanted = left[order[first]], first, 0
+        while last < len(order) and left[order[last]] == row:
+            wanted += right_offsets[text[order[last]] + 1] - right_offsets[text[order[last]]]
+            last += 1
+        low, high = rows[row], rows[row + 1]
+        spread = high - low <= wanted * _SEARCH
+        if spread:
+            for e in range(low, high):
+                dense[columns[e]] = values[e]
+        for token in order[first:last]:
+            k = text[token]
+            words = right[right_offsets[k] : right_offsets[k + 1]]
+            base = offsets[k - first_text] + (token - left_offsets[k]) * len(words)
+            for j in range(len(words)):
+                cells[base + j] = dense[words[j]] if spread else value(columns, values, low, high, words[j])
+        if spread:
+            for e in range(low, high):
+                dense[columns[e]] = 0
+        first = last
+
+
+@numba.njit(cache=True, nogil=True)
+def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
+    """The value of a column among the entries low:high by binary search, 0 where there is none."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return values[low] if low < end and columns[low] == column else np.float32(0)
