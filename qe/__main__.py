@@ -22,6 +22,7 @@ VERBS = {
     "evaluate": "predictions against gold labels, with intervals and significance",
     "compare": "MT systems over optimizer replications",
     "score": "score new translations with a trained model",
+    "select": "choose among the translations of several systems",
     "labels": "HTER and class error rates from post-edits",
     "align": "word alignments for parallel text",
     "ablate": "what each feature family is worth; learning curves",

@@ -1,0 +1,1 @@
+"""Ways to choose among the outputs of several MT systems; one per file."""

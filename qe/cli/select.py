@@ -1,0 +1,245 @@
+"""`qe select`: choose among the translations of several systems."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from features.core.errors import InputError
+from qe.cli._common import Json, Quiet, progress_bar
+
+if TYPE_CHECKING:
+    from qe.system_selection import Preferences, Selection, Translations
+
+
+def select(
+    source: Annotated[Path, typer.Option(help="Source segments, one per line.")],
+    system: Annotated[list[str], typer.Option(metavar="NAME=FILE", help="A system's output; repeat it.")],
+    references: Annotated[
+        list[Path] | None, typer.Option(help="To learn from and evaluate with; repeatable.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Choose by this trained model's scores instead.")
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
+    ] = None,
+    resources: Annotated[Path | None, typer.Option(help="Bundle built by `qe resources build`.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="regression, ranking, lambdamart, classification; repeatable. (default: all)"),
+    ] = None,
+    by: Annotated[str, typer.Option(help="Choose for each `segment` or each `document`.")] = "segment",
+    doc_ids: Annotated[Path | None, typer.Option(help="One document id per line.")] = None,
+    block: Annotated[
+        int, typer.Option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
+    ] = 10,
+    source_language: Annotated[str, typer.Option(help="Language code.")] = "en",
+    target_language: Annotated[str, typer.Option(help="Language code.")] = "es",
+    metrics: Annotated[
+        list[str] | None, typer.Option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
+    ] = None,
+    tokenize: Annotated[str, typer.Option(help="Of BLEU: none, 13a, intl, char, moses.")] = "13a",
+    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation, by document.")] = 10,
+    samples: Annotated[int, typer.Option(min=1, help="Shuffles, and bootstrap samples.")] = 10_000,
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    seed: Annotated[int, typer.Option(help="Of folds, learners and random draws.")] = 0,
+    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the chosen translations and the report.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Choose among the translations of several systems, for each segment or document.
+
+    With --references, a choice is learned and evaluated by cross-validation over documents: is it better
+    than always taking the better system? With --model, a trained scoring model chooses; no references needed.
+    Exit code 1 where references are given and no method is significantly better (first metric, level .05).
+
+    Examples:
+
+        qe select --source s.en --references r.es --system moses=m.es --system apertium=a.es
+        --resources output/en-es --features baseline17 --features pseudo_reference --output choice
+
+        qe select --model output/model --source s.en --system moses=m.es --system apertium=a.es -o choice
+    """
+    from qe.documents import blocks
+    from qe.system_selection import Translations
+
+    if by not in ("segment", "document"):
+        raise InputError(f"unknown --by '{by}'", remedy="known: segment, document")
+    unit = cast(Literal["segment", "document"], by)
+    lines = _lines(source)
+    translations = Translations(
+        lines,
+        _systems(system),
+        _lines(doc_ids) if doc_ids else blocks(len(lines), block),
+        tuple(_lines(path) for path in references or ()),
+    )
+    if model is not None:
+        _apply(model, translations, unit, output, quiet, as_json, given=bool(references or features))
+        return
+    if not references or not features:
+        raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
+    from qe.mt_metrics._options import metric
+    from qe.mt_metrics._texts import TOKENIZATIONS
+    from qe.mt_metrics.bleu import Bleu
+    from qe.resource_cache import default_cache
+    from qe.system_selection import make_extraction
+    from qe.system_selection import select as run
+
+    if tokenize not in TOKENIZATIONS:
+        raise InputError(f"unknown tokenization '{tokenize}'", remedy=f"known: {', '.join(TOKENIZATIONS)}")
+    defaults: dict[str, Any] = {"tokenize": tokenize, "language": target_language}
+    chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "chrf"]}
+    with progress_bar(quiet or as_json) as progress:
+        extraction, tokenizers = make_extraction(
+            _features(features), resources, (source_language, target_language),
+            cache_dir or default_cache(), seed=seed, progress=progress,
+        )  # fmt: skip
+        selection = run(
+            translations, extraction, _choosers(method), tokenizers, chosen, bleu=Bleu(**defaults), by=unit,
+            folds=folds, samples=samples, correction=correct, seed=seed, progress=progress,
+        )  # fmt: skip
+    if output is not None:
+        _write(output, translations, selection.preferences, unit, selection)
+    if as_json:
+        import json
+
+        print(json.dumps(selection.to_json(), indent=1))
+    elif not quiet:
+        _print(selection, list(chosen))
+    first = next(iter(chosen))
+    if not any(found.metric == first and _better(found, chosen) for found in selection.comparisons):
+        raise typer.Exit(1)
+
+
+def _better(found: Any, metrics: Mapping[str, Any]) -> bool:
+    """Whether a method is significantly better than the best single system."""
+    sign = -1.0 if metrics[found.metric].higher_is_better is False else 1.0
+    return bool(found.p_corrected <= 0.05 and sign * found.result.difference > 0)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    from features.core.files import read_lines
+
+    return tuple(line.strip() for line in read_lines(path))
+
+
+def _systems(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not name or not equals or not path:
+            raise InputError(f"--system must be NAME=FILE, but got '{text}'")
+        if name in found:
+            raise InputError(f"two systems are named '{name}'")
+        found[name] = _lines(Path(path))
+    return found
+
+
+def _features(given: Sequence[str]) -> list[dict[str, Any]]:
+    """Configurations from names of sets or families, or YAML files."""
+    from features.core.feature_set import set_names
+
+    configs: list[dict[str, Any]] = []
+    for name in given:
+        if name.endswith((".yaml", ".yml")):
+            configs += _listed(Path(name))
+        else:
+            configs.append({"set" if name in set_names() else "kind": name})
+    return configs
+
+
+def _listed(path: Path) -> list[dict[str, Any]]:
+    import yaml
+
+    from features.core.files import read_lines
+
+    try:
+        content = yaml.safe_load("\n".join(read_lines(path)))
+    except yaml.YAMLError as error:
+        raise InputError(f"not YAML: {error}", where=path) from None
+    entries = content.get("features") if isinstance(content, dict) else None
+    if not isinstance(entries, list) or not all(
+        isinstance(e, str) or (isinstance(e, dict) and ("kind" in e or "set" in e)) for e in entries
+    ):
+        raise InputError("must have a list `features` of families or {kind: ...} entries", where=path)
+    return [{"kind": entry} if isinstance(entry, str) else entry for entry in entries]
+
+
+def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
+    from qe.choosers._base import CHOOSERS
+
+    return {name: CHOOSERS.get(name)() for name in given or CHOOSERS.names}
+
+
+def _apply(
+    model: str, translations: "Translations", by: Literal["segment", "document"], output: Path | None,
+    quiet: bool, as_json: bool, *, given: bool,
+) -> None:  # fmt: skip
+    """Chooses by a trained scoring model."""
+    from qe.cli.score import model_folder
+    from qe.model import Model
+    from qe.system_selection import choose_by_model, shares
+
+    if given:
+        raise InputError("--model chooses without --references and --features", remedy="leave these out")
+    if output is None:
+        raise InputError("where shall the chosen translations go?", remedy="give --output FOLDER")
+    preferences = choose_by_model(Model.load(model_folder(model)), translations)
+    _write(output, translations, {"model": preferences}, by, None)
+    taken = shares(preferences.choice(by, translations.documents), len(translations.names))
+    found = dict(zip(translations.names, map(float, taken), strict=True))
+    if as_json:
+        import json
+
+        print(json.dumps({"segments": len(translations), "shares": found, "output": str(output)}))
+    elif not quiet:
+        parts = ", ".join(f"{name} {100 * share:.1f} %" for name, share in found.items())
+        print(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
+
+
+def _write(
+    folder: Path,
+    translations: "Translations",
+    preferences: "Mapping[str, Preferences]",
+    by: Literal["segment", "document"],
+    selection: "Selection | None",
+) -> None:
+    from qe.selection_files import write
+
+    write(folder, translations, preferences, by, selection)
+
+
+def _print(selection: "Selection", metrics: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    names = selection.translations.names
+    table = Table("", *metrics, *(f"of {name}" for name in names), title_justify="left")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row, scores in selection.scores.items():
+        shares = selection.shares.get(row)
+        taken = [""] * len(names) if shares is None else [f"{100 * share:.1f} %" for share in shares]
+        table.add_row(row, *(f"{scores[m]:.2f}" for m in metrics), *taken)
+    console.print(table)
+    print(f"against always taking {selection.best} (95 % interval; p corrected, documents exchanged whole):")
+    for found, other in zip(selection.comparisons, selection.bootstrap, strict=True):
+        low, high = found.ci
+        print(
+            f"  {found.system:14} {found.metric:8} {found.result.difference:+.2f} [{low:+.2f}, {high:+.2f}]"
+            f"  p {found.p_corrected:.4f} (bootstrap {other.p_corrected:.4f})"
+        )
+    for name, report in selection.documents.items():
+        r, accuracy, delta = report.pearson, report.ranking_accuracy, report.delta_avg
+        print(
+            f"document BLEU of {name}, {report.documents} documents: r {r.value:.3f} [{r.ci[0]:.3f}, "
+            f"{r.ci[1]:.3f}], rAcc[2] {accuracy.value:.3f} [{accuracy.ci[0]:.3f}, {accuracy.ci[1]:.3f}], "
+            f"DeltaAvg[2] {delta.value:+.2f} [{delta.ci[0]:+.2f}, {delta.ci[1]:+.2f}]"
+        )
