@@ -49,7 +49,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     if kind == "parquet":
         return _parquet_rows(path)
     if kind == "jsonl":
-        return _json_rows(path)
+        return json_rows(read_lines(path))
     return _delimited_rows(path, kind)
 
 
@@ -99,8 +99,8 @@ def _delimited_rows(path: Path, kind: Kind) -> Iterator[Row]:
         reader = csv.reader(_with_line_ends(header_line, lines), strict=True)
         header = next(reader)
         records = _csv_records(reader, path)
-    _check_header(header, path)
-    return _rows(header, records)
+    check_header(header, path)
+    return rows_of(header, records)
 
 
 def _with_line_ends(first: str, rest: Iterable[str]) -> Iterator[str]:
@@ -116,7 +116,8 @@ def _csv_records(reader: Any, path: Path) -> Iterator[list[str]]:
         raise InputError(f"not valid CSV ({error})", where=f"{path}:{reader.line_num}") from None
 
 
-def _rows(header: Sequence[str], records: Iterable[list[str]]) -> Iterator[Row]:
+def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
+    """Records as rows; one with more or fewer fields than the header says so as its reason."""
     for fields in records:
         if len(fields) == len(header):
             yield dict(zip(header, fields, strict=True)), ""
@@ -125,8 +126,9 @@ def _rows(header: Sequence[str], records: Iterable[list[str]]) -> Iterator[Row]:
             yield there, f"{len(fields)} fields where the header has {len(header)}"
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
-    for line in read_lines(path):
+def json_rows(lines: Iterable[str]) -> Iterator[Row]:
+    """JSONL lines as rows; one that is no JSON object says so as its reason."""
+    for line in lines:
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
@@ -147,7 +149,8 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             yield value, ""
 
 
-def _check_header(header: Sequence[str], path: Path) -> None:
+def check_header(header: Sequence[str], path: object) -> None:
+    """Raises InputError where a header names a column twice."""
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise InputError(f"the header names {sorted(twice)} more than once", where=f"{path}:1")

@@ -397,6 +397,27 @@ def scoring_app(predict: Callable[[Any], pd.DataFrame], columns: Sequence[str], 
     return scoring_server.init(_Served(Metadata(signature=ModelSignature(inputs=inputs)), predict))
 
 
+def spark_scorer(session: Any, folder: Path, config: Mapping[str, Any], output: Mapping[str, str]) -> Any:
+    """MLflow's Spark UDF (a column of structs in, one out) for a model that Spark has shipped.
+
+    folder  an empty folder, for the MLflow model: kept until the UDF has been used
+    config  what qe/pyfunc_model.py reads
+    output  columns of the result -> Spark types
+
+    What runs is the present version's pyfunc_model.py, not a copy that a registry holds.
+    """
+    _quiet()
+    path = folder / "model"
+    mlflow.pyfunc.save_model(
+        path,
+        python_model=str(Path(__file__).with_name("pyfunc_model.py")),
+        model_config=dict(config),
+        pip_requirements=["qe"],
+    )
+    result = "struct<" + ", ".join(f"{name}: {kind}" for name, kind in output.items()) + ">"
+    return mlflow.pyfunc.spark_udf(session, str(path), result_type=result, env_manager="local")
+
+
 @dataclass(frozen=True)
 class _Served:
     """What MLflow's scoring server asks of a model."""

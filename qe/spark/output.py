@@ -1,0 +1,42 @@
+"""Output of Spark jobs: a folder that is there only when it is complete."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from features.core.errors import InputError
+
+
+@contextmanager
+def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
+    """Yields a folder to write beside `output`; it becomes `output` when the block succeeds.
+
+    Works in any file system that Spark knows. What Spark's committer leaves of failed tasks goes with the
+    temporary folder.
+
+    Raises InputError where `output` is there already, unless `overwrite` and it is a folder Spark wrote.
+    """
+    path = session._jvm.org.apache.hadoop.fs.Path(output)
+    files = path.getFileSystem(session._jsc.hadoopConfiguration())
+    _check(session, files, path, output, overwrite)
+    beside = f"{output.rstrip('/')}.spark"
+    temporary = session._jvm.org.apache.hadoop.fs.Path(beside)
+    files.delete(temporary, True)
+    try:
+        yield beside
+        if overwrite:
+            files.delete(path, True)
+        if not files.rename(temporary, path):
+            raise InputError("cannot be renamed to the output folder", where=beside)
+    finally:
+        files.delete(temporary, True)
+
+
+def _check(session: Any, files: Any, path: Any, output: str, overwrite: bool) -> None:
+    if not files.exists(path):
+        return
+    if not overwrite:
+        raise InputError("is there already", where=output, remedy="choose another, or use --overwrite")
+    success = session._jvm.org.apache.hadoop.fs.Path(path, "_SUCCESS")
+    if not files.exists(success):
+        raise InputError("is no folder that Spark wrote", where=output, remedy="choose another --output")
