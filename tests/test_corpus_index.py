@@ -36,7 +36,7 @@ def random_lines(seed: int, n: int, longest: int) -> list[str]:
     return [" ".join(random.choice(words, size, p=shares / shares.sum())) for size in lengths]
 
 
-@pytest.mark.parametrize("longest", [12, 40, 150])
+@pytest.mark.parametrize("longest", [12, 40, 150, 400])
 def test_equal_to_comparing_with_every_segment(longest: int) -> None:
     corpus = random_lines(0, 600, longest)
     queries = [*random_lines(1, 60, longest), "unknown words only", "W1 w2 unknown w1 w1 w1 w1", corpus[17]]

@@ -132,11 +132,15 @@ class CorpusIndex(Resource):
     def _slice(self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int) -> Longs:
         offsets = np.asarray(lowered.offsets[start : start + _SLICE + 1], np.int64)
         found = np.full((len(offsets) - 1, 3), -1, np.int64)
-        longest = max(int(np.diff(offsets).max()), int(self.offsets[-1] - self.offsets[-2]))
-        shared = np.zeros(len(self.offsets) - 1, np.int16 if longest < 2**15 else np.int32)
+        longest, n = int(np.diff(offsets).max()), len(self.offsets) - 1
+        small = longest < 2**8 and self.offsets[-1] - self.offsets[-2] < 2**15
+        shared, bound = (
+            np.zeros(n, np.uint8 if small else np.int32),
+            np.zeros(n, np.int16 if small else np.int32),
+        )
         corpus = (self.ids, self.offsets, self.counted, self.places, self.segments, self.counts)
         nearest_batch(
-            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, found
+            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, bound, found
         )
         return found
 
