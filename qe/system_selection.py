@@ -95,9 +95,9 @@ class Translations:
                 own,
                 *tokenizers,
                 doc_id=self.documents,
-                pseudo_reference=next(other for other in outputs if other is not own),
+                pseudo_reference=outputs[1 if number == 0 else 0],
             )
-            for own in outputs
+            for number, own in enumerate(outputs)
         ]
 
     def chosen(self, choice: Rows) -> tuple[str, ...]:
@@ -137,10 +137,7 @@ def cross_validated(
 
     statistics   (S, n, 10) of Bleu, see `Translations.statistics`
     """
-    splits = [
-        Split(segments, scores=segment_bleu(rows), reference=translations.references[0])
-        for segments, rows in zip(translations.segments(tokenizers), statistics, strict=True)
-    ]
+    splits = _labelled(translations, statistics, tokenizers)
     shape = len(splits), len(translations)
     names = document_names(translations.documents)
     found = {
@@ -173,6 +170,50 @@ def _outputs(
         Outputs(tuple(own for own, _ in tables), statistics[:, train]),
         Outputs(tuple(other for _, other in tables), without_reference(statistics[:, held_out])),
     )
+
+
+def applied(
+    translations: Translations,
+    new: Translations,
+    extraction: Extraction,
+    choosers: Mapping[str, Chooser],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    bleu: Bleu,
+) -> dict[str, Preferences]:
+    """Name -> preferences for new translations by the same systems, of choosers fitted to all that have
+    references.
+
+    Raises InputError where the systems are others.
+    """
+    if new.names != translations.names:
+        raise InputError(
+            f"learned to choose among {', '.join(translations.names)}, but got {', '.join(new.names)}",
+            remedy="give the same systems in the same order",
+        )
+    statistics = translations.statistics(bleu)
+    splits = _labelled(translations, statistics, tokenizers)
+    pairs = zip(splits, new.segments(tokenizers), strict=True)
+    tables = [extraction.fit_and_score(split, segments) for split, segments in pairs]
+    texts = [Texts.of(output) for output in new.systems.values()]
+    known = np.stack([bleu.statistics(text, [text]) for text in texts])
+    own = Outputs(tuple(table for table, _ in tables), statistics)
+    other = Outputs(tuple(table for _, table in tables), without_reference(known))
+    found = {}
+    for name, chooser in choosers.items():
+        fitted = chooser.fit(own)
+        by_document = fitted.document_preferences(other, new.documents)
+        found[name] = Preferences(fitted.preferences(other), by_document)
+    return found
+
+
+def _labelled(
+    translations: Translations, statistics: FloatArray, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> list[Split]:
+    """Each system's output with its segments' BLEU as labels."""
+    return [
+        Split(segments, scores=segment_bleu(rows), reference=translations.references[0])
+        for segments, rows in zip(translations.segments(tokenizers), statistics, strict=True)
+    ]
 
 
 def make_extraction(

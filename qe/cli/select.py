@@ -29,13 +29,22 @@ def select(
     resources: Annotated[Path | None, typer.Option(help="Bundle built by `qe resources build`.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="regression, ranking, lambdamart, classification; repeatable. (default: all)"),
+        typer.Option(
+            help="regression, ranking, lambdamart, classification, gain; repeatable. (default: all)"
+        ),
     ] = None,
     by: Annotated[str, typer.Option(help="Choose for each `segment` or each `document`.")] = "segment",
     doc_ids: Annotated[Path | None, typer.Option(help="One document id per line.")] = None,
     block: Annotated[
         int, typer.Option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
     ] = 10,
+    new_source: Annotated[
+        Path | None, typer.Option(help="Without references: what to choose for once the choice is learned.")
+    ] = None,
+    new_system: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="The same systems' output for it.")
+    ] = None,
+    new_doc_ids: Annotated[Path | None, typer.Option(help="Its document ids.")] = None,
     source_language: Annotated[str, typer.Option(help="Language code.")] = "en",
     target_language: Annotated[str, typer.Option(help="Language code.")] = "es",
     metrics: Annotated[
@@ -56,7 +65,8 @@ def select(
     """Choose among the translations of several systems, for each segment or document.
 
     With --references, a choice is learned and evaluated by cross-validation over documents: is it better
-    than always taking the better system? With --model, a trained scoring model chooses; no references needed.
+    than always taking the better system? What was learned from all of it then chooses for --new-source. With
+    --model, a trained scoring model chooses; no references needed.
     Exit code 1 where references are given and no method is significantly better (first metric, level .05).
 
     Examples:
@@ -66,21 +76,19 @@ def select(
 
         qe select --model output/model --source s.en --system moses=m.es --system apertium=a.es -o choice
     """
-    from qe.documents import blocks
-    from qe.system_selection import Translations
-
     if by not in ("segment", "document"):
         raise InputError(f"unknown --by '{by}'", remedy="known: segment, document")
     unit = cast(Literal["segment", "document"], by)
-    lines = _lines(source)
-    translations = Translations(
-        lines,
-        _systems(system),
-        _lines(doc_ids) if doc_ids else blocks(len(lines), block),
-        tuple(_lines(path) for path in references or ()),
-    )
+    translations = _translations(source, system, "--system", doc_ids, block, references or ())
+    new = None
+    if new_source is not None:
+        if output is None:
+            raise InputError("where shall the chosen translations go?", remedy="give --output FOLDER")
+        new = _translations(new_source, new_system or (), "--new-system", new_doc_ids, block)
+    elif new_system or new_doc_ids:
+        raise InputError("--new-system and --new-doc-ids go with --new-source")
     if model is not None:
-        _apply(model, translations, unit, output, quiet, as_json, given=bool(references or features))
+        _apply(model, translations, unit, output, quiet, as_json, given=bool(references or features or new))
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
@@ -88,7 +96,7 @@ def select(
     from qe.mt_metrics._texts import TOKENIZATIONS
     from qe.mt_metrics.bleu import Bleu
     from qe.resource_cache import default_cache
-    from qe.system_selection import make_extraction
+    from qe.system_selection import applied, make_extraction
     from qe.system_selection import select as run
 
     if tokenize not in TOKENIZATIONS:
@@ -100,10 +108,14 @@ def select(
             _features(features), resources, (source_language, target_language),
             cache_dir or default_cache(), seed=seed, progress=progress,
         )  # fmt: skip
+        bleu, choosers = Bleu(**defaults), _choosers(method)
         selection = run(
-            translations, extraction, _choosers(method), tokenizers, chosen, bleu=Bleu(**defaults), by=unit,
-            folds=folds, samples=samples, correction=correct, seed=seed, progress=progress,
+            translations, extraction, choosers, tokenizers, chosen, bleu=bleu, by=unit, folds=folds,
+            samples=samples, correction=correct, seed=seed, progress=progress,
         )  # fmt: skip
+        if new is not None and output is not None:
+            found = applied(translations, new, extraction, choosers, tokenizers, bleu)
+            _write(output / "new", new, found, unit, None)
     if output is not None:
         _write(output, translations, selection.preferences, unit, selection)
     if as_json:
@@ -129,12 +141,24 @@ def _lines(path: Path) -> tuple[str, ...]:
     return tuple(line.strip() for line in read_lines(path))
 
 
-def _systems(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _translations(
+    source: Path, systems: Sequence[str], option: str, doc_ids: Path | None, block: int,
+    references: Sequence[Path] = (),
+) -> "Translations":  # fmt: skip
+    from qe.documents import blocks
+    from qe.system_selection import Translations
+
+    lines = _lines(source)
+    documents = _lines(doc_ids) if doc_ids else blocks(len(lines), block)
+    return Translations(lines, _systems(systems, option), documents, tuple(map(_lines, references)))
+
+
+def _systems(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not name or not equals or not path:
-            raise InputError(f"--system must be NAME=FILE, but got '{text}'")
+            raise InputError(f"{option} must be NAME=FILE, but got '{text}'")
         if name in found:
             raise InputError(f"two systems are named '{name}'")
         found[name] = _lines(Path(path))
@@ -187,7 +211,7 @@ def _apply(
     from qe.system_selection import choose_by_model, shares
 
     if given:
-        raise InputError("--model chooses without --references and --features", remedy="leave these out")
+        raise InputError("--model chooses without --references, --features and --new-source")
     if output is None:
         raise InputError("where shall the chosen translations go?", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(model_folder(model)), translations)
