@@ -19,6 +19,8 @@ _DCU = "DCU-SYMC at WMT12, section 2.1"
 _OWN = "this project: cover of the segment by matching phrase pairs"
 
 LONGEST = 5
+_SHORT = 8  # translations, per phrase of the other side, up to which they are gone through one by one
+_MARKS = 4096  # places in the filter that tells phrases of the other side from all others; a power of 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +115,13 @@ def _match(
     forward: Any, backward: Any, left_best: Any, right_best: Any,
 ) -> None:  # fmt: skip
     """The best log p(target | source) of each source n-gram whose translation occurs, and the reverse."""
+    marks = np.zeros(_MARKS, np.bool_)
     for k in range(len(source_offsets) - 1):
         there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
         order = np.argsort(there)
         there = there[order]
         first = np.searchsorted(there, 0)
+        marks[there[first:] & (_MARKS - 1)] = True
         best = right_best[target_offsets[k] : target_offsets[k + 1]].reshape(len(there))
         for i in range(source_offsets[k], source_offsets[k + 1]):
             for n in range(left.shape[1]):
@@ -125,14 +129,39 @@ def _match(
                 if row < 0:
                     continue
                 low, end = offsets[row], offsets[row + 1]
-                for place in range(first, len(there)):
-                    low = _first_at_least(columns, low, end, there[place])
-                    if low == end:
-                        break
-                    if columns[low] == there[place]:
-                        cell = order[place]
-                        left_best[i, n] = max(left_best[i, n], np.log(forward[low]))
-                        best[cell] = max(best[cell], np.log(backward[low]))
+                if end - low > _SHORT * (len(there) - first):
+                    _match_long(
+                        there, first, order, columns, low, end, forward, backward, left_best[i], n, best
+                    )
+                    continue
+                for e in range(low, end):
+                    if marks[columns[e] & (_MARKS - 1)]:
+                        place = np.searchsorted(there, columns[e])
+                        while place < len(there) and there[place] == columns[e]:
+                            _keep(forward, backward, e, left_best[i], n, best, order[place])
+                            place += 1
+        marks[there[first:] & (_MARKS - 1)] = False
+
+
+@numba.njit(cache=True, nogil=True)
+def _match_long(
+    there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
+    left_best: Any, n: int, best: Any,
+) -> None:  # fmt: skip
+    """Of a phrase with very many translations: searches them for the phrases of the other side."""
+    for place in range(first, len(there)):
+        low = _first_at_least(columns, low, end, there[place])
+        if low == end:
+            break
+        if columns[low] == there[place]:
+            _keep(forward, backward, low, left_best, n, best, order[place])
+
+
+@numba.njit(cache=True, nogil=True)
+def _keep(forward: Any, backward: Any, e: int, left_best: Any, n: int, best: Any, cell: int) -> None:
+    """The larger log probabilities, of entry `e` or of those before."""
+    left_best[n] = max(left_best[n], np.log(forward[e]))
+    best[cell] = max(best[cell], np.log(backward[e]))
 
 
 @numba.njit(cache=True, nogil=True)

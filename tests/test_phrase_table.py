@@ -17,7 +17,7 @@ from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.phrase_table import PhraseTableFeatures
 from features.resources._links import Links
-from features.resources.phrase_table import PhraseTable
+from features.resources.phrase_table import PhraseTable, _find
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 Pair = tuple[str, str, str]  # source, target, links
@@ -158,3 +158,22 @@ def test_features_of_unrelated_text() -> None:
     assert found["phrases_source_matching_1"] == found["phrases_target_matching_1"] == 0
     assert found["phrases_source_uncovered"] == 1
     assert found["phrases_source_known_2"] == 1
+
+
+def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> None:
+    table = table_of([("a", f"b{i}", "0-0") for i in range(40)])
+    values = PhraseTableFeatures(table).extract(Segments(("a a", "a"), ("b7", "c")))
+    names = [feature.name for feature in PhraseTableFeatures(table).features]
+    log = values[:, names.index("phrases_source_cover_log")]
+    np.testing.assert_allclose(log, [math.log(1 / 40), 0], rtol=1e-6)
+    np.testing.assert_array_equal(values[:, names.index("phrases_source_matching_1")], [1, 0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.integers(1, 2**64 - 1) | st.integers(1, 300)), st.lists(st.integers(0, 300)))
+def test_keys_are_found_wherever_they_lie(known: set[int], others: list[int]) -> None:
+    """By binary search: also where keys are not spread evenly, as those of phrases are."""
+    keys = np.array(sorted(known), np.uint64)
+    wanted = np.array([*known, *others, 2**64 - 1], np.uint64)
+    expected = [sorted(known).index(k) if k in known else -1 for k in wanted.tolist()]
+    assert _find(keys, wanted).tolist() == expected

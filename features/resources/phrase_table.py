@@ -161,10 +161,50 @@ class PhraseTable(Resource):
 
 def _find(known: Keys, keys: Keys) -> Ints:
     """The places of keys among the known ones, -1 for those that are not there."""
-    if not len(known):
-        return np.full(keys.shape, -1, np.int32)
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1).astype(np.int32)
-    return np.where(known[place] == keys, place, np.int32(-1))
+    found = np.full(keys.size, -1, np.int32)
+    if len(known):
+        _search(known, keys.ravel(), found)
+    return found.reshape(keys.shape)
+
+
+@numba.njit(cache=True, nogil=True)
+def _search(known: Any, keys: Any, found: Any) -> None:
+    """Interpolates twice, as keys are spread evenly, and gallops from there; key 0 is nowhere."""
+    half, last = np.uint64(32), len(known) - 1
+    step = np.float64(len(known)) / 2.0**64
+    for k in range(len(keys)):
+        key = keys[k]
+        if key == 0:
+            continue
+        place: Any = np.int64((key >> half) * np.uint64(len(known)) >> half)
+        if known[place] < key:
+            place = min(place + np.int64(np.float64(key - known[place]) * step), last)
+        else:
+            place = max(place - np.int64(np.float64(known[place] - key) * step), 0)
+        place = _gallop(known, key, place)
+        if place <= last and known[place] == key:
+            found[k] = place
+
+
+@numba.njit(cache=True, nogil=True)
+def _gallop(known: Any, key: Any, place: int) -> Any:
+    """The first place that holds `key` or more, looked for around a guess."""
+    low, high, step = place, place, 1
+    while low > 0 and known[low - 1] >= key:
+        high = low
+        low = max(low - step, 0)
+        step *= 2
+    while high < len(known) and known[high] < key:
+        low = high + 1
+        high = min(high + step, len(known))
+        step *= 2
+    while low < high:
+        middle = (low + high) >> 1
+        if known[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def _encoded(tokens: Tokens) -> tuple[Vocabulary, Tokens]:
