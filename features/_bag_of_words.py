@@ -1,11 +1,11 @@
 """Bags: texts as sparse rows of weighted n-grams, and a ridge regression on them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -17,6 +17,8 @@ Keys = NDArray[np.uint64]
 Longs = NDArray[np.int64]
 
 _MULTIPLIER: Final = np.uint64(0xFF51AFD7ED558CCD)
+_SHIFT: Final = np.uint64(29)
+_START: Final = np.uint64(0xCBF29CE484222325)
 _EDGE: Final = np.uint64(0x9E3779B97F4A7C15)  # stands for the word beyond the text
 _ITERATIONS: Final = 40  # of conjugate gradients: the penalty is large, so they settle early
 
@@ -50,7 +52,7 @@ def words(tokens: Tokens) -> Bag:
     """Lower-cased words and pairs of neighbours (the first and last word with the edge of the text)."""
     lowered = tokens.lower()
     n = len(tokens)
-    hashes = np.array([_hash(t) for t in lowered.types], np.uint64)[lowered.ids]
+    hashes = _word_hashes(*_code_points(lowered.types))[lowered.ids]
     here = np.full(len(hashes) + n, _EDGE)  # the edge after every text, and so before the next
     here[np.arange(len(hashes)) + tokens.text_index] = hashes
     before = np.concatenate(([_EDGE], here[:-1]))
@@ -66,28 +68,52 @@ def words(tokens: Tokens) -> Bag:
 def characters(tokens: Tokens, longest: int = 4) -> Bag:
     """N-grams of 2 to `longest` characters of the lower-cased words, a blank at either end of each word."""
     lowered = tokens.lower()
-    grams = [_character_grams(f" {t} ", longest) for t in lowered.types]
-    index: dict[str, int] = {}
-    flat = np.array([index.setdefault(g, len(index)) for word in grams for g in word], np.int64)
-    hashes = np.array([_hash("\0" + g) for g in index], np.uint64)
-    order = np.argsort(hashes)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    by_type = rank[flat] if len(flat) else flat
-    counts = np.array([len(g) for g in grams], np.int64)
-    starts = _offsets(counts)
+    points, starts = _code_points([f" {t} " for t in lowered.types])
+    lengths = np.diff(starts)
+    counts = sum(np.maximum(lengths - k + 1, 0) for k in range(2, longest + 1))
+    counts = np.asarray(counts, np.int64)
+    by_type = _offsets(counts)
+    keys, ranks = np.unique(_gram_hashes(points, starts, longest, by_type), return_inverse=True)
     sizes = counts[lowered.ids] if len(counts) else np.zeros(0, np.int64)
     ends = _offsets(sizes)
-    items = np.arange(ends[-1]) + np.repeat(starts[lowered.ids] - ends[:-1], sizes)
-    return Bag(hashes[order], by_type[items], ends[tokens.offsets])
+    items = np.arange(ends[-1]) + np.repeat(by_type[lowered.ids] - ends[:-1], sizes)
+    return Bag(keys, ranks[items], ends[tokens.offsets])
 
 
-def _character_grams(text: str, longest: int) -> list[str]:
-    return [text[i : i + k] for k in range(2, longest + 1) for i in range(max(len(text) - k + 1, 0))]
+def _code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Longs]:
+    """The characters of texts, one after the other, and (n + 1,) offsets."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    return points, np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+@numba.njit(cache=True, nogil=True)
+def _hash(points: Any) -> Any:
+    key = _START
+    for point in points:
+        key = (key ^ np.uint64(point)) * _MULTIPLIER
+        key ^= key >> _SHIFT
+    return key
+
+
+@numba.njit(cache=True, nogil=True)
+def _word_hashes(points: Any, starts: Any) -> Any:
+    result = np.empty(len(starts) - 1, np.uint64)
+    for word in range(len(result)):
+        result[word] = _hash(points[starts[word] : starts[word + 1]])
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _gram_hashes(points: Any, starts: Any, longest: int, places: Any) -> Any:
+    """Of the n-grams of each text, from places[text] on."""
+    result = np.empty(places[-1], np.uint64)
+    for text in range(len(starts) - 1):
+        place = places[text]
+        for k in range(2, longest + 1):
+            for first in range(starts[text], starts[text + 1] - k + 1):
+                result[place] = _hash(points[first : first + k])
+                place += 1
+    return result
 
 
 def _offsets(lengths: Longs) -> Longs:
@@ -125,24 +151,31 @@ class BagRegression:
 
     def predict(self, bag: Bag) -> FloatArray:
         """(n,) in units of the label; the intercept for a text without known n-grams."""
-        return np.asarray(self._rows(bag) @ self.coefficients + self.intercept, np.float64)
+        result = np.full(len(bag.offsets) - 1, self.intercept)
+        columns = self._columns(bag)
+        _predict(bag.ids, bag.offsets, columns, self.inverse_frequency, self.coefficients, result)
+        return result
 
     def _rows(self, bag: Bag) -> Any:
         """(n, k) sparse tf-idf rows (1 + log of the count, times the inverse frequency) of length 1."""
-        place = np.searchsorted(self.keys, bag.keys)
-        inside = place < len(self.keys)
-        known = inside.copy()
-        known[inside] = self.keys[place[inside]] == bag.keys[inside]
-        counts = bag.counts(np.where(known, place, -1), len(self.keys))
+        counts = bag.counts(self._columns(bag), len(self.keys))
         counts.data = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
         lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
         scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         return sparse.diags_array(scale) @ counts
 
+    def _columns(self, bag: Bag) -> Longs:
+        """Where the keys of the bag are among ours, -1 where they are not."""
+        place = np.searchsorted(self.keys, bag.keys)
+        place[place == len(self.keys)] = -1
+        if len(self.keys):
+            place[self.keys[place] != bag.keys] = -1
+        return place
+
     def save(self, path: Path) -> None:
         """Writes into the new directory `path`."""
         path.mkdir()
-        np.save(path / "keys.npy", self.keys, allow_pickle=False)
+        np.save(path / "ngrams.npy", self.keys, allow_pickle=False)
         values = np.vstack([self.inverse_frequency, self.coefficients])
         np.save(path / "values.npy", values, allow_pickle=False)
         np.save(path / "intercept.npy", np.array(self.intercept), allow_pickle=False)
@@ -150,5 +183,28 @@ class BagRegression:
     @classmethod
     def load(cls, path: Path) -> "BagRegression":
         inverse, coefficients = np.load(path / "values.npy", allow_pickle=False)
-        keys = np.load(path / "keys.npy", allow_pickle=False)
+        keys = np.load(path / "ngrams.npy", allow_pickle=False)
         return cls(keys, inverse, coefficients, float(np.load(path / "intercept.npy", allow_pickle=False)))
+
+
+@numba.njit(cache=True, nogil=True)
+def _predict(
+    ids: Any, offsets: Any, columns: Any, inverse_frequency: Any, coefficients: Any, result: Any
+) -> None:
+    """Adds to each text's result the product of its tf-idf row, of length 1, and the coefficients."""
+    counts = np.zeros(len(coefficients), np.int32)
+    for text in range(len(result)):
+        items = ids[offsets[text] : offsets[text + 1]]
+        for item in items:
+            if columns[item] >= 0:
+                counts[columns[item]] += 1
+        product, length = 0.0, 0.0
+        for item in items:
+            column = columns[item]
+            if column >= 0 and counts[column] > 0:
+                weight = (1 + np.log(counts[column])) * inverse_frequency[column]
+                product += weight * coefficients[column]
+                length += weight * weight
+                counts[column] = 0
+        if length > 0:
+            result[text] += product / np.sqrt(length)
