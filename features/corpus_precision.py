@@ -67,7 +67,7 @@ class CorpusPrecision(Extractor):
 
 
 def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-    found = [ngrams.counts(tokens, order) for order in range(1, ORDER + 1)]
+    found = ngrams.counts_by_order(tokens, ORDER)
     matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in found])
     total = np.column_stack([np.diff(offsets) for _, offsets in found])
     return smoothed_precision(matched, total)

@@ -151,8 +151,8 @@ class NgramFrequency(Extractor):
 
     def _side(self, ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
         found = {
-            order: _Found(*ngrams.counts(tokens, order), _cutoffs(ngrams, order, self.minimum), self.minimum)
-            for order in range(1, self.orders + 1)
+            order: _Found(*counts, _cutoffs(ngrams, order, self.minimum), self.minimum)
+            for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         }
         return np.column_stack([statistic.of(found[max(order, 1)]) for order, statistic in self._columns()])
 

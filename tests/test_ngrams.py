@@ -30,6 +30,10 @@ def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list
     counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
     known = [[word for word in text if word != "<s>"] for text in looked_up]
     found, offsets = counts.counts(Tokens.from_lists(known), order)
+    for both in zip(
+        counts.counts_by_order(Tokens.from_lists(known), order)[-1], (found, offsets), strict=True
+    ):
+        np.testing.assert_array_equal(*both)
     for text, begin, end in zip(known, offsets[:-1], offsets[1:], strict=True):
         assert found[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
 

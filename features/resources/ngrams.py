@@ -116,10 +116,32 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted.
         """
         self._check(order)
-        ids = cased(tokens, self.settings["case"]).ids_in(self.vocabulary)
-        ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
+        nodes, offsets = self._known(tokens), np.asarray(tokens.offsets)
+        return self._counts(self.trie.ending(nodes, offsets, order), offsets, order)
+
+    def counts_by_order(self, tokens: Tokens, order: int) -> list[tuple[NDArray[np.int64], Offsets]]:
+        """`counts` of the orders 1 to `order`: at the price of the highest.
+
+        Raises InputError for an order that was not counted.
+        """
+        self._check(order)
+        nodes = ids = self._known(tokens)
         offsets = np.asarray(tokens.offsets)
-        nodes = self.trie.ending(ids, offsets, order)
+        found = [self._counts(nodes, offsets, 1)]
+        for n in range(2, order + 1):
+            nodes = self.trie.extend(nodes, ids, offsets)
+            found.append(self._counts(nodes, offsets, n))
+        return found
+
+    def _known(self, tokens: Tokens) -> NDArray[np.int32]:
+        """Ids of the tokens; -1, which is in no n-gram, for unknown words."""
+        ids = cased(tokens, self.settings["case"]).ids_in(self.vocabulary)
+        return np.where(ids == UNK, np.int32(-1), ids)
+
+    def _counts(
+        self, nodes: NDArray[np.int32], offsets: Offsets, order: int
+    ) -> tuple[NDArray[np.int64], Offsets]:
+        """From the nodes of the n-grams that end at each token."""
         there = _position(offsets) >= order - 1
         found = np.where(nodes >= 0, self.occurrences[nodes], 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
