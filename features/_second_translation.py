@@ -134,9 +134,12 @@ def _matches(
 
 def _characters(tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Code points of each text without blanks, and (n + 1,) offsets."""
-    texts = ["".join(tokens.words(i)) for i in range(len(tokens))]
-    ids = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
-    return ids, np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    points = np.frombuffer("".join(tokens.types).encode("utf-32-le", "surrogatepass"), np.int32)
+    starts = np.cumsum([0, *map(len, tokens.types)], dtype=np.int64)
+    sizes = np.diff(starts)[tokens.ids] if len(tokens.types) else np.zeros(0, np.int64)
+    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    index = np.arange(ends[-1]) + np.repeat(starts[tokens.ids] - ends[:-1], sizes)
+    return points[index], ends[tokens.offsets]
 
 
 def _edits(

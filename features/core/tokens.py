@@ -62,7 +62,7 @@ class Tokens:
 
     def words(self, i: int) -> list[str]:
         """The tokens of text i as strings."""
-        return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]]]
+        return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]].tolist()]
 
     def lower(self) -> "Tokens":
         """The same tokens lower-cased (computed once)."""
