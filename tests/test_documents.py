@@ -89,7 +89,7 @@ def test_ranking_accuracy_of_a_random_ranking_is_one_in_n() -> None:
     rng = np.random.default_rng(0)
     gold = np.arange(60.0)
     for n in (2, 3, 5):
-        drawn = [ranking_accuracy(gold, rng.permutation(60), n) for _ in range(2000)]
+        drawn = [ranking_accuracy(gold, rng.permutation(gold), n) for _ in range(2000)]
         assert abs(np.mean(drawn) - 1 / n) < 4 * np.std(drawn) / np.sqrt(len(drawn))
 
 

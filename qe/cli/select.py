@@ -124,15 +124,31 @@ def select(
         print(json.dumps(selection.to_json(), indent=1))
     elif not quiet:
         _print(selection, list(chosen))
+    verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
     first = next(iter(chosen))
-    if not any(found.metric == first and _better(found, chosen) for found in selection.comparisons):
+    better = [name for name in selection.preferences if verdicts[name, first] == 1]
+    if not (quiet or as_json):
+        _print_verdict(selection, first, better, verdicts)
+    if not better:
         raise typer.Exit(1)
 
 
-def _better(found: Any, metrics: Mapping[str, Any]) -> bool:
-    """Whether a method is significantly better than the best single system."""
-    sign = -1.0 if metrics[found.metric].higher_is_better is False else 1.0
-    return bool(found.p_corrected <= 0.05 and sign * found.result.difference > 0)
+def _verdict(found: Any, metrics: Mapping[str, Any]) -> int:
+    """1 where a method is significantly better than the best single system, -1 where worse, else 0."""
+    sign = -1 if metrics[found.metric].higher_is_better is False else 1
+    if found.p_corrected > 0.05 or not found.result.difference:
+        return 0
+    return sign if found.result.difference > 0 else -sign
+
+
+def _print_verdict(
+    selection: "Selection", first: str, better: Sequence[str], verdicts: Mapping[tuple[str, str], int]
+) -> None:
+    print(f"significantly better than always {selection.best} by {first}: {', '.join(better) or 'none'}")
+    for name in better:
+        against = [metric for (method, metric), v in verdicts.items() if method == name and v == -1]
+        if against:
+            print(f"  but {name} is significantly worse by {', '.join(against)}: BLEU was what it learned")
 
 
 def _lines(path: Path) -> tuple[str, ...]:
