@@ -72,22 +72,29 @@ class DecoderWordQuality(WordQuality):
                 "word_quality_decoder must be fitted before it scores", remedy="train a model with it"
             )
         decoder = DecoderTokens.of(segments, self.marker)
-        words = decoder_columns(segments.target_tokens, decoder, self._means, own=self._learning)
-        gaps: Columns = {}
-        for name in GAP_COLUMNS:
-            gaps[f"left_{name}"], gaps[f"right_{name}"] = gap_sides(
-                np.asarray(words[name], np.float64), table.offsets, np.nan
-            )
-        return replace(
-            table,
-            word_names=(*table.word_names, *words),
-            gap_names=(*table.gap_names, *gaps),
-            words=np.hstack([table.words, matrix(words, len(table.words))]),
-            gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
-        )
+        return with_decoder(table, segments, decoder, self._means, own=self._learning)
 
     def _with(self, means: SubwordMeans, *, learning: bool = False) -> Self:
         changed = copy(self)
         object.__setattr__(changed, "_means", means)
         object.__setattr__(changed, "_learning", learning)
         return changed
+
+
+def with_decoder(
+    table: TokenTable, segments: Segments, decoder: DecoderTokens, means: SubwordMeans, *, own: bool
+) -> TokenTable:
+    """The table and the decoder's columns beside its own; `own`: `means` were learned from these segments."""
+    words = decoder_columns(segments.target_tokens, decoder, means, own=own)
+    gaps: Columns = {}
+    for name in GAP_COLUMNS:
+        gaps[f"left_{name}"], gaps[f"right_{name}"] = gap_sides(
+            np.asarray(words[name], np.float64), table.offsets, np.nan
+        )
+    return replace(
+        table,
+        word_names=(*table.word_names, *words),
+        gap_names=(*table.gap_names, *gaps),
+        words=np.hstack([table.words, matrix(words, len(table.words))]),
+        gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
+    )

@@ -1,0 +1,90 @@
+"""TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.encodings import Encoding, encoded, fit_encodings, left_out
+from features._word_quality.model import Inputs
+from features._word_quality.network import Matrix, _inputs, _moments
+from features._word_quality.pooling import Learned, PoolingNetwork, Texts, load_network, save_network
+from features._word_quality.source_side import Flags
+from features._word_quality.two_sides import Side
+
+_BATCH = 500  # texts scored at a time: memory stays small
+
+
+@dataclass(frozen=True, eq=False)
+class TextModel:
+    """Mean of networks over standardised columns, target encodings and word vectors of the tokens."""
+
+    encodings: Mapping[str, Encoding]
+    mean: Matrix
+    deviation: Matrix
+    networks: tuple[PoolingNetwork, ...]
+
+    @classmethod
+    def fit(
+        cls, side: Side, bad: Flags, outcomes: Matrix, weights: Matrix, *, networks: int, seed: int
+    ) -> "TextModel":
+        """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over."""
+        columns = _columns(side.inputs, left_out(side.inputs.keys, bad, side.segment))
+        mean, deviation = _moments(columns)
+        full = np.diff(side.offsets) > 0
+        texts = Texts(_inputs(columns, side.inputs.vectors, mean, deviation), _offsets(side.offsets, full))
+        learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
+        found = tuple(PoolingNetwork.fit(texts, learned, seed + i) for i in range(networks))
+        return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, found)
+
+    def outcomes(self, side: Side) -> NDArray[np.float64]:
+        """(n, m); NaN for texts without tokens."""
+        columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
+        inputs = _inputs(columns, side.inputs.vectors, self.mean, self.deviation)
+        full = np.flatnonzero(np.diff(side.offsets) > 0)
+        texts = Texts(inputs, _offsets(side.offsets, np.diff(side.offsets) > 0))
+        result = np.full((len(side.offsets) - 1, self._width), np.nan)
+        for first in range(0, len(full), _BATCH):
+            rows = np.arange(first, min(first + _BATCH, len(full)))
+            batch, _ = texts.take(rows)
+            result[full[rows]] = np.mean([network.outcomes(batch) for network in self.networks], axis=0)
+        return result
+
+    @property
+    def _width(self) -> int:
+        return len(self.networks[0].parameters["outcome_bias"])
+
+    def save(self, path: Path) -> None:
+        """Writes into the new directory `path`."""
+        path.mkdir()
+        np.save(path / "moments.npy", np.vstack([self.mean, self.deviation]), allow_pickle=False)
+        for i, network in enumerate(self.networks):
+            save_network(network, path / f"network{i}")
+        for name, encoding in self.encodings.items():
+            np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
+            counts = np.vstack([encoding.seen, encoding.bad])
+            np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
+            np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+
+    @classmethod
+    def load(cls, path: Path) -> "TextModel":
+        encodings = {}
+        for file in sorted(path.glob("*.keys.npy")):
+            name = file.name.removesuffix(".keys.npy")
+            seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+            share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
+            encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
+        mean, deviation = np.load(path / "moments.npy", allow_pickle=False)
+        networks = tuple(load_network(folder) for folder in sorted(path.glob("network*")))
+        return cls(encodings, mean, deviation, networks)
+
+
+def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:
+    return np.hstack([inputs.columns, encodings.astype(np.float32)])
+
+
+def _offsets(offsets: NDArray[np.int64], full: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Offsets of the texts that have tokens."""
+    return np.append(offsets[:-1][full], offsets[-1])

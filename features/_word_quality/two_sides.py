@@ -1,0 +1,186 @@
+"""TwoSides: what families that look at the words of both sides have in common."""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._decoder_means import SubwordMeans
+from features._decoder_tokens import DecoderTokens, Marker
+from features._word_quality.columns import Longs
+from features._word_quality.labels import post_edit_labels, tag_labels
+from features._word_quality.links import aligned_links
+from features._word_quality.memory import TokenMemory
+from features._word_quality.model import Inputs
+from features._word_quality.source_side import Flags, describe_sources, projected
+from features._word_quality.tokens import Knowledge, TokenTable, describe
+from features.core.errors import InputError
+from features.core.extractor import FittedExtractor
+from features.core.segments import Segments
+from features.resources.aligner import Aligner
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.resources.tuple_lm import TupleLM
+from features.resources.word_vectors import WordVectors
+from features.word_quality_decoder import with_decoder
+
+# Columns of Segments that are used where the training segments have them.
+OPTIONAL = ("back_translation", "pseudo_reference")
+DECODER = ("subwords", "token_log_probabilities")
+LABELS = ("post_edit", "word_tags", "source_tags")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The tokens of one side of n segments: what a model sees of them; offsets (n + 1,)."""
+
+    inputs: Inputs
+    offsets: Longs
+
+    @property
+    def segment(self) -> Longs:
+        """(n_tokens,) the segment of each token."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Both sides, and the links between them (source token, target token, numbered through the batch)."""
+
+    source: Side
+    target: Side
+    links: tuple[Longs, Longs]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides(FittedExtractor):
+    """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder and second
+    translations are used where the training segments have them, and are then required in scoring.
+    """
+
+    source_lm5: LanguageModel
+    target_lm: LanguageModel
+    target_lm_backward: LanguageModel
+    source_ngrams: NgramCounts
+    target_ngrams: NgramCounts
+    lexicon_source_to_target: Lexicon
+    lexicon_target_to_source: Lexicon
+    aligner: Aligner
+    phrase_table: PhraseTable
+    tuple_lm: TupleLM
+    source_vectors: WordVectors
+    target_vectors: WordVectors
+    labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
+    marker: Marker = "bpe"
+    _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
+    _means: SubwordMeans | None = field(default=None, init=False, repr=False)
+    _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABELS:
+            raise InputError(f"unknown labels '{self.labels}'", remedy=f"known: {', '.join(LABELS)}")
+
+    def requires(self) -> tuple[str, ...]:
+        return (*sorted(self._used), *(() if self._means is None else DECODER))
+
+    def _prepared(self, segments: Segments) -> Self:
+        """A copy that knows which columns the training segments have, and the decoder's subwords."""
+        prepared = copy(self)
+        used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
+        object.__setattr__(prepared, "_used", used)
+        if all(getattr(segments, name) is not None for name in DECODER):
+            means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker))
+            object.__setattr__(prepared, "_means", means)
+        return prepared
+
+    def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
+        """`own`: these are the segments that the decoder's means were learned from."""
+        knowledge = self._knowledge
+        table = self._target_table(segments, knowledge, own)
+        sources = describe_sources(segments, aligned_links(segments, self.aligner), table, knowledge)
+        return Sides(
+            Side(sources.inputs(knowledge), sources.offsets),
+            Side(table.word_inputs(knowledge), table.offsets),
+            sources.links,
+        )
+
+    def _target_table(self, segments: Segments, knowledge: Knowledge, own: bool) -> TokenTable:
+        table = self._memory.table(segments, self._used, lambda some: describe(some, knowledge, self._used))
+        if self._means is None:
+            return table
+        decoder = DecoderTokens.of(segments, self.marker)
+        return with_decoder(table, segments, decoder, self._means, own=own)
+
+    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> Flags:
+        """(n_target_tokens,) by the post-edit or the tags of the translation."""
+        target = segments.target_tokens
+        if self.labels == "word_tags":
+            return tag_labels(labels["word_tags"], target).words
+        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
+        return post_edit_labels(target.lower(), post_edit.lower()).words
+
+    def _bad_source(self, segments: Segments, labels: Mapping[str, Any], sides: Sides) -> Flags:
+        """(n_source_tokens,) as tagged, or as the linked target tokens are."""
+        if self.labels == "source_tags":
+            return source_tag_labels(labels["source_tags"], segments.source_tokens.lengths)
+        return projected(self._bad_target(segments, labels), sides.links, len(sides.source.segment))
+
+    def _save_sides(self, path: Path) -> None:
+        (path / "used.json").write_text(json.dumps(sorted(self._used)), "utf-8")
+        if self._means is not None:
+            (path / "decoder").mkdir()
+            self._means.save(path / "decoder")
+
+    def _restored_sides(self, path: Path) -> Self:
+        restored = copy(self)
+        used = frozenset(json.loads((path / "used.json").read_text("utf-8")))
+        object.__setattr__(restored, "_used", used)
+        if (path / "decoder").is_dir():
+            object.__setattr__(restored, "_means", SubwordMeans.load(path / "decoder"))
+        return restored
+
+    @property
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(
+            self.source_lm5,
+            self.target_lm,
+            self.target_lm_backward,
+            self.source_ngrams,
+            self.target_ngrams,
+            self.lexicon_source_to_target,
+            self.lexicon_target_to_source,
+            self.aligner,
+            self.phrase_table,
+            self.tuple_lm,
+            self.source_vectors,
+            self.target_vectors,
+        )
+
+
+def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
+    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE).
+
+    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """
+    found: list[str] = []
+    for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):
+        words = line.split()
+        where = f"source_tags, segment {i}"
+        if len(words) != length:
+            raise InputError(
+                f"expected {length} tags for {length} source tokens, but found {len(words)}",
+                where=where,
+                remedy="set the tokenizer that the tags were made with, or other labels",
+            )
+        unknown = set(words) - {"OK", "BAD"}
+        if unknown:
+            raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", where=where)
+        found += words
+    return np.array([word == "BAD" for word in found], np.bool_)

@@ -1,0 +1,87 @@
+"""How probable it is that words of the source were translated wrongly: word-level quality."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.aggregates import AGGREGATES, aggregate
+from features._word_quality.model import TokenModel
+from features._word_quality.two_sides import TwoSides
+from features.core.errors import InputError
+from features.core.extractor import Feature, FloatArray
+from features.core.segments import Segments
+
+_ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 task 2)"
+
+
+@dataclass(frozen=True, eq=False)
+class SourceWordQuality(TwoSides):
+    """P(BAD) of every source token, 16 aggregates per segment.
+
+    labels  `source_tags`: given tags, one per source token; `word_tags`, `post_edit`: a source token is BAD
+            where a target token it is linked with is (by tags; by a cheapest edit), or none is
+    marker  how subwords join, as for `decoder`
+    rounds  of boosting
+    seed    of boosting
+
+    Everything is NaN for an empty source.
+    """
+
+    rounds: int = 150
+    seed: int = 0
+    _model: TokenModel | None = field(default=None, init=False, repr=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(f"source_word_quality_{a.name}", f"source words: {a.description}", _ORIGIN, a.unit)
+            for a in AGGREGATES
+        ]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return (self.labels,)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        """Learns from source tokens that are OK or BAD.
+
+        Raises InputError where there is no token, or tags do not fit the tokens.
+        """
+        if not len(segments.source_tokens.ids):
+            raise InputError("quality of source words is learned from source words, but there are none")
+        prepared = self._prepared(segments)
+        sides = prepared._sides(segments, own=True)
+        bad = prepared._bad_source(segments, labels, sides)
+        model = TokenModel.fit(
+            sides.source.inputs, bad, sides.source.segment, rounds=self.rounds, seed=self.seed
+        )
+        return prepared._with(model)
+
+    def probability(self, segments: Segments) -> FloatArray:
+        """(n_source_tokens,) P(BAD). Raises InputError where it was not fitted."""
+        if self._model is None:
+            raise InputError(
+                "source_word_quality must be fitted before it scores", remedy="train a model with it"
+            )
+        return self._model.probability(self._sides(segments).source.inputs)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return aggregate(self.probability(segments), np.asarray(segments.source_tokens.offsets))
+
+    def save(self, path: Any) -> None:
+        if self._model is None:
+            raise InputError("source_word_quality must be fitted before it is saved")
+        self._model.save(Path(path) / "model")
+        self._save_sides(Path(path))
+
+    def restore(self, path: Any) -> Self:
+        return self._restored_sides(Path(path))._with(TokenModel.load(Path(path) / "model"))
+
+    def _with(self, model: TokenModel) -> Self:
+        fitted = copy(self)
+        object.__setattr__(fitted, "_model", model)
+        return fitted

@@ -1,0 +1,136 @@
+"""The label as small networks predict it from the words of a segment; they learn what a bad word is, too."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.network import Matrix
+from features._word_quality.text_model import TextModel
+from features._word_quality.two_sides import Sides, TwoSides
+from features.core.errors import InputError
+from features.core.extractor import Feature, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import segment_mean
+
+_ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
+_SIDES: Final = ("target", "source")
+_OUTCOMES: Final = (
+    ("label", "label", "standard deviations of the label"),
+    ("bad", "share of BAD words of the translation", "standard deviations of that share"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WordNetwork(TwoSides):
+    """Predictions of the label, and of the share of BAD words, from the words of either side.
+
+    Every word is what `word_quality` (of the target) and `source_word_quality` know of it; networks pool the
+    words of a text by attention and learn from the labels of texts and of words together.
+
+    labels    of target words, as for `word_quality`: `post_edit` or `word_tags`; source words follow them
+              over the links
+    marker    how subwords join, as for `decoder`
+    networks  of each side, which differ in their seeds
+    seed      of the first
+
+    Rows are weighted by the number of annotators where the training data says it. A side without tokens has
+    NaN.
+    """
+
+    networks: int = 3
+    seed: int = 0
+    _models: Mapping[str, TextModel] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels == "source_tags":
+            raise InputError(
+                "word_network learns from words of the target", remedy="set labels: post_edit or word_tags"
+            )
+        if self.networks < 1:
+            raise InputError(f"`networks` must be 1 or more, but got {self.networks}")
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                f"word_network_{side}_{name}",
+                f"{what} predicted from the words of the {side}; undefined for an empty text",
+                _ORIGIN,
+                unit,
+            )
+            for side in _SIDES
+            for name, what, unit in _OUTCOMES
+        ]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores", self.labels)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        """Learns from texts and their words.
+
+        Raises InputError where one side has no word at all, or tags do not fit the tokens.
+        """
+        if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
+            raise InputError("word_network learns from words of both sides, but one side has none")
+        prepared = self._prepared(segments)
+        sides = prepared._sides(segments, own=True)
+        bad = {
+            "target": prepared._bad_target(segments, labels),
+            "source": prepared._bad_source(segments, labels, sides),
+        }
+        scores = np.asarray(labels["scores"], np.float64)
+        share = segment_mean(bad["target"], sides.target.offsets)
+        outcomes = np.column_stack([_standardised(scores), _standardised(share)])
+        weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
+        return prepared._with(
+            {
+                name: TextModel.fit(
+                    side,
+                    bad[name],
+                    outcomes,
+                    (weights / weights.mean()).astype(np.float32),
+                    networks=self.networks,
+                    seed=self.seed,
+                )
+                for name, side in _by_name(sides).items()
+            }
+        )
+
+    def extract(self, segments: Segments) -> FloatArray:
+        if self._models is None:
+            raise InputError("word_network must be fitted before it scores", remedy="train a model with it")
+        sides = _by_name(self._sides(segments))
+        return np.hstack([self._models[name].outcomes(side) for name, side in sides.items()])
+
+    def save(self, path: Any) -> None:
+        if self._models is None:
+            raise InputError("word_network must be fitted before it is saved")
+        for name, model in self._models.items():
+            model.save(Path(path) / name)
+        self._save_sides(Path(path))
+
+    def restore(self, path: Any) -> Self:
+        models = {name: TextModel.load(Path(path) / name) for name in _SIDES}
+        return self._restored_sides(Path(path))._with(models)
+
+    def _with(self, models: Mapping[str, TextModel]) -> Self:
+        fitted = copy(self)
+        object.__setattr__(fitted, "_models", models)
+        return fitted
+
+
+def _by_name(sides: Sides) -> dict[str, Any]:
+    return {name: getattr(sides, name) for name in _SIDES}
+
+
+def _standardised(values: FloatArray) -> Matrix:
+    """Mean 0 and deviation 1; what is undefined (texts without words) becomes 0; constants too."""
+    deviation = float(np.nanstd(values))
+    scaled = (values - np.nanmean(values)) / (deviation if deviation > 0 else 1.0)
+    return np.nan_to_num(scaled).astype(np.float32)
