@@ -46,48 +46,72 @@ def segment_counts(matched: NDArray[np.generic], offsets: Offsets) -> NDArray[np
 
 @numba.njit(cache=True, nogil=True)
 def _match_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, matched: Any) -> None:
-    for k in range(len(hyp_offsets) - 1):
-        low, high = hyp_offsets[k], hyp_offsets[k + 1]
-        total = high - low
-        for r in range(len(ref_offsets)):
-            total += ref_offsets[r, k + 1] - ref_offsets[r, k]
-        _match_segment(hyp[low:high], ref, ref_offsets[:, k : k + 2], total, matched[:, low:high])
+    totals = hyp_offsets[1:] - hyp_offsets[:-1]
+    for r in range(len(ref_offsets)):
+        totals = totals + ref_offsets[r, 1:] - ref_offsets[r, :-1]
+    longest = totals.max() if len(totals) else 0
+    keys, numbers = np.empty(_slots(longest), np.int64), np.empty(_slots(longest), np.int64)
+    room = np.zeros((4, longest), np.int64)
+    for k in range(len(totals)):
+        low, high, size = hyp_offsets[k], hyp_offsets[k + 1], _slots(totals[k])
+        spans, found = ref_offsets[:, k : k + 2], matched[:, low:high]
+        _match_segment(hyp[low:high], ref, spans, keys[:size], numbers[:size], room, found)
 
 
 @numba.njit(cache=True, nogil=True)
-def _match_segment(hyp: Any, ref: Any, spans: Any, total: int, matched: Any) -> None:
-    """Orders one after the other: an n-gram is its (n - 1)-gram, already numbered, and one more token."""
+def _slots(total: int) -> int:
+    """Of a hash table, at most half full."""
     size = 16
     while size < 2 * total:
         size *= 2
-    keys, numbers = np.empty(size, np.int64), np.empty(size, np.int64)
-    hyp_ids, ref_ids = np.zeros(len(hyp), np.int64), np.zeros(total, np.int64)
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room: Any, matched: Any) -> None:
+    """Orders one after the other: an n-gram is its (n - 1)-gram, already numbered, and one more token.
+
+    Only n-grams of references have numbers; `room` holds those of both sides, and counts by number.
+    """
+    hyp_ids, ref_ids, allowed, seen = room[0], room[1], room[2], room[3]
+    hyp_ids[: len(hyp)] = 0
+    ref_ids[: (spans[:, 1] - spans[:, 0]).sum()] = 0
     for n in range(len(matched)):
         keys[:] = -1
-        found = _number(hyp, n, hyp_ids, keys, numbers, 0)
-        allowed, seen = np.zeros(total, np.int64), np.zeros(total, np.int64)
-        base = 0
+        found, base = 0, 0
         for r in range(len(spans)):
             text = ref[spans[r, 0] : spans[r, 1]]
-            ids = ref_ids[base : base + len(text)]
+            ids, before = ref_ids[base : base + len(text)], found
             found = _number(text, n, ids, keys, numbers, found)
+            allowed[before:found] = 0
             _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, seen)
             base += len(text)
         for i in range(len(hyp) - n):
-            if allowed[hyp_ids[i]] > 0:
+            if hyp_ids[i] >= 0:
+                key = (hyp_ids[i] << 32) | hyp[i + n]
+                slot = _slot(key, keys)
+                hyp_ids[i] = numbers[slot] if keys[slot] == key else -1
+            if hyp_ids[i] >= 0 and allowed[hyp_ids[i]] > 0:
                 allowed[hyp_ids[i]] -= 1
                 matched[n, i] = 1
 
 
 @numba.njit(cache=True, nogil=True)
+def _slot(key: Any, keys: Any) -> Any:
+    """Where the key is, or the free slot where it would be."""
+    mask = len(keys) - 1
+    slot = ((key * 0x9E3779B97F4A7C1) >> 20) & mask
+    while keys[slot] != key and keys[slot] != -1:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
 def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, found: int) -> int:
     """Replaces ids of n-grams by ids of (n + 1)-grams in one text; returns how many are known so far."""
-    mask = len(keys) - 1
     for i in range(len(text) - n):
         key = (ids[i] << 32) | text[i + n]
-        slot = ((key * 0x9E3779B97F4A7C1) >> 20) & mask
-        while keys[slot] != key and keys[slot] != -1:
-            slot = (slot + 1) & mask
+        slot = _slot(key, keys)
         if keys[slot] == -1:
             keys[slot], numbers[slot] = key, found
             found += 1
