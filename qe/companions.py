@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qe.dataset import LabelScale, Split
 from qe.drift import Profile
 from qe.explanation import Background
-from qe.intervals import Intervals, cross_conformal
+from qe.intervals import Intervals, cross_conformal, split_conformal
 from qe.model import Companion
 
 FloatArray = NDArray[np.float64]
@@ -45,6 +45,15 @@ class Companions:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Labelled rows that the model never saw: (n, k) features, (n,) predictions, (n,) gold labels."""
+
+    features: FloatArray
+    predicted: FloatArray
+    gold: FloatArray
+
+
 def make_companions(
     training: Split,
     features: pd.DataFrame,
@@ -52,12 +61,22 @@ def make_companions(
     held_out: Sequence[Rows],
     scale: LabelScale,
     seed: int = 0,
+    calibration: Calibration | None = None,
 ) -> Companions:
-    """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold."""
+    """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold.
+
+    With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
+    far intervals reach from the others.
+    """
     assert training.scores is not None  # training_split has checked
     table = features.to_numpy(np.float64)
+    intervals = cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed)
+    if calibration is not None:
+        intervals = split_conformal(
+            intervals, calibration.features, calibration.predicted, calibration.gold, seed=seed
+        )
     return Companions(
-        cross_conformal(table, out_of_fold, training.scores, held_out, scale, seed=seed),
+        intervals,
         Background.make(table, seed),
         Profile.make(training.segments, table, list(features.columns), seed),
     )

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from features.core.errors import InputError
 from qe.schema import Section, validated
@@ -94,6 +94,27 @@ class EvaluationSection(Section):
     correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"
 
 
+class IntervalsSection(Section):
+    """How prediction intervals are calibrated.
+
+    cross  on the out-of-fold predictions of all training rows: no label is lost, coverage is measured
+    split  on rows that the model never saw: coverage is guaranteed for exchangeable rows. The rows are those
+           of the labelled split `calibration`, or else about `share` of the training rows, which are then
+           not learned from (whole blocks or documents, where `split.by` says so)
+    """
+
+    method: Literal["cross", "split"] = "cross"
+    calibration: str | None = None
+    share: float = Field(0.2, gt=0, le=0.5)
+
+    @model_validator(mode="after")
+    def _only_where_used(self) -> Self:
+        given = self.model_fields_set & {"calibration", "share"}
+        if self.method == "cross" and given:
+            raise ValueError(f"`{sorted(given)[0]}` goes with `method: split`")
+        return self
+
+
 class TrackingSection(Section):
     """Registration of the model; where runs go is said in mlflow.yaml."""
 
@@ -137,6 +158,7 @@ class Experiment(Section):
     learner: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)]
     search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
+    intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
     tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
 
     def settings(self) -> dict[str, Any]:

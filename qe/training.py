@@ -17,7 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.files import digest
 from features.core.progress import Progress, silent
 from qe import baselines, reporting, search, tracking
-from qe.companions import make_companions
+from qe.companions import Calibration, make_companions
 from qe.dataset import Dataset, Split, concatenate
 from qe.evaluation import evaluate
 from qe.experiment import Experiment, StrategySection
@@ -34,6 +34,7 @@ from qe.splits import Fold, make_folds
 from qe.translation import with_translations
 
 FloatArray = NDArray[np.float64]
+SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def train(
     Raises InputError for data or settings that cannot be used, before anything is written.
     """
     started = time.perf_counter()
-    data = prepare(experiment, cache, progress)
+    data = prepare(experiment, cache, progress, calibrating=True)
     dataset, training, extraction = data.dataset, data.training, data.extraction
     test, folds, bundle = test_split(dataset, experiment), data.folds, data.bundle
     state = RunState.open(output, _fingerprint(experiment, dataset, extraction), resume, overwrite)
@@ -87,6 +88,7 @@ def train(
             [fold.rows for fold in objective.folds[:k]],
             dataset.scale,
             experiment.seed,
+            None if data.calibration is None else _calibration(model, extraction, training, data.calibration),
         )
         predictions = predict_splits(model, extraction, training, dataset, experiment)
         report = reporting.assemble(
@@ -122,18 +124,25 @@ def train(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What an experiment works on: data, folds, resources, and the way to feature tables."""
+    """What an experiment works on: data, folds, resources, and the way to feature tables.
+
+    calibration   labelled rows that are not learned from, for split-conformal intervals
+    """
 
     dataset: Dataset
     training: Split
     folds: list[Fold]
     bundle: Bundle | None
     extraction: Extraction
+    calibration: Split | None = None
 
 
-def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) -> Prepared:
+def prepare(
+    experiment: Experiment, cache: Path, progress: Progress = silent, *, calibrating: bool = False
+) -> Prepared:
     """Reads the data, makes the folds, and loads or builds the resources.
 
+    `calibrating` sets aside the rows that split-conformal intervals ask for.
     Raises InputError for anything that cannot be used.
     """
     dataset = translated(read_dataset(experiment), experiment, cache, progress)
@@ -144,6 +153,11 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
         learned, given = rows_of_own_corpus(len(training))
         training, corpus = training.take(learned), training.segments.take(given)
         dataset = replace(dataset, notes=(*dataset.notes, OWN_CORPUS.format(len(given))))
+    calibration = None
+    if calibrating and experiment.intervals.method == "split":
+        training, calibration = set_aside(dataset, training, experiment)
+        if experiment.intervals.calibration is None:
+            dataset = replace(dataset, notes=(*dataset.notes, SET_ASIDE.format(len(calibration))))
     folds = [
         fold
         for repeat in range(experiment.split.repeats)
@@ -159,7 +173,27 @@ def prepare(experiment: Experiment, cache: Path, progress: Progress = silent) ->
         section.seed,
         progress=progress,
     )
-    return Prepared(dataset, training, folds, bundle, extraction)
+    return Prepared(dataset, training, folds, bundle, extraction, calibration)
+
+
+def set_aside(dataset: Dataset, training: Split, experiment: Experiment) -> tuple[Split, Split]:
+    """The rows to learn from, and those that calibrate the intervals: another split's, or some of them.
+
+    Raises InputError where the split named is learned from, or has no labels.
+    """
+    section = experiment.intervals
+    if section.calibration is None:
+        rows, held_out = folds_of(training, experiment, max(2, round(1 / section.share)))[0]
+        return training.take(rows), training.take(held_out)
+    split = dataset.split(section.calibration)
+    if section.calibration in experiment.split.train:
+        raise InputError(
+            f"the split '{section.calibration}' is learned from, and so cannot calibrate",
+            where="intervals.calibration",
+        )
+    if split.scores is None or not np.isfinite(split.scores).all():
+        raise InputError(f"the split '{section.calibration}' lacks labels", where="intervals.calibration")
+    return training, split
 
 
 def contribute(experiment: Experiment, *, cache: Path, progress: Progress = silent) -> int:
@@ -173,7 +207,7 @@ def contribute(experiment: Experiment, *, cache: Path, progress: Progress = sile
             where="search.storage",
             remedy="name a journal file or a database URL, the same for all workers",
         )
-    data = prepare(experiment, cache, progress)
+    data = prepare(experiment, cache, progress, calibrating=True)
     result, _ = search_candidates(
         experiment, data.training, data.extraction, data.folds, data.dataset, None, None, progress
     )
@@ -341,6 +375,12 @@ def fit_model(
         bundle,
         translations={str(column): engine for column, engine in experiment.translations.items()},
     )
+
+
+def _calibration(model: Model, extraction: Extraction, training: Split, split: Split) -> Calibration:
+    """The model's predictions of rows that it never saw."""
+    table = extraction.fit_and_score(training, split.segments)[1]
+    return Calibration(table.to_numpy(np.float64), model.predict_features(table), _scores(split))
 
 
 def predict_splits(

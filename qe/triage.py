@@ -91,7 +91,22 @@ class Triage:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "verdict": self.verdict}
+
+    @property
+    def verdict(self) -> str:
+        """What the saving against the cheapest single treatment amounts to, in words, at the 95 % level."""
+        value, ci = self.saved_share.value, self.saved_share.ci
+        if value is None or ci is None:
+            return "whether anything is saved is undefined"
+        if ci[0] > 0:
+            return "the saving is significant: its 95 % interval lies above 0"
+        if ci[1] < 0:
+            return "this costs more than treating all segments alike: the interval lies below 0"
+        return (
+            "no saving is shown: its 95 % interval includes 0, so that treating all segments alike "
+            "may cost as little"
+        )
 
     def action(self, prediction: float, sign: float) -> Action:
         """What to do with a segment; `sign` is the label scale's."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,18 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 from features.core.errors import InputError
+from features.core.files import digest
 from qe import tables
 from qe.dataset import LabelScale
-from qe.intervals import Coverage, Difficulty, Intervals, conformal_quantile, coverage, cross_conformal
+from qe.intervals import (
+    Coverage,
+    Difficulty,
+    Intervals,
+    conformal_quantile,
+    coverage,
+    cross_conformal,
+    split_conformal,
+)
 from qe.model import Model
 from qe.scorer import Options
 from qe.scoring import score_file
@@ -216,3 +226,96 @@ def test_training_reports_the_coverage(demo_run: Any) -> None:
 
     metrics = mlflow.get_run(demo_run.run_id).data.metrics
     assert metrics["intervals.coverage_90"] == entries[0.9]["coverage"] and metrics["intervals.width_90"] > 0
+
+
+def test_split_conformal_intervals_measure_their_coverage_on_rows_left_out() -> None:
+    features, predicted, gold = simulated(1500, 10)
+    fitted = cross_conformal(features[:500], predicted[:500], gold[:500], held_out(500), OPEN)
+    rest = features[500:], predicted[500:], gold[500:]
+    found = split_conformal(fitted, *rest)
+    assert np.array_equal(found.scores, fitted.recalibrated(*rest).scores) and found.method == "split"
+    assert found.difficulty is fitted.difficulty
+    for entry in found.measured:
+        assert entry.n == 1000
+        assert abs(entry.coverage - entry.level) < 4 * math.sqrt(entry.level * (1 - entry.level) / 1000)
+    few = split_conformal(fitted, *(part[:15] for part in rest))
+    assert [entry.level for entry in few.measured] == [0.8, 0.9]  # 12 rows cannot promise .95
+    with pytest.raises(InputError, match="4 rows cannot calibrate"):
+        split_conformal(fitted, *(part[:4] for part in rest))
+
+
+@pytest.fixture(scope="module")
+def small_task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset with a labelled test split, and an experiment on it that needs no resources."""
+    from qe.demo_data import generate
+    from qe.experiment import load
+
+    folder = tmp_path_factory.mktemp("split")
+    generate(folder / "data", pairs=50, train=150, test=60)
+    demo = Path(load.__code__.co_filename).parent / "demo.yaml"
+    text = demo.read_text("utf-8").replace("features: [baseline17]", "features: [surface]")
+    lines = [line for line in text.splitlines() if not line.startswith("resources:")]
+    (folder / "small.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
+    return folder
+
+
+Train = Callable[..., Any]
+
+
+@pytest.fixture
+def trained(small_task: Path, demo_run: Any, monkeypatch: pytest.MonkeyPatch) -> Train:
+    """Trains the small experiment with overrides, in the store of the demo."""
+    from qe.experiment import load
+    from qe.training import train
+
+    monkeypatch.chdir(small_task)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{demo_run.output / 'mlflow.db'}")
+
+    def run(*overrides: str) -> Any:
+        fixed = ["learner={kind: ridge, params: {alpha: 10}, space: {}}", "tracking.register=false"]
+        loaded = load(small_task / "small.yaml", overrides=[*fixed, *overrides])
+        return train(
+            loaded, small_task / "-".join(["run", *map(digest, overrides)]), cache=small_task / "cache"
+        )
+
+    return run
+
+
+def test_an_experiment_sets_rows_aside_for_split_conformal_intervals(
+    trained: Train,
+) -> None:
+    outcome = trained("intervals={method: split, share: 0.25}")
+    found = outcome.report["intervals"]
+    assert found["method"] == "split" and found["n"] in (37, 38)
+    notes = outcome.report["data"]["notes"]
+    assert any(f"{found['n']} training segments were set aside" in note for note in notes)
+    loaded = Intervals.load(outcome.output / "model")
+    assert loaded.method == "split" and len(loaded.scores) == found["n"]
+    cross = trained()
+    assert cross.report["intervals"]["method"] == "cross" and cross.report["intervals"]["n"] == 150
+
+
+def test_another_labelled_split_calibrates(small_task: Path, trained: Train) -> None:
+    outcome = trained("intervals={method: split, calibration: test}")
+    assert outcome.report["intervals"]["n"] == 60
+    data = small_task / "data"
+    gold = np.loadtxt(data / "test.scores")
+    columns = {
+        "source": (data / "test.source").read_text("utf-8").splitlines(),
+        "target": (data / "test.target").read_text("utf-8").splitlines(),
+    }
+    features = outcome.model.features(outcome.model.segments(columns))
+    predicted = outcome.model.predict_features(features)
+    intervals = Intervals.load(outcome.output / "model")
+    scores = np.abs(gold - predicted) / intervals.difficulty.predict(features.to_numpy(), predicted)
+    np.testing.assert_allclose(intervals.scores, np.sort(scores), rtol=1e-12)
+    for override, message in (
+        ("intervals={method: split, calibration: train}", "is learned from, and so cannot calibrate"),
+        ("intervals={method: split, calibration: dev}", "no split 'dev'"),
+        ("intervals={calibration: test}", "`calibration` goes with `method: split`"),
+        ("intervals={methd: split}", "did you mean 'method'"),
+        ("intervals={method: split, share: 0.9}", "less than or equal to 0.5"),
+    ):
+        with pytest.raises(InputError, match=message):
+            trained(override)

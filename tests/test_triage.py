@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from qe.__main__ import main
 from qe.dataset import LabelScale
 from qe.plots import save
 from qe.plots_triage import trade_off_figure
-from qe.triage import Costs, cost_table, decide, read_costs, thresholds, trade_off, triage
+from qe.triage import Costs, Estimate, cost_table, decide, read_costs, thresholds, trade_off, triage
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, 1, False)
@@ -76,6 +77,21 @@ def test_useless_predictions_save_nothing_and_say_so() -> None:
     found = triage(gold, np.random.default_rng(5).uniform(1, 5, 800), COSTS, EFFORT)
     assert found.saved_share.value is not None and found.saved_share.value < 0.02
     assert found.saved_share.ci is not None and found.saved_share.ci[0] < 0
+    assert found.saved_share.ci[1] < 0 or "its 95 % interval includes 0" in found.verdict
+
+
+def test_the_verdict_says_on_which_side_of_zero_the_interval_lies() -> None:
+    gold, predicted = noisy(600, 0.3)
+    found = triage(gold, predicted, COSTS, EFFORT)
+    assert found.saved_share.ci is not None and found.saved_share.ci[0] > 0
+    assert "significant" in found.verdict and found.to_json()["verdict"] == found.verdict
+    for ci, words in (
+        ((-0.01, 0.02), "interval includes 0"),
+        ((0.0, 0.0), "interval includes 0"),
+        ((-0.2, -0.1), "costs more"),
+    ):
+        assert words in replace(found, saved_share=Estimate(ci[0], ci)).verdict
+    assert "undefined" in replace(found, saved_share=Estimate(None, None)).verdict
 
 
 def test_better_predictions_save_more() -> None:

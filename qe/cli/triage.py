@@ -93,6 +93,7 @@ def _print(found: "Triage", higher_is_better: bool) -> None:
     for action, estimate in found.saved.items():
         print(f"  saved against {action + ' everything':24}{_number(estimate)}")
     print(f"saved of the cheapest single treatment {_percent(found.saved_share)}")
+    print(found.verdict)
     print(f"thresholds from {found.n:,} segments; figures cross-fitted, with 95 % bootstrap intervals")
 
 
