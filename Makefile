@@ -16,7 +16,8 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-# The optional extras that tests use (kenlm builds from source: it needs a C++ compiler); tests skip without.
+# The optional extras that tests use (kenlm builds from source: it needs a C++ compiler; PySpark needs Java);
+# tests skip without.
 extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-extras.lock
 

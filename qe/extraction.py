@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,13 @@ from qe.dataset import Split
 from qe.splits import make_folds
 
 Rows = NDArray[np.int64]
+Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
 FloatArray = NDArray[np.float64]
+
+
+def _here(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
+    """What extractor i computes, in this process."""
+    return checked(feature_set.extractors[i], segments)
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,8 @@ class Extraction:
     """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
 
     `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
-    they are made like the folds of the experiment (`by`, `block`).
+    they are made like the folds of the experiment (`by`, `block`). `compute` is how an extractor that learns
+    nothing is run.
     """
 
     feature_set: FeatureSet
@@ -39,12 +46,15 @@ class Extraction:
     seed: int = 0
     cross_fit: int = 5
     progress: Progress = silent
+    compute: Compute = _here
 
     def static(self, segments: Segments) -> pd.DataFrame:
         """(n, k) columns of the extractors that learn nothing from labels."""
         blocks = {
             i: self._cached(
-                digest(self._key(i), segments.fingerprint), lambda e=extractor: checked(e, segments), i
+                digest(self._key(i), segments.fingerprint),
+                lambda i=i: self.compute(self.feature_set, i, segments),
+                i,
             )
             for i, extractor in enumerate(self.feature_set.extractors)
             if not isinstance(extractor, FittedExtractor)

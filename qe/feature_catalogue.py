@@ -1,6 +1,7 @@
 """The feature catalogue as people see it, and feature tables of whole datasets."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.bundle import resource_parameters
+from features.core.bundle import Bundle, resource_parameters
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS
 from features.core.files import atomic_file
 from features.core.progress import Progress
 from qe.experiment import Experiment
+from qe.extraction import Compute
 from qe.feature_costs import Costs, demo_world
 from qe.training import prepare
+
+Engine = Callable[[Bundle | None], Compute]
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,17 @@ def _parameters(kind: type[Any]) -> tuple[Field[Any], ...]:
     return fields(kind) if is_dataclass(kind) else ()
 
 
-def extract(experiment: Experiment, output: Path, cache: Path, progress: Progress) -> pd.DataFrame:
-    """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature."""
+def extract(
+    experiment: Experiment, output: Path, cache: Path, progress: Progress, engine: Engine | None = None
+) -> pd.DataFrame:
+    """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature.
+
+    `engine` makes, from the resources, what runs the extractors that learn nothing elsewhere.
+    """
     data = prepare(experiment, cache, progress)
     dataset, training, extraction = data.dataset, data.training, data.extraction
+    if engine is not None:
+        extraction = replace(extraction, compute=engine(data.bundle))
     tables = [_labelled("train", extraction.training_table(training), training.scores)]
     for name, split in dataset.splits.items():
         if name not in experiment.split.train:

@@ -1,7 +1,7 @@
 """The resources an experiment names: a built bundle, or one built from its corpus on first use and cached."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress
+from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.experiment import ResourcesSection
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
+Makers = Mapping[str, Callable[..., Resource]]
 
 OWN_CORPUS = (
     "no parallel corpus was there: resources were built from the sources and translations of {} training "
@@ -117,14 +119,17 @@ def build_bundle(
     directory: Path,
     parts: Sequence[str],
     progress: Progress,
+    makers: Makers | None = None,
 ) -> Bundle:
     """A bundle in a folder of the user's choice; parts that are there are kept.
+
+    `makers` build the parts of their kinds on another engine.
 
     Raises InputError for corpora that cannot be used, or a folder with resources of another corpus.
     """
     tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
     provenance = _provenance(source, target, tokenizers)
-    return _build(source, target, tokenizers, provenance, directory, parts, progress)
+    return _build(source, target, tokenizers, provenance, directory, parts, progress, makers)
 
 
 def _build(
@@ -135,11 +140,12 @@ def _build(
     directory: Path,
     parts: Sequence[str],
     progress: Progress,
+    makers: Makers | None = None,
 ) -> Bundle:
     def read() -> ParallelCorpus:
         return ParallelCorpus.read(source, target, *tokenizers, progress=progress)
 
-    return bundles.build(read, directory, parts, provenance=provenance, progress=progress)
+    return bundles.build(read, directory, parts, provenance=provenance, progress=progress, makers=makers)
 
 
 def _provenance(source: Path, target: Path, tokenizers: Tokenizers) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from qe.drift import Counts, Profile, Rows
 from qe.explanation import Background, Explainer
 from qe.intervals import Intervals
 from qe.model import Model
-from qe.tables import Row
+from qe.tables import Row, unusable
 
 CACHE = 100_000
 
@@ -145,19 +145,6 @@ class Scorer:
                     return
                 del self._known[next(iter(self._known))]
             self._known[key] = known
-
-
-def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
-    """Why a row cannot be scored, or an empty string."""
-    for name in needed:
-        value = columns.get(name)
-        if value is None:
-            return f"no {name}"
-        if not isinstance(value, str):
-            return f"{name} is not text"
-        if name in ("source", "target") and not value.strip():
-            return f"empty {name}"
-    return ""
 
 
 def _key(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:

@@ -156,6 +156,19 @@ def check_header(header: Sequence[str], path: object) -> None:
         raise InputError(f"the header names {sorted(twice)} more than once", where=f"{path}:1")
 
 
+def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
+    """Why a row cannot be scored, or an empty string."""
+    for name in needed:
+        value = columns.get(name)
+        if value is None:
+            return f"no {name}"
+        if not isinstance(value, str):
+            return f"{name} is not text"
+        if name in ("source", "target") and not value.strip():
+            return f"empty {name}"
+    return ""
+
+
 def columns_of(path: Path) -> list[str] | None:
     """The columns a table declares; None for JSONL, where every row says its own."""
     kind = kind_of(path)

@@ -148,8 +148,11 @@ def build(
     *,
     provenance: Mapping[str, Any] | None = None,
     progress: Progress = silent,
+    makers: Mapping[str, Callable[..., Resource]] | None = None,
 ) -> Bundle:
     """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
+
+    `makers` (kind -> function) take the place of the kinds' own `build`, with its arguments.
 
     `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
     `directory/corpus`, so that a build that was killed goes on with the first missing part.
@@ -169,7 +172,8 @@ def build(
             raise
         missing = [name for name in order if not _up_to_date(name, manifest["parts"])]
         if missing:
-            _build_parts(ParallelCorpus.load(directory / "corpus"), directory, missing, manifest, progress)
+            corpus_there = ParallelCorpus.load(directory / "corpus")
+            _build_parts(corpus_there, directory, missing, manifest, progress, makers or {})
     return Bundle(directory)
 
 
@@ -184,6 +188,7 @@ def _build_parts(
     names: Sequence[str],
     manifest: dict[str, Any],
     progress: Progress,
+    makers: Mapping[str, Callable[..., Resource]],
 ) -> None:
     """Builds parts in order; the manifest names each as soon as it lies there whole."""
     parts = known_parts()
@@ -193,7 +198,8 @@ def _build_parts(
         part = parts[name]
         started = time.perf_counter(), time.process_time()
         needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
-        resource = RESOURCES.get(part.kind).build(corpus, progress=progress, **part.settings, **needs)
+        make = makers.get(part.kind) or RESOURCES.get(part.kind).build
+        resource = make(corpus, progress=progress, **part.settings, **needs)
         with atomic_directory(directory / name) as temporary:
             resource.save(temporary)
             size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())

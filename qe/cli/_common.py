@@ -14,6 +14,24 @@ from features.core.progress import silent
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
+Engine = Annotated[
+    str, typer.Option("--engine", help="local, or spark: Apache Spark (pip install 'qe[spark]', and Java).")
+]
+Master = Annotated[
+    str | None, typer.Option("--master", help="Of Spark, such as spark://HOST:7077; default: local[*].")
+]
+
+
+def on_spark(engine: str, master: str | None) -> bool:
+    """Whether the engine is Spark. Raises InputError for an unknown one, or a master without Spark."""
+    from features.core.errors import InputError
+
+    if engine not in ("local", "spark"):
+        raise InputError(f"unknown engine '{engine}'", where="--engine", remedy="known: local, spark")
+    if master is not None and engine != "spark":
+        raise InputError("--master is Spark's", remedy="add --engine spark")
+    return engine == "spark"
+
 
 @contextmanager
 def progress_bar(quiet: bool = False) -> Iterator[Report]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -97,22 +97,36 @@ def extract(
     data_root: Annotated[Path | None, typer.Option(help="Relative paths start here.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    engine: Engine = "local",
+    master: Master = None,
     quiet: Quiet = False,
 ) -> None:
     """Extract the feature table of an experiment's dataset: split, id, gold label, features.
 
-    Families that learn from labels are cross-fitted on the training rows.
+    Families that learn from labels are cross-fitted on the training rows; on Spark too this happens here, and
+    the executors compute all other families (docs/scale.md).
 
     Example:
 
         qe features extract experiments/wmt12/baseline-own.yaml --data-root ../shared/data -o features.parquet
+
+        qe features extract experiments/demo.yaml --engine spark --output features.parquet
     """
+    from features.core.progress import silent
     from qe.experiment import load
     from qe.feature_catalogue import extract as run
     from qe.resource_cache import default_cache
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
-    with progress_bar(quiet) as progress:
-        table = run(loaded, output, cache_dir or default_cache(), progress)
+    cache = cache_dir or default_cache()
+    if on_spark(engine, master):
+        from qe.spark.extraction import Executors
+        from qe.spark.session import spark_session
+
+        with spark_session(master, quiet=quiet) as session:
+            table = run(loaded, output, cache, silent, lambda bundle: Executors(session, bundle))
+    else:
+        with progress_bar(quiet) as progress:
+            table = run(loaded, output, cache, progress)
     if not quiet:
         print(f"{len(table):,} segments, {len(table.columns) - 3} features: {output}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -28,20 +28,26 @@ def build(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Build every part there is.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was stopped.")] = False,
+    engine: Engine = "local",
+    master: Master = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Build a bundle of resources; without --only or --all, what the 17 baseline features need.
 
-    Parts that are there and up to date are not built again; each part lands whole or not at all.
+    Parts that are there and up to date are not built again; each part lands whole or not at all. On Spark the
+    n-grams are counted by the executors, to the same files; the other parts are built here (docs/scale.md).
 
     Example:
 
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
+
+        qe resources build --source train.en.gz --target train.es.gz --output output/en-es --engine spark
     """
     from features.core.bundle import LOCK, MANIFEST, known_parts
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
+    from features.core.progress import silent
     from qe.resource_cache import build_bundle
 
     kinds = ("moses", "moses-2012", "whitespace")
@@ -55,10 +61,18 @@ def build(
                 f"holds {strangers[0]} and no bundle", where=output, remedy="choose another --output"
             )
     del resume  # finished parts are always kept; the option says that one may
-    with progress_bar(quiet or as_json) as progress:
-        bundle = build_bundle(
-            source, target, (source_language, target_language), tokenizer, output, parts, progress
-        )
+    languages = source_language, target_language
+    if on_spark(engine, master):
+        from qe.spark.ngrams import makers
+        from qe.spark.session import spark_session
+
+        with spark_session(master, quiet=quiet or as_json) as session:
+            bundle = build_bundle(
+                source, target, languages, tokenizer, output, parts, silent, makers(session)
+            )
+    else:
+        with progress_bar(quiet or as_json) as progress:
+            bundle = build_bundle(source, target, languages, tokenizer, output, parts, progress)
     if as_json:
         import json
 

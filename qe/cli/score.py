@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 if TYPE_CHECKING:
     from qe.drift import DriftReport
+    from qe.scorer import Options
+    from qe.scoring import Summary as LocalSummary
+    from qe.spark.scoring import Summary as SparkSummary
 
 
 def score(
     model: Annotated[str, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")],
     input_: Annotated[
-        list[Path],
+        list[str],
         typer.Option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
+        str, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
     ],
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
@@ -41,6 +44,8 @@ def score(
     ] = True,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Rows between two points to resume from.")] = 5000,
+    engine: Engine = "local",
+    master: Master = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -50,9 +55,14 @@ def score(
     a reason instead of a score. An input that departs from the training data (other features, unseen words,
     another language, sides swapped) is warned of on stderr.
 
+    On Spark the input is any address that Spark reads (a file, a folder, hdfs://..., the name of a table) and
+    the output a folder of parts; its rows are those of the local engine, to the last bit (docs/scale.md).
+
     Example:
 
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
+
+        qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
     from features.core.errors import InputError
     from qe.scorer import CACHE, Options
@@ -63,6 +73,11 @@ def score(
             f"--input is given once (a table) or twice (source, target), not {len(input_)} times"
         )
     folder = model_folder(model)
+    if on_spark(engine, master):
+        _only_local({"--resume": resume, "--workers": workers, "--drift": drift})
+        options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
+        _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
+        return
     if drift is not None:
         from qe.drift import Profile
 
@@ -70,8 +85,8 @@ def score(
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
             folder,
-            input_,
-            output,
+            [Path(name) for name in input_],
+            Path(output),
             options=Options(level=interval, explain=explain, cache=CACHE if cache else 0),
             resume=resume,
             overwrite=overwrite,
@@ -84,16 +99,52 @@ def score(
             print(f"qe score: the input departs from the training data: {warning}", file=sys.stderr)
     if drift is not None:
         write_drift(drift, summary.drift)
+    _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
+
+
+def _only_local(options: dict[str, object]) -> None:
+    """Raises InputError for a given option that is the local engine's alone."""
+    from features.core.errors import InputError
+
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} is the local engine's", remedy="leave out either it or --engine spark")
+
+
+def _score_on_spark(
+    model: Path,
+    inputs: list[str],
+    output: str,
+    options: "Options",
+    overwrite: bool,
+    chunk: int,
+    master: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from qe.spark.scoring import check_inputs, score_table
+    from qe.spark.session import spark_session
+
+    source = check_inputs(inputs)
+    with spark_session(master, quiet=quiet or as_json) as session:
+        summary = score_table(
+            session, model, source, output, options=options, overwrite=overwrite, chunk=chunk
+        )
+    _print(summary, output, quiet, as_json)
+
+
+def _print(
+    summary: "LocalSummary | SparkSummary", output: str, quiet: bool, as_json: bool, repeated: int = 0
+) -> None:
     if as_json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps({**asdict(summary), "output": str(output)}))
+        print(json.dumps({**asdict(summary), "output": output}))
     elif not quiet:
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
-        if summary.repeated:
-            share = summary.repeated / summary.scored
-            print(f"  {summary.repeated:,} ({share:.1%}) took the score of an equal segment")
+        if repeated:
+            print(f"  {repeated:,} ({repeated / summary.scored:.1%}) took the score of an equal segment")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
             print(f"  {count:,} without a score: {reason}")
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from features.core.errors import InputError
 from qe import tables
-from qe.scorer import unusable
-from qe.tables import Row
+from qe.tables import Row, unusable
 
 ID, REASON = "id", "reason"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"

@@ -68,7 +68,7 @@ def _udf(session: Any, folder: Path, archive: str, options: Options) -> Any:
 
 
 def _scored(rows: Any, udf: Any, needed: Sequence[str], options: Options) -> Any:
-    """The output columns; what is no number is null, as the local engine has it."""
+    """The output columns; null where there is nothing to say (MLflow makes "nan" of that), as locally."""
     from pyspark.sql.functions import col, isnan, struct, when
 
     with_result = rows.select(ID, REASON, udf(struct(*needed)).alias("found"))
@@ -79,6 +79,8 @@ def _scored(rows: Any, udf: Any, needed: Sequence[str], options: Options) -> Any
             found = col(name)
         elif name in tables.NUMBERS:
             found = when((col(REASON) == "") & ~isnan(found), found)
+        else:
+            found = when(col(REASON) == "", found)
         columns.append(found.alias(name))
     return with_result.select(*columns)
 

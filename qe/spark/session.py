@@ -1,6 +1,7 @@
 """Spark sessions: one for a command, on loopback unless a master elsewhere is named."""
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -19,13 +20,15 @@ _FILES = re.compile(r"java\.(?:io|nio\.file|util\.zip)\.(\w+Exception: .*)")
 # PySpark 4.2 says so on every call; what is used of it here is tested with pandas 3.
 _PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 _CONSTANT = {
-    "spark.log.level": "ERROR",
+    "spark.log.level": "OFF",  # failures come back as exceptions; see _LOUD
     # Scoring takes about a second per MB of text: tasks of half a minute keep all cores busy to the end.
     "spark.sql.files.maxPartitionBytes": str(32 * 2**20),
     "spark.sql.files.openCostInBytes": str(2**16),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.executorEnv.PYTHONWARNINGS": _PANDAS,
 }
+# What a user must see while waiting: no executor is free, the master is gone.
+_LOUD = ("org.apache.spark.scheduler.TaskSchedulerImpl", "org.apache.spark.scheduler.cluster")
 
 
 @contextmanager
@@ -108,11 +111,17 @@ def _started(master: str, quiet: bool) -> Any:
         builder = builder.config(key, value)
     try:
         with _environment(master):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         raise InputError(
             f"no Spark session on {master}: {_first_line(error)}", remedy="check --master and its log"
         ) from None
+    log4j = session._jvm.org.apache.logging.log4j
+    for name in _LOUD:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.WARN)
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # they print what they raise
+    return session
 
 
 _LOOPBACK = {
