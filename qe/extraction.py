@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +47,7 @@ class Extraction:
     cross_fit: int = 5
     progress: Progress = silent
     compute: Compute = _here
+    _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, repr=False)
 
     def static(self, segments: Segments) -> pd.DataFrame:
         """(n, k) columns of the extractors that learn nothing from labels."""
@@ -89,8 +90,8 @@ class Extraction:
     def fitted_extractors(self, split: Split) -> FeatureSet:
         """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
         extractors = tuple(
-            _fit(extractor, split) if isinstance(extractor, FittedExtractor) else extractor
-            for extractor in self.feature_set.extractors
+            self._fitted(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
+            for i, extractor in enumerate(self.feature_set.extractors)
         )
         return FeatureSet(self.feature_set.configs, extractors)
 
@@ -118,7 +119,14 @@ class Extraction:
         if not len(scoring):
             return np.empty((0, len(extractor.names)))
         key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "applied")
-        return self._cached(key, lambda: checked(_fit(extractor, fitting), scoring), i)
+        return self._cached(key, lambda: checked(self._fitted(i, extractor, fitting), scoring), i)
+
+    def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
+        """Extractor i fitted on all rows; the last fit is remembered, for other rows and for the model."""
+        key = fitting.fingerprint
+        if i not in self._last or self._last[i][0] != key:
+            self._last[i] = (key, _fit(extractor, fitting))
+        return self._last[i][1]
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
         names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]
