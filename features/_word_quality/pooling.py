@@ -84,7 +84,10 @@ class PoolingNetwork:
                 for first in range(0, n, _BATCH):
                     batch, tokens = texts.take(order[first : first + _BATCH])
                     known = learned.take(order[first : first + _BATCH], tokens)
-                    adam.step(_gradients(parameters, _dropped(batch, rng), known))
+                    thinned, scale = _without(parameters, rng)
+                    gradients = _gradients(thinned, batch, known)
+                    gradients["token"] = scale * gradients["token"] + _DECAY * parameters["token"]
+                    adam.step(gradients)
         return cls(parameters)
 
     def outcomes(self, texts: Texts) -> NDArray[np.float64]:
@@ -112,10 +115,14 @@ def _beginning(rng: np.random.Generator, width: int, outcomes: int) -> Parameter
     return {name: value.astype(np.float32) for name, value in parameters.items()}
 
 
-def _dropped(texts: Texts, rng: np.random.Generator) -> Texts:
-    """Some columns left out for the whole batch, the others larger for it (Srivastava et al. 2014)."""
-    kept = np.asarray(rng.random(texts.inputs.shape[1]) > _DROPPED, np.float32)
-    return Texts(texts.inputs * (kept / np.float32(1 - _DROPPED)), texts.offsets)
+def _without(parameters: Parameters, rng: np.random.Generator) -> tuple[Parameters, Matrix]:
+    """Some inputs left out for the whole batch, the others larger for it (Srivastava et al. 2014).
+
+    The weights of the inputs, and what each was multiplied by (k, 1).
+    """
+    kept = rng.random(len(parameters["token"])) > _DROPPED
+    scale = np.asarray(kept / (1 - _DROPPED), np.float32)[:, None]
+    return {**parameters, "token": parameters["token"] * scale}, scale
 
 
 def _forward(parameters: Parameters, texts: Texts) -> _Pass:
@@ -141,7 +148,7 @@ def _gradients(parameters: Parameters, texts: Texts, learned: Learned) -> Parame
     wrong = (guess - learned.bad) / np.float32(len(learned.bad))
     tokens = (tokens + np.outer(wrong, parameters["bad"])) * (found.hidden > 0)
     return {
-        "token": texts.inputs.T @ tokens + _DECAY * parameters["token"],
+        "token": texts.inputs.T @ tokens,
         "token_bias": tokens.sum(axis=0),
         "bad": found.hidden.T @ wrong,
         "bad_bias": wrong.sum(keepdims=True),
