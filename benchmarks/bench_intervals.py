@@ -128,9 +128,7 @@ def main() -> None:
         for seed in range(arguments.repeats)
     ]
     print(f"{arguments.experiment}: {len(data.training):,} segments, {arguments.folds} folds of blocks, 90 %")
-    print(
-        f"{'':16} {'coverage':>9} {'95 % (seed 0)':>17} {'repeats':>14} {'worst third':>11} {'width':>5} ratio"
-    )
+    print(f"{'':16} {'coverage':>9} {'95 % (seed 0)':>17} {'repeats':>14} {'worst third':>11} width ratio")
     reference = np.mean([repeat["constant width"].whole.width for repeat in found])
     for kind in KINDS:
         first, shares = found[0][kind].whole, [repeat[kind].whole.coverage for repeat in found]
@@ -138,7 +136,7 @@ def main() -> None:
         worst = float(np.mean([repeat[kind].worst_third for repeat in found]))
         print(
             f"{kind:16} {np.mean(shares):9.4f} {f'[{first.ci[0]:.3f}, {first.ci[1]:.3f}]':>17} "
-            f"{f'{min(shares):.3f}-{max(shares):.3f}':>14} {worst:11.4f} {width:5.3f} {width / reference:5.3f}"
+            f"{f'{min(shares):.3f}-{max(shares):.3f}':>14} {worst:11.3f} {width:5.3f} {width / reference:.3f}"
         )
 
 
