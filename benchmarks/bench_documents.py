@@ -7,7 +7,7 @@ The paper's 12 features, M5P, documents of ten consecutive segments, ten folds o
     segments     one model of segment BLEU, averaged by length
     documents    one model of document BLEU from the mean features of its segments (the paper's "Doc")
 
-    python benchmarks/bench_documents.py --resources BUNDLE --translation apertium.es [--data-root ../shared/data]
+    python benchmarks/bench_documents.py --resources BUNDLE --translation apertium.es [--data-root DIR]
 
 `--translation`: a second system's output, the pseudo-reference (`qe data translate`). p-values are paired,
 against `documents`, corrected by Holm.
