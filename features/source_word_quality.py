@@ -24,7 +24,7 @@ class SourceWordQuality(TwoSides):
     """P(BAD) of every source token, 16 aggregates per segment.
 
     labels  `source_tags`: given tags, one per source token; `word_tags`, `post_edit`: a source token is BAD
-            where a target token it is linked with is (by tags; by a cheapest edit), or none is
+            where a target token it is linked with is (by tags; by a cheapest edit)
     marker  how subwords join, as for `decoder`
     rounds  of boosting
     seed    of boosting

@@ -1,0 +1,129 @@
+"""Networks that pool words: gradients against differences, laws of pooling, and that bad words are found."""
+
+import numpy as np
+import pytest
+
+from features._word_quality import pooling
+from features._word_quality.columns import Longs
+from features._word_quality.model import Inputs
+from features._word_quality.pooling import Learned, PoolingNetwork, Texts
+from features._word_quality.text_model import TextModel
+from features._word_quality.two_sides import Side
+from features.core.errors import InputError
+from features.word_network import WordNetwork, _standardised
+
+LENGTHS = np.array([3, 1, 5, 2])
+
+
+def offsets_of(lengths: Longs) -> Longs:
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def small(rng: np.random.Generator, width: int = 4) -> tuple[pooling.Parameters, Texts, Learned]:
+    """Parameters in double precision, texts of 1 to 5 tokens, and labels for them."""
+    parameters = {k: v.astype(np.float64) for k, v in pooling._beginning(rng, width, 2).items()}
+    size = int(LENGTHS.sum())
+    learned = Learned(
+        rng.normal(size=(4, 2)), rng.uniform(0.5, 2, 4), (rng.random(size) < 0.5).astype(np.float64)
+    )
+    return parameters, Texts(rng.normal(size=(size, width)), offsets_of(LENGTHS)), learned
+
+
+def loss(parameters: pooling.Parameters, texts: Texts, learned: Learned) -> float:
+    found = pooling._forward(parameters, texts)
+    error = found.units @ parameters["outcome"] + parameters["outcome_bias"] - learned.outcomes
+    logit = found.hidden @ parameters["bad"] + parameters["bad_bias"]
+    cross_entropy = np.logaddexp(0, logit) - learned.bad * logit
+    return float((learned.weights[:, None] * error**2).sum() / 2 / len(error) + cross_entropy.mean())
+
+
+@pytest.mark.parametrize(
+    "name", ["token", "token_bias", "bad", "bad_bias", "attention", "text", "text_bias", "outcome"]
+)
+def test_gradients_are_differences_of_the_loss(name: str) -> None:
+    parameters, texts, learned = small(np.random.default_rng(5))
+    parameters["attention"] *= 5
+    # The penalty of `text` is added to its gradient, and is no part of the loss here.
+    gradient = pooling._gradients(parameters, texts, learned)[name]
+    gradient = gradient - pooling._DECAY * parameters["text"] if name == "text" else gradient
+    flat = parameters[name].reshape(-1)
+    for place in np.random.default_rng(6).choice(flat.size, min(flat.size, 12), replace=False).tolist():
+        kept, step = flat[place], 1e-6
+        flat[place] = kept + step
+        above = loss(parameters, texts, learned)
+        flat[place] = kept - step
+        below = loss(parameters, texts, learned)
+        flat[place] = kept
+        assert gradient.reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=1e-6)
+
+
+def test_pooling_does_not_see_the_order_of_words_or_other_texts() -> None:
+    rng = np.random.default_rng(1)
+    parameters, texts, _ = small(rng)
+    network = PoolingNetwork(parameters)
+    expected = network.outcomes(texts)
+    first = texts.offsets[2]
+    mixed = texts.inputs.copy()
+    mixed[first : first + 5] = mixed[first : first + 5][rng.permutation(5)]
+    np.testing.assert_allclose(network.outcomes(Texts(mixed, texts.offsets)), expected)
+    alone, _ = texts.take(np.array([2]))
+    np.testing.assert_allclose(network.outcomes(alone), expected[2:3])
+    assert network.outcomes(Texts(texts.inputs[:0], texts.offsets[:1])).shape == (0, 2)
+
+
+def test_the_number_of_bad_words_is_learned() -> None:
+    """One column says which words are bad, nine are noise; the outcome is the share of bad words."""
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(0, 12, 2500)
+    side, bad, share = _spoiled(rng, lengths)
+    outcomes, weights = _standardised(share)[:, None], np.ones(2500, np.float32)
+    model = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+    new = rng.integers(1, 12, 300)
+    unseen, _, wanted = _spoiled(rng, new)
+    found = model.outcomes(unseen)[:, 0]
+    assert np.corrcoef(found, wanted)[0, 1] > 0.6
+    assert np.isnan(model.outcomes(side)[lengths == 0]).all()
+    again = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+    np.testing.assert_array_equal(again.outcomes(unseen)[:, 0], found)
+
+
+def _spoiled(rng: np.random.Generator, lengths: Longs) -> tuple[Side, np.ndarray, np.ndarray]:
+    size = int(lengths.sum())
+    columns = rng.normal(size=(size, 10)).astype(np.float32)
+    bad = columns[:, 0] > 0.8
+    keys = {"word": rng.integers(0, 50, size).astype(np.uint64)}
+    side = Side(Inputs(columns, keys, np.zeros((size, 2), np.float32)), offsets_of(lengths))
+    counts = np.bincount(side.segment, weights=bad, minlength=len(lengths))
+    return side, bad, counts / np.where(lengths > 0, lengths, np.nan)
+
+
+def test_a_heavier_row_is_fitted_better() -> None:
+    rng = np.random.default_rng(3)
+    side, bad, _ = _spoiled(rng, np.full(200, 4))
+    outcomes = np.where(np.arange(200) < 100, 1.0, -1.0).astype(np.float32)[:, None]  # inputs say nothing
+    means = []
+    for heavy in (slice(0, 100), slice(100, 200)):
+        weights = np.full(200, 0.1, np.float32)
+        weights[heavy] = 1.9
+        model = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+        means.append(float(model.outcomes(side).mean()))
+    assert means[0] > 0.3 > -0.3 > means[1]
+
+
+def test_standardised_labels() -> None:
+    values = _standardised(np.array([1.0, 3.0, np.nan]))
+    np.testing.assert_allclose(values, [-1, 1, 0])
+    assert _standardised(np.array([2.0, 2.0])).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"labels": "source_tags"}, "words of the target"),
+        ({"labels": "tags"}, "unknown labels"),
+        ({"networks": 0}, "1 or more"),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        WordNetwork(*[None] * 12, **settings)  # type: ignore[arg-type]
