@@ -136,7 +136,8 @@ def linked_target(links: TokenLinks, source: Longs, target: Longs, size: int) ->
 def projected(bad: Flags, links: tuple[Longs, Longs], size: int) -> Flags:
     """(n_source_tokens,) BAD where a linked target token is BAD.
 
-    A token without links is OK: so are 83 % of those in the source tags of MLQE-PE dev.
+    A token without links is OK: so are 87 % (en-de) and 66 % (ro-en) of those in the source tags of MLQE-PE
+    dev.
 
     >>> projected(np.array([True, False]), (np.array([0, 0, 1]), np.array([0, 1, 1])), 3).tolist()
     [True, False, False]
