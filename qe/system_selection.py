@@ -37,6 +37,7 @@ FloatArray = NDArray[np.float64]
 Rows = NDArray[np.int64]
 By = Literal["segment", "document"]
 RANDOM, ORACLE = "random", "oracle"
+_SAME_ENGINE = 0.5  # share of equal translations from which a system counts as the model's own engine
 _DRAWS = 200  # random choices whose mean score is reported
 
 
@@ -394,18 +395,35 @@ def choose_by_model(model: Model, translations: Translations) -> Preferences:
 
     A document's preference is the mean of its segments, weighted by source length in words. An empty
     translation (a document with one) is chosen only where no system has better to offer.
-    Raises InputError where the model needs more than source, target and document ids.
+    Raises InputError where the model needs more than source, target and document ids, and where a system is
+    the very engine that the model compares translations with.
     """
     rows, lengths = [], np.ones(len(translations))
-    for output in translations.systems.values():
+    for name, output in translations.systems.items():
         segments = model.segments(
             {"source": translations.source, "target": output, "doc_id": translations.documents}
         )
+        _check_independent(model, name, segments)
         empty = np.array([not text.strip() for text in output])
         rows.append(np.where(empty, -np.inf, model.scale.sign * model.predict(segments)))
         lengths = np.maximum(segments.source_tokens.lengths, 1).astype(np.float64)
     documents = [document_means(row, translations.documents, lengths) for row in rows]
     return Preferences(np.stack(rows), np.stack(documents))
+
+
+def _check_independent(model: Model, system: str, segments: Segments) -> None:
+    """A translation that is its own pseudo-reference looks perfect, whatever it is."""
+    if segments.pseudo_reference is None:
+        return
+    pairs = zip(segments.target, segments.pseudo_reference, strict=True)
+    same = np.mean([own.split() == other.split() for own, other in pairs])
+    if same >= _SAME_ENGINE:
+        raise InputError(
+            f"{100 * same:.0f} % of the translations of '{system}' are the pseudo-references of the model "
+            f"'{model.name}' ({model.translations.get('pseudo_reference', 'given')}), which would always "
+            "prefer them",
+            remedy="use a model without pseudo-references of that engine, or learn the choice (--references)",
+        )
 
 
 def _tests(

@@ -285,6 +285,27 @@ def test_a_trained_model_chooses_the_translation_it_scores_higher(demo_model: Pa
         assert line == (target[i] if preferences.segments[0, i] >= preferences.segments[1, i] else other[i])
 
 
+def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Path) -> None:
+    """A model whose pseudo-reference is one of the systems would find that system perfect."""
+    from dataclasses import replace
+
+    from qe.model import Model
+
+    class Judge(Model):
+        def segments(self, columns: Any) -> Any:
+            found = super().segments(columns)
+            return replace(found, pseudo_reference=tuple(f" {text}" for text in engine))
+
+    loaded = Model.load(demo_model)
+    model = Judge(**{**vars(loaded), "translations": {"pseudo_reference": "apertium"}})
+    engine = ("uno dos", "tres", "cuatro")
+    data = Translations(("one", "two", "three"), {"a": ("x", "y", "z"), "b": engine}, ("1",) * 3)
+    with pytest.raises(InputError, match=r"100 % of the translations of 'b' are the pseudo-references"):
+        choose_by_model(model, data)
+    other = Translations(data.source, {"a": ("x", "y", "z"), "b": ("uno dos", "q", "r")}, ("1",) * 3)
+    assert choose_by_model(model, other).segments.shape == (2, 3)
+
+
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = write(tmp_path, s=("x",) * 4, a=("y",) * 4, b=("z",) * 4)
     (tmp_path / "bad.yaml").write_text("features: 3\n", "utf-8")
