@@ -29,7 +29,7 @@ from features.resources.word_vectors import WordVectors
 
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
-OPTIONAL = ("back_translation", "pseudo_reference")
+OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
 
 # Raised whenever token columns, keys or models change: cached values and saved models are then refused.
 COLUMNS_VERSION = 1

@@ -147,6 +147,7 @@ class Experiment(Section):
     dataset: DatasetSection
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
     translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
+    annotations: dict[Literal["source", "target"], str] = Field(default_factory=dict)
     resources: ResourcesSection | None = None
     features: tuple[dict[str, Any], ...] = Field(min_length=1)
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
@@ -160,6 +161,11 @@ class Experiment(Section):
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
     tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
+
+    def made_columns(self) -> dict[str, str]:
+        """Columns of segments that programs make: name -> program."""
+        annotations = {f"annotation_{side}": by for side, by in self.annotations.items()}
+        return {str(column): by for column, by in self.translations.items()} | annotations
 
     def settings(self) -> dict[str, Any]:
         """The experiment as JSON values."""

@@ -22,11 +22,11 @@ from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.dataset import LabelScale
 from qe.learners._base import LEARNERS
+from qe.made_columns import with_made_columns
 from qe.pipeline import Candidate
-from qe.translation import with_translations
 
 FloatArray = NDArray[np.float64]
-FORMAT = 1
+FORMAT = 2
 _OWN_MODULES = ("qe.learners.", "qe.selection.")
 _HARMLESS = frozenset({"numpy.dtype"})
 # Rows are predicted this many at a time, the last block filled up: matrix products round differently for
@@ -45,8 +45,8 @@ class Companion(Protocol):
 class Model:
     """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
 
-    `translations` (column -> engine) are second translations that the model makes itself where the input
-    does not bring them.
+    `made_columns` (column -> program) are second translations and annotations that the model makes itself
+    where the input does not bring them.
     """
 
     name: str
@@ -57,13 +57,13 @@ class Model:
     tokenizers: tuple[Tokenizer, Tokenizer]
     bundle: Bundle | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
-    translations: Mapping[str, str] = field(default_factory=dict)
+    made_columns: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scoring needs."""
         required = (c for extractor in self.feature_set.extractors for c in extractor.requires())
         return tuple(
-            dict.fromkeys(("source", "target", *(c for c in required if c not in self.translations)))
+            dict.fromkeys(("source", "target", *(c for c in required if c not in self.made_columns)))
         )
 
     def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
@@ -79,8 +79,8 @@ class Model:
                 )
         known = {name: columns[name] for name in Segments.column_names() if name in columns}
         segments = Segments.from_columns(known, *self.tokenizers)
-        missing = {column: engine for column, engine in self.translations.items() if column not in columns}
-        return with_translations(segments, missing) if missing else segments
+        missing = {column: engine for column, engine in self.made_columns.items() if column not in columns}
+        return with_made_columns(segments, missing) if missing else segments
 
     def features(self, segments: Segments) -> pd.DataFrame:
         """(n, k) the feature table that the pipeline takes."""
@@ -133,7 +133,7 @@ class Model:
             "columns": list(self.columns()),
             "scale": asdict(self.scale),
             "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
-            "translations": dict(self.translations),
+            "made_columns": dict(self.made_columns),
             "about": dict(self.about),
         }
 
@@ -166,7 +166,7 @@ class Model:
             (source, target),
             bundle,
             content["about"],
-            content["translations"],
+            content["made_columns"],
         )
 
     def described(self, **more: Any) -> "Model":

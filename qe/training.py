@@ -24,6 +24,7 @@ from qe.experiment import Experiment, StrategySection
 from qe.extraction import Extraction
 from qe.formats._base import make_format
 from qe.learners._base import LEARNERS
+from qe.made_columns import with_made_columns
 from qe.metrics._base import METRICS
 from qe.model import Model
 from qe.pipeline import Candidate, fit
@@ -31,7 +32,6 @@ from qe.resource_cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_
 from qe.run_state import RunState
 from qe.selection._base import SELECTORS
 from qe.splits import Fold, make_folds
-from qe.translation import with_translations
 
 FloatArray = NDArray[np.float64]
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
@@ -232,12 +232,12 @@ def read_dataset(experiment: Experiment) -> Dataset:
 def translated(
     dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
 ) -> Dataset:
-    """The dataset with the second translations that the experiment asks for."""
-    if not experiment.translations:
+    """The dataset with the second translations and annotations that the experiment asks for."""
+    columns = experiment.made_columns()
+    if not columns:
         return dataset
-    columns = {str(column): engine for column, engine in experiment.translations.items()}
     splits = {
-        name: replace(split, segments=with_translations(split.segments, columns, cache, progress))
+        name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))
         for name, split in dataset.splits.items()
     }
     return replace(dataset, splits=splits)
@@ -373,7 +373,7 @@ def fit_model(
         dataset.scale,
         (segments.source_tokenizer, segments.target_tokenizer),
         bundle,
-        translations={str(column): engine for column, engine in experiment.translations.items()},
+        made_columns=experiment.made_columns(),
     )
 
 

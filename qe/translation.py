@@ -140,7 +140,7 @@ class Apertium:
         """Apertium's name of the language pair, such as `eng-spa`."""
         installed = self._run(["-l"]).split()
         pair = (self.source_language, self.target_language)
-        long = "-".join(_ISO_639_3.get(code, code) for code in pair)
+        long = "-".join(apertium_code(code) for code in pair)
         for name in (long, "-".join(pair)):
             if name in installed:
                 return name
@@ -154,6 +154,11 @@ class Apertium:
     def fingerprint(self) -> str:
         """Identifies version and language pair."""
         return digest("apertium", self._run(["-V"]), self.mode)
+
+
+def apertium_code(language: str) -> str:
+    """Apertium's name of a language: `eng` for `en`."""
+    return _ISO_639_3.get(language, language)
 
 
 ENGINES: Final[Mapping[str, type[Apertium]]] = {"apertium": Apertium}

@@ -15,7 +15,7 @@ from features.core.tokens import Tokens
 Keys = NDArray[np.uint64]
 Number = TypeVar("Number", bound=np.number[Any])
 
-_NOTHING = np.uint64(0x9E3779B97F4A7C15)  # beyond the text, or unaligned
+NOTHING = np.uint64(0x9E3779B97F4A7C15)  # beyond the text, or unaligned
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
 _SUFFIX = 3  # letters
 
@@ -31,13 +31,13 @@ class WordClasses:
 def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> dict[str, Keys]:
     """name -> (n_target_tokens,) keys: the word, the source word it is aligned with, their neighbours."""
     target, source = segments.target_tokens, segments.source_tokens
-    word, suffix, original = _hashes(target), _hashes(target, _SUFFIX), _hashes(source)
-    aligned = _take(original, links.best)
-    after_aligned = _take(_beside(original, source.offsets, 1), links.best)
-    before_aligned = _take(_beside(original, source.offsets, -1), links.best)
-    kind, source_kind = classes.target.astype(np.uint64), _take(classes.source.astype(np.uint64), links.best)
-    before, after = _beside(word, target.offsets, -1), _beside(word, target.offsets, 1)
-    kind_before, kind_after = _beside(kind, target.offsets, -1), _beside(kind, target.offsets, 1)
+    word, suffix, original = hashes(target), hashes(target, _SUFFIX), hashes(source)
+    aligned = taken(original, links.best)
+    after_aligned = taken(beside(original, source.offsets, 1), links.best)
+    before_aligned = taken(beside(original, source.offsets, -1), links.best)
+    kind, source_kind = classes.target.astype(np.uint64), taken(classes.source.astype(np.uint64), links.best)
+    before, after = beside(word, target.offsets, -1), beside(word, target.offsets, 1)
+    kind_before, kind_after = beside(kind, target.offsets, -1), beside(kind, target.offsets, 1)
     return {
         "word": word,
         "source": aligned,
@@ -46,7 +46,7 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
         "after": after,
         "bigram": paired(before, word),
         "bigram_next": paired(word, after),
-        "suffixes": paired(suffix, _beside(suffix, target.offsets, 1)),
+        "suffixes": paired(suffix, beside(suffix, target.offsets, 1)),
         "source_before": paired(before_aligned, aligned),
         "source_after": paired(aligned, after_aligned),
         "word_source_before": paired(word, before_aligned),
@@ -63,8 +63,8 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
 def gap_keys(segments: Segments, classes: WordClasses) -> dict[str, Keys]:
     """name -> (n_gaps,) keys: the words on both sides."""
     offsets = segments.target_tokens.offsets
-    left, right = gap_sides(_hashes(segments.target_tokens), offsets, _NOTHING)
-    left_kind, right_kind = gap_sides(classes.target.astype(np.uint64), offsets, _NOTHING)
+    left, right = gap_sides(hashes(segments.target_tokens), offsets, NOTHING)
+    left_kind, right_kind = gap_sides(classes.target.astype(np.uint64), offsets, NOTHING)
     return {
         "left": left,
         "right": right,
@@ -100,7 +100,7 @@ def paired(left: Keys, right: Keys) -> Keys:
     return np.asarray(mixed ^ (mixed >> np.uint64(29)), np.uint64)
 
 
-def _hashes(tokens: Tokens, suffix: int = 0) -> Keys:
+def hashes(tokens: Tokens, suffix: int = 0) -> Keys:
     """(n_tokens,) hashes of the lower-cased words, or of their last letters."""
     lowered = tokens.lower()
     found = [_hash(word[-suffix:] if suffix else word) for word in lowered.types]
@@ -111,13 +111,15 @@ def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _take(values: Keys, index: Longs) -> Keys:
-    result = np.full(len(index), _NOTHING, np.uint64)
+def taken(values: Keys, index: Longs) -> Keys:
+    """(k,) the values at `index`; `NOTHING` for -1."""
+    result = np.full(len(index), NOTHING, np.uint64)
     result[index >= 0] = values[index[index >= 0]]
     return result
 
 
-def _beside(values: Keys, offsets: Longs, by: int) -> Keys:
-    left, right = gap_sides(values, offsets, _NOTHING)
+def beside(values: Keys, offsets: Longs, by: int) -> Keys:
+    """(n_tokens,) the values of the token before (`by` -1) or after; `NOTHING` beyond the text."""
+    left, right = gap_sides(values, offsets, NOTHING)
     place = np.arange(len(values)) + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.asarray(left[place] if by < 0 else right[place + 1], np.uint64)

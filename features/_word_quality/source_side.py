@@ -17,7 +17,7 @@ from features._word_quality.columns import (
     shifted,
     spread,
 )
-from features._word_quality.keys import Keys, _beside, _hashes, _take, paired
+from features._word_quality.keys import Keys, beside, hashes, paired, taken
 from features._word_quality.language import language_columns
 from features._word_quality.links import TokenLinks, spread_share
 from features._word_quality.model import Inputs
@@ -88,7 +88,7 @@ def describe_sources(
     return SourceTable(
         tuple(columns),
         matrix(columns, len(rows)),
-        source_keys(segments, best, kinds, _take(target_kinds, best)),
+        source_keys(segments, best, kinds, taken(target_kinds, best)),
         np.column_stack([rows, before, after, aligned]),
         ends,
         np.asarray(source.offsets),
@@ -102,9 +102,9 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
     kinds, target_kinds  (n_source_tokens,) classes of the word and of the linked one
     """
     source, target = segments.source_tokens, segments.target_tokens
-    word, suffix, translated = _hashes(source), _hashes(source, _SUFFIX), _hashes(target)
-    aligned = _take(translated, best)
-    before, after = _beside(word, source.offsets, -1), _beside(word, source.offsets, 1)
+    word, suffix, translated = hashes(source), hashes(source, _SUFFIX), hashes(target)
+    aligned = taken(translated, best)
+    before, after = beside(word, source.offsets, -1), beside(word, source.offsets, 1)
     return {
         "word": word,
         "target": aligned,
@@ -113,13 +113,13 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
         "after": after,
         "bigram": paired(before, word),
         "bigram_next": paired(word, after),
-        "suffixes": paired(suffix, _beside(suffix, source.offsets, 1)),
-        "word_target_before": paired(word, _take(_beside(translated, target.offsets, -1), best)),
-        "word_target_after": paired(word, _take(_beside(translated, target.offsets, 1), best)),
+        "suffixes": paired(suffix, beside(suffix, source.offsets, 1)),
+        "word_target_before": paired(word, taken(beside(translated, target.offsets, -1), best)),
+        "word_target_after": paired(word, taken(beside(translated, target.offsets, 1), best)),
         "class": kinds,
         "class_pair": paired(kinds, target_kinds),
-        "class_before": paired(_beside(kinds, source.offsets, -1), kinds),
-        "class_after": paired(kinds, _beside(kinds, source.offsets, 1)),
+        "class_before": paired(beside(kinds, source.offsets, -1), kinds),
+        "class_after": paired(kinds, beside(kinds, source.offsets, 1)),
     }
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from features._decoder import decode
 from features._word_quality.agreement import agreement_columns
+from features._word_quality.annotation import annotation_keys
 from features._word_quality.columns import Columns, Longs, at, matrix, shifted
 from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features._word_quality.labels import gap_offsets
@@ -124,14 +125,15 @@ def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> T
     classes = WordClasses(
         knowledge.source_vectors.classes[source_rows], knowledge.target_vectors.classes[rows]
     )
+    annotated_words, annotated_gaps = annotation_keys(segments, links, use)
     size = len(target.ids)
     return TokenTable(
         tuple(columns),
         tuple(gaps),
         matrix(columns, size),
         matrix(gaps, size + len(target)),
-        word_keys(segments, links, classes),
-        gap_keys(segments, classes),
+        word_keys(segments, links, classes) | annotated_words,
+        gap_keys(segments, classes) | annotated_gaps,
         _word_rows(rows, target.offsets, source_rows, links),
         np.column_stack(gap_sides(rows, target.offsets, 0)),
         np.asarray(target.offsets),
