@@ -47,7 +47,8 @@ class Extraction:
     cross_fit: int = 5
     progress: Progress = silent
     compute: Compute = _here
-    _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, repr=False)
+    _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
+    _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
 
     def static(self, segments: Segments) -> pd.DataFrame:
         """(n, k) columns of the extractors that learn nothing from labels."""
@@ -135,9 +136,14 @@ class Extraction:
         return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)
 
     def _key(self, i: int) -> str:
-        """Identifies extractor i: settings, resources, and the code of its module."""
-        config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
-        return digest(extractor_fingerprint(config, extractor), _source(extractor))
+        """Identifies extractor i: settings, resources, and the code of its module.
+
+        Found once: files that are edited while this runs are not the code that runs.
+        """
+        if i not in self._keys:
+            config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
+            self._keys[i] = digest(extractor_fingerprint(config, extractor), _source(extractor))
+        return self._keys[i]
 
     def _cached(self, key: str, compute: Any, i: int) -> FloatArray:
         kind = self.feature_set.configs[i]["kind"]
