@@ -51,7 +51,8 @@ def count(
     """The same counts, in the same files, as `NgramCounts.from_tokens`.
 
     The text is shipped once to every executor as word ids (4 bytes per token), memory-mapped there. The
-    driver holds the finished table: 12 bytes per n-gram, where the local build also holds about 20 per token.
+    driver holds the ids and the finished table (12 bytes per n-gram); the local build holds 16 bytes more per
+    token, and stops at 2^31 tokens.
 
     Raises InputError where an n-gram occurs 2^31 times or more, or there are 2^31 of them.
     """
@@ -59,12 +60,11 @@ def count(
     vocabulary, ids = encode(text)
     offsets = np.asarray(text.offsets)
     # Order 1 lists the whole vocabulary; its counts came with the encoding.
-    (lowest,) = ngram_tables(ids, offsets, len(vocabulary), 1)
-    levels: list[Level] = [(lowest.words, lowest.first, lowest.counts)]
+    size = len(vocabulary)
+    everything = np.arange(size, dtype=np.int32), np.array([0, size], np.int32)
+    levels: list[Level] = [(*everything, _narrow(np.bincount(ids, minlength=size)))]
     if order > 1:
-        levels += _levels(
-            _sorted_counts(session, ids, offsets, len(vocabulary), order), len(vocabulary), order
-        )
+        levels += _levels(_sorted_counts(session, ids, offsets, size, order), size, order)
     trie = Trie.from_levels([(words, first) for words, first, _ in levels])
     settings = {"order": order, "case": case, "ngrams": list(trie.sizes)}
     occurrences = np.concatenate([counts for _, _, counts in levels])

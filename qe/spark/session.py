@@ -20,15 +20,12 @@ _FILES = re.compile(r"java\.(?:io|nio\.file|util\.zip)\.(\w+Exception: .*)")
 # PySpark 4.2 says so on every call; what is used of it here is tested with pandas 3.
 _PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 _CONSTANT = {
-    "spark.log.level": "OFF",  # failures come back as exceptions; see _LOUD
     # Scoring takes about a second per MB of text: tasks of half a minute keep all cores busy to the end.
     "spark.sql.files.maxPartitionBytes": str(32 * 2**20),
     "spark.sql.files.openCostInBytes": str(2**16),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.executorEnv.PYTHONWARNINGS": _PANDAS,
 }
-# What a user must see while waiting: no executor is free, the master is gone.
-_LOUD = ("org.apache.spark.scheduler.TaskSchedulerImpl", "org.apache.spark.scheduler.cluster")
 
 
 @contextmanager
@@ -114,11 +111,8 @@ def _started(master: str, quiet: bool) -> Any:
             session = builder.getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         raise InputError(
-            f"no Spark session on {master}: {_first_line(error)}", remedy="check --master and its log"
+            f"no Spark session on {master}: {_cause(error)}", remedy="check --master and its log"
         ) from None
-    log4j = session._jvm.org.apache.logging.log4j
-    for name in _LOUD:
-        log4j.core.config.Configurator.setLevel(name, log4j.Level.WARN)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # they print what they raise
     return session
@@ -136,10 +130,12 @@ def _environment(master: str) -> Iterator[None]:
     """What the JVM and the Python processes inherit; the user's own settings come first."""
     import pyspark
 
+    logging_ = Path(__file__).with_name("log4j2.properties").as_uri()
     wanted: Mapping[str, str] = {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "PYTHONWARNINGS": _PANDAS,
+        "SPARK_SUBMIT_OPTS": f"-Dlog4j2.configurationFile={logging_}",
         **({"SPARK_LOCAL_IP": "127.0.0.1"} if on_loopback(master) else {}),
     }
     added = {name: value for name, value in wanted.items() if name not in os.environ}
@@ -149,6 +145,12 @@ def _environment(master: str) -> Iterator[None]:
     finally:
         for name in added:
             del os.environ[name]
+
+
+def _cause(error: BaseException) -> str:
+    """What Java says of itself, otherwise the message's first line."""
+    java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
+    return java[1] if java else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
