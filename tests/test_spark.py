@@ -188,7 +188,9 @@ def test_what_is_there_is_kept(spark: Any, demo_run: Any, demo_model: Path, tmp_
 def test_the_command(
     spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, output = demo_run.output / "data" / "new.tsv", tmp_path / "out.tsv"
+    path, output = tmp_path / "in.tsv", tmp_path / "out.tsv"
+    lines = [f"{row['source']}\t{row['target']}\n" for row in new_rows(demo_run, 50)]
+    path.write_text("source\ttarget\n" + "".join(lines), "utf-8")
     for again in ([], ["--overwrite"]):
         arguments = ["--model", str(demo_model), "--input", str(path), "--output", str(output), *again]
         run("score", "--engine", "spark", "--json", *arguments)
