@@ -23,8 +23,9 @@ _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 t
 class SourceWordQuality(TwoSides):
     """P(BAD) of every source token, 16 aggregates per segment.
 
-    labels  `source_tags`: given tags, one per source token; `word_tags`, `post_edit`: a source token is BAD
-            where a target token it is linked with is (by tags; by a cheapest edit)
+    labels  `source_tags`: given tags, one per source token; `post_edit`: a source token is BAD where a target
+            token it is linked with is, by a cheapest edit; `word_tags`: likewise by tags of the translation,
+            where the training data has no tags of the source
     marker  how subwords join, as for `decoder`
     rounds  of boosting
     seed    of boosting

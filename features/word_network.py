@@ -9,31 +9,33 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features._word_quality.columns import Longs
+from features._word_quality.labels import TokenLabels, gap_offsets
 from features._word_quality.network import Matrix
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Sides, TwoSides
 from features.core.errors import InputError
 from features.core.extractor import Feature, FloatArray
 from features.core.segments import Segments
-from features.core.tokens import segment_mean
+from features.core.tokens import ratio, segment_sum
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")
 _OUTCOMES: Final = (
     ("label", "label", "standard deviations of the label"),
-    ("bad", "share of BAD words of the translation", "standard deviations of that share"),
+    ("bad", "BAD words and gaps per word of the translation", "standard deviations of that rate"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class WordNetwork(TwoSides):
-    """Predictions of the label, and of the share of BAD words, from the words of either side.
+    """Predictions of the label, and of the rate of BAD words and gaps, from the words of either side.
 
     Every word is what `word_quality` (of the target) and `source_word_quality` know of it; networks pool the
     words of a text by attention and learn from the labels of texts and of words together.
 
     labels    of target words, as for `word_quality`: `post_edit` or `word_tags`; source words follow them
-              over the links
+              over the links, or have tags of their own beside `word_tags`
     marker    how subwords join, as for `decoder`
     networks  of each side, which differ in their seeds
     seed      of the first
@@ -80,13 +82,11 @@ class WordNetwork(TwoSides):
             raise InputError("word_network learns from words of both sides, but one side has none")
         prepared = self._prepared(segments)
         sides = prepared._sides(segments, own=True)
-        bad = {
-            "target": prepared._bad_target(segments, labels),
-            "source": prepared._bad_source(segments, labels, sides),
-        }
+        target = prepared._bad_target(segments, labels)
+        bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides)}
         scores = np.asarray(labels["scores"], np.float64)
-        share = segment_mean(bad["target"], sides.target.offsets)
-        outcomes = np.column_stack([_standardised(scores), _standardised(share)])
+        rate = error_rate(target, sides.target.offsets)
+        outcomes = np.column_stack([_standardised(scores), _standardised(rate)])
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
         return prepared._with(
             {
@@ -123,6 +123,18 @@ class WordNetwork(TwoSides):
         fitted = copy(self)
         object.__setattr__(fitted, "_models", models)
         return fitted
+
+
+def error_rate(labels: TokenLabels, offsets: Longs) -> FloatArray:
+    """(n,) BAD words and gaps per word, near HTER without shifts; NaN for a text without words.
+
+    >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
+    >>> error_rate(labels, np.array([0, 2, 2]))
+    array([ 1., nan])
+    """
+    return ratio(
+        segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets)), np.diff(offsets)
+    )
 
 
 def _by_name(sides: Sides) -> dict[str, Any]:

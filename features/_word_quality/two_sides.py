@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from features._decoder_means import SubwordMeans
 from features._decoder_tokens import DecoderTokens, Marker
 from features._word_quality.columns import Longs
-from features._word_quality.labels import post_edit_labels, tag_labels
+from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
@@ -118,19 +118,19 @@ class TwoSides(FittedExtractor):
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
 
-    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> Flags:
-        """(n_target_tokens,) by the post-edit or the tags of the translation."""
+    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
+        """Words and gaps by the post-edit or the tags of the translation."""
         target = segments.target_tokens
         if self.labels == "word_tags":
-            return tag_labels(labels["word_tags"], target).words
+            return tag_labels(labels["word_tags"], target)
         post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
-        return post_edit_labels(target.lower(), post_edit.lower()).words
+        return post_edit_labels(target.lower(), post_edit.lower())
 
     def _bad_source(self, segments: Segments, labels: Mapping[str, Any], sides: Sides) -> Flags:
-        """(n_source_tokens,) as tagged, or as the linked target tokens are."""
-        if self.labels == "source_tags":
+        """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are."""
+        if self.labels == "source_tags" or (self.labels == "word_tags" and "source_tags" in labels):
             return source_tag_labels(labels["source_tags"], segments.source_tokens.lengths)
-        return projected(self._bad_target(segments, labels), sides.links, len(sides.source.segment))
+        return projected(self._bad_target(segments, labels).words, sides.links, len(sides.source.segment))
 
     def _save_sides(self, path: Path) -> None:
         (path / "used.json").write_text(json.dumps(sorted(self._used)), "utf-8")
