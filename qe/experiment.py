@@ -13,6 +13,8 @@ from qe.schema import Section, validated
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 _PATH_KEYS = frozenset({"path", "file", "files", "directory"})
+# Those of the sections `dataset` and `resources`.
+_PATHS = frozenset({"path", "bundle", "source", "target", "source_annotation", "target_annotation"})
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -43,12 +45,21 @@ class ResourcesSection(Section):
 
     `{pair}`, `{source}` and `{target}` in the paths stand for `dataset.pair` and its two languages.
     `optional`: where the corpus is not there, the task's own sources and translations take its place.
+    `source_annotation`, `target_annotation`: CoNLL-U files, one block per line of the corpus; where parts
+    need one and none is named, the program that the experiment's `annotations` name makes it.
     """
 
     bundle: Path | None = None
     source: Path | None = None
     target: Path | None = None
+    source_annotation: Path | None = None
+    target_annotation: Path | None = None
     optional: bool = False
+
+    def annotations(self) -> dict[str, Path]:
+        """Side -> CoNLL-U file, of the sides that have one."""
+        files = {"source": self.source_annotation, "target": self.target_annotation}
+        return {side: path for side, path in files.items() if path is not None}
 
 
 class SplitSection(Section):
@@ -188,8 +199,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     for section in ("dataset", "resources"):
         if isinstance(content.get(section), dict):
             content[section] = {
-                k: _resolved(v, root) if k in ("path", "bundle", "source", "target") else v
-                for k, v in content[section].items()
+                k: _resolved(v, root) if k in _PATHS else v for k, v in content[section].items()
             }
     content["features"] = [_with_paths(f, root) for f in _feature_list(content.get("features"), path)]
     return validated(Experiment, content, path)

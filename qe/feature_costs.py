@@ -17,7 +17,7 @@ import yaml
 
 import features
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import EXTRACTORS, make_extractor
+from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
 from features.core.files import atomic_file
 from features.core.progress import Progress, silent
 from features.core.segments import Segments
@@ -25,6 +25,7 @@ from qe.dataset import Split
 from qe.demo import EXPERIMENT
 from qe.demo_data import generate
 from qe.experiment import load
+from qe.resource_cache import sides_to_annotate
 from qe.training import Prepared, prepare
 
 PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
@@ -122,8 +123,12 @@ def demo_world(kinds: Sequence[str], *, pairs: int = 300, progress: Progress = s
 
 
 def measurable() -> list[str]:
-    """All families but those that only read files."""
-    return [name for name in EXTRACTORS.names if name != "precomputed"]
+    """All families but those that only read files, or need a corpus with parts of speech."""
+    return [
+        name
+        for name in EXTRACTORS.names
+        if name != "precomputed" and not sides_to_annotate(parts_needed([{"kind": name}]))
+    ]
 
 
 def measure_on_demo(progress: Progress = silent) -> Costs:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core import bundle as bundles
-from features.core.bundle import Bundle
+from features.core.bundle import Bundle, with_needs
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, sha256
@@ -17,6 +17,7 @@ from features.core.progress import Progress
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from qe.corpus_annotation import Annotations, annotations_of, from_column
 from qe.experiment import ResourcesSection
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
@@ -40,10 +41,12 @@ def resources_for(
     parts: Sequence[str],
     cache: Path,
     progress: Progress,
+    programs: Mapping[str, str] | None = None,
 ) -> Bundle | None:
     """The bundle with the parts that the features need; None where they need none.
 
-    Where the section is `optional` and its corpus is not there, the segments themselves are the corpus.
+    `programs` (side -> annotator) tag the corpus where parts need it and the section names no files. Where
+    the section is `optional` and its corpus is not there, the segments themselves are the corpus.
 
     Raises InputError where parts are needed and none are named, or a bundle was made with other tokenizers.
     """
@@ -68,7 +71,23 @@ def resources_for(
         return _own_bundle(segments, tokenizers, parts, cache, progress)
     provenance = _provenance(section.source, section.target, tokenizers)
     directory = _directory(cache, provenance)
-    return _build(section.source, section.target, tokenizers, provenance, directory, parts, progress)
+    annotations = _annotations({**(programs or {}), **section.annotations()}, tokenizers, parts)
+    return _build(
+        section.source, section.target, tokenizers, provenance, directory, parts, progress, annotations
+    )
+
+
+def sides_to_annotate(parts: Sequence[str]) -> list[str]:
+    """The sides of the corpus whose annotation these parts, or what they are built from, need."""
+    needed = with_needs(parts)
+    return [side for side in ("source", "target") if f"{side}_annotation" in needed]
+
+
+def _annotations(
+    given: Mapping[str, str | Path], tokenizers: Tokenizers, parts: Sequence[str]
+) -> Annotations:
+    """What is given, of the sides that need one: no other program must be there."""
+    return annotations_of({k: given[k] for k in sides_to_annotate(parts) if k in given}, tokenizers)
 
 
 def corpus_absent(section: ResourcesSection | None) -> bool:
@@ -104,7 +123,17 @@ def _own_bundle(
     def read() -> ParallelCorpus:
         return ParallelCorpus.from_lines(lines, *tokenizers, total=len(lines), progress=progress)
 
-    return bundles.build(read, _directory(cache, provenance), parts, provenance=provenance, progress=progress)
+    columns = {"source": segments.annotation_source, "target": segments.annotation_target}
+    annotations = Annotations({k: from_column(v) for k, v in columns.items() if v is not None})
+    return bundles.build(
+        read,
+        _directory(cache, provenance),
+        parts,
+        provenance=provenance,
+        progress=progress,
+        makers=annotations.makers,
+        wanted=annotations.wanted,
+    )
 
 
 def _directory(cache: Path, provenance: Mapping[str, Any]) -> Path:
@@ -120,16 +149,19 @@ def build_bundle(
     parts: Sequence[str],
     progress: Progress,
     makers: Makers | None = None,
+    annotations: Mapping[str, str | Path] | None = None,
 ) -> Bundle:
     """A bundle in a folder of the user's choice; parts that are there are kept.
 
     `makers` build the parts of their kinds on another engine.
+    `annotations`: side -> name of an annotator, or CoNLL-U file.
 
     Raises InputError for corpora that cannot be used, or a folder with resources of another corpus.
     """
     tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
     provenance = _provenance(source, target, tokenizers)
-    return _build(source, target, tokenizers, provenance, directory, parts, progress, makers)
+    found = _annotations(annotations or {}, tokenizers, parts)
+    return _build(source, target, tokenizers, provenance, directory, parts, progress, found, makers)
 
 
 def _build(
@@ -140,12 +172,21 @@ def _build(
     directory: Path,
     parts: Sequence[str],
     progress: Progress,
+    annotations: Annotations,
     makers: Makers | None = None,
 ) -> Bundle:
     def read() -> ParallelCorpus:
         return ParallelCorpus.read(source, target, *tokenizers, progress=progress)
 
-    return bundles.build(read, directory, parts, provenance=provenance, progress=progress, makers=makers)
+    return bundles.build(
+        read,
+        directory,
+        parts,
+        provenance=provenance,
+        progress=progress,
+        makers={**annotations.makers, **(makers or {})},
+        wanted=annotations.wanted,
+    )
 
 
 def _provenance(source: Path, target: Path, tokenizers: Tokenizers) -> dict[str, Any]:

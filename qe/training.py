@@ -163,7 +163,8 @@ def prepare(
         for repeat in range(experiment.split.repeats)
         for fold in folds_of(training, experiment, experiment.split.folds, repeat)
     ]
-    bundle = resources_for(experiment.resources, corpus, needed, cache, progress)
+    programs = {str(side): by for side, by in experiment.annotations.items()}
+    bundle = resources_for(experiment.resources, corpus, needed, cache, progress, programs)
     section = experiment.split
     extraction = Extraction(
         FeatureSet.make(experiment.features, bundle),

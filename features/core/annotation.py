@@ -1,6 +1,6 @@
 """Annotation: tags and base forms of the tokens of a batch, from CoNLL-U blocks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,21 +31,43 @@ def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str
     >>> layer_tokens([block], tokens, "upos", "annotation_target").types
     ('DET', 'NOUN')
     """
-    column = _COLUMN[layer]
-    texts = [[row[column] for row in words_of(block, where, k)] for k, block in enumerate(blocks)]
-    for k, (text, length) in enumerate(zip(texts, tokens.lengths.tolist(), strict=True)):
-        if len(text) != length:
+    return layers(blocks, tokens, (layer,), where)[0]
+
+
+def layers(
+    blocks: Sequence[str],
+    tokens: Tokens,
+    wanted: Sequence[Layer],
+    where: str,
+    numbers: Iterable[int] | None = None,
+) -> tuple[Tokens, ...]:
+    """Several layers at once, as `layer_tokens` gives each; blocks are read once.
+
+    numbers  (n,) what the texts are called in errors; from 1 if None
+    """
+    columns = [_COLUMN[layer] for layer in wanted]
+    texts: list[list[list[str]]] = [[] for _ in wanted]
+    lengths = np.diff(tokens.offsets).tolist()
+    for k, block, length in zip(numbers or range(1, len(blocks) + 1), blocks, lengths, strict=True):
+        rows = list(words_of(block, where, k))
+        if len(rows) != length:
             raise InputError(
-                f"the annotation has {len(text)} words, but the text {length} tokens",
-                where=f"{where}, segment {k + 1}",
+                f"the annotation has {len(rows)} words, but the text {length} tokens",
+                where=f"{where}, segment {k}",
                 remedy="annotate the tokens that `qe` makes, or give tokenized text (tokenizer: whitespace)",
             )
+        for column, found in zip(columns, texts, strict=True):
+            found.append([row[column] for row in rows])
+    return tuple(_as_tokens(found, tokens) for found in texts)
+
+
+def _as_tokens(texts: Sequence[Sequence[str]], tokens: Tokens) -> Tokens:
     found = Tokens.from_lists(texts)
     return Tokens(found.types, found.ids, np.asarray(tokens.offsets))
 
 
-def words_of(block: str, where: str, k: int) -> Iterator[list[str]]:
-    """The rows of the words of a block: ten columns each."""
+def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:
+    """The rows of the words of the block of segment `number`: ten columns each."""
     for line in block.split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
@@ -53,7 +75,7 @@ def words_of(block: str, where: str, k: int) -> Iterator[list[str]]:
         if len(row) != _COLUMNS:
             raise InputError(
                 f"CoNLL-U has {_COLUMNS} columns between tabs, but this line {len(row)}: {line[:60]!r}",
-                where=f"{where}, segment {k + 1}",
+                where=f"{where}, segment {number}",
             )
         if row[0].isdigit():
             yield row

@@ -149,10 +149,12 @@ def build(
     provenance: Mapping[str, Any] | None = None,
     progress: Progress = silent,
     makers: Mapping[str, Callable[..., Resource]] | None = None,
+    wanted: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
     """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
 
     `makers` (kind -> function) take the place of the kinds' own `build`, with its arguments.
+    `wanted` (part -> settings): a part that has others is built again, and so is what was built from it.
 
     `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
     `directory/corpus`, so that a build that was killed goes on with the first missing part.
@@ -170,16 +172,34 @@ def build(
             if new:
                 shutil.rmtree(directory)
             raise
-        missing = [name for name in order if not _up_to_date(name, manifest["parts"])]
+        missing = _missing(order, manifest["parts"], wanted or {})
         if missing:
             corpus_there = ParallelCorpus.load(directory / "corpus")
             _build_parts(corpus_there, directory, missing, manifest, progress, makers or {})
     return Bundle(directory)
 
 
-def _up_to_date(name: str, built: Mapping[str, Any]) -> bool:
-    """Whether the part is there, as the present version of its kind builds it."""
-    return name in built and built[name].get("version") == RESOURCES.get(built[name]["kind"]).version
+def _missing(
+    order: Sequence[str], built: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """The parts to build: not there, out of date, or built from such."""
+    parts = known_parts()
+    missing: list[str] = []
+    for name in order:
+        needs = parts[name].needs.values()
+        if not _up_to_date(name, built, wanted.get(name, {})) or any(need in missing for need in needs):
+            missing.append(name)
+    return missing
+
+
+def _up_to_date(name: str, built: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether the part is there, by the present version of its kind, from the parts that are there."""
+    if name not in built or built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
+        return False
+    if any(built[name]["settings"].get(key) != value for key, value in wanted.items()):
+        return False
+    needs: Mapping[str, str] = built[name].get("needs", {})
+    return all(need in built and built[need]["fingerprint"] == found for need, found in needs.items())
 
 
 def _build_parts(
@@ -208,6 +228,7 @@ def _build_parts(
             "version": RESOURCES.get(part.kind).version,
             "settings": dict(resource.settings),
             "fingerprint": resource.fingerprint,
+            "needs": {need: manifest["parts"][need]["fingerprint"] for need in part.needs.values()},
             "seconds": round(time.perf_counter() - started[0], 2),
             "cpu_seconds": round(time.process_time() - started[1], 2),
             "bytes": size,

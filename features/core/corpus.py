@@ -16,6 +16,7 @@ from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer, batches
 from features.core.tokens import Tokens, TokensBuilder
 
+_LINES = "lines.npy"
 _BATCH = 5000  # pairs encoded, and reported, at a time
 
 
@@ -23,7 +24,8 @@ _BATCH = 5000  # pairs encoded, and reported, at a time
 class ParallelCorpus:
     """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
 
-    `empty_pairs` counts the pairs that were skipped because a side was empty.
+    `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each pair
+    left, its place among all that were read, from 0 (None where none was skipped, or by an older version).
 
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
     >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
@@ -36,6 +38,7 @@ class ParallelCorpus:
     target_tokenizer: Tokenizer
     empty_pairs: int
     fingerprint: str
+    lines: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -58,6 +61,7 @@ class ParallelCorpus:
             self.target_tokenizer,
             0,
             digest(self.fingerprint, np.asarray(rows, np.int64).tobytes()),
+            None if self.lines is None else self.lines[rows],
         )
 
     @classmethod
@@ -77,6 +81,7 @@ class ParallelCorpus:
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
         source, target = TokensBuilder(), TokensBuilder()
+        kept: list[NDArray[np.int64]] = []
         done = 0
         for batch in batches(pairs, _BATCH):
             left = source_tokenizer.tokens([pair[0] for pair in batch])
@@ -84,13 +89,16 @@ class ParallelCorpus:
             full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
             source.add(left.take(full))
             target.add(right.take(full))
+            kept.append(done + full)
             done += len(batch)
             progress("reading the corpus", done, total)
         if not len(source):
             raise InputError("the parallel corpus has no sentence pair with words on both sides")
         left_tokens, right_tokens = source.tokens(), target.tokens()
         print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
-        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, done - len(source), print_)
+        empty = done - len(source)
+        lines = np.concatenate(kept) if empty else None
+        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_, lines)
 
     @classmethod
     def read(
@@ -120,6 +128,8 @@ class ParallelCorpus:
             "fingerprint": self.fingerprint,
         }
         (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        if self.lines is not None:
+            np.save(path / _LINES, self.lines)
         for name, tokens in (("source", self.source), ("target", self.target)):
             (path / f"{name}.types.txt").write_text(
                 "".join(t + "\n" for t in tokens.types), "utf-8", newline=""
@@ -138,6 +148,7 @@ class ParallelCorpus:
             ids = np.load(path / f"{name}.ids.npy", mmap_mode="r")
             offsets = np.load(path / f"{name}.offsets.npy", mmap_mode="r")
             sides.append(Tokens(types, ids, offsets))
+        lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
         return cls(
             sides[0],
             sides[1],
@@ -145,6 +156,7 @@ class ParallelCorpus:
             Tokenizer(**meta["target_tokenizer"]),
             meta["empty_pairs"],
             meta["fingerprint"],
+            lines,
         )
 
 

@@ -92,15 +92,41 @@ class Lexicon(Resource):
     ) -> Self:
         """Textbook EM from a uniform start; memory grows with the pairs of words that occur together."""
         sides = ("source", "target") if direction == "source_to_target" else ("target", "source")
-        (source, given), (target, words) = (_encode(corpus.side(side)) for side in sides)
-        stage = f"IBM Model 1, {direction.replace('_', ' ')}"
+        found = cls.from_tokens(
+            *(corpus.side(side) for side in sides),
+            iterations=iterations,
+            prune=prune,
+            stage=f"IBM Model 1, {direction.replace('_', ' ')}",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return replace(found, settings={"direction": direction, **found.settings})
+
+    @classmethod
+    def from_tokens(
+        cls,
+        given: Tokens,
+        words: Tokens,
+        *,
+        iterations: int = 5,
+        prune: float = 1e-6,
+        stage: str = "IBM Model 1",
+        progress: Progress = silent,
+        corpus_fingerprint: str | None = None,
+    ) -> Self:
+        """t(word | given word) from pairs of texts.
+
+        Raises InputError for texts without words on either side.
+        """
+        if not len(given.ids) or not len(words.ids):
+            raise InputError(f"{stage}: the texts are empty, or too short for n-grams of their tags")
+        (source, given_ids), (target, word_ids) = _encode(given), _encode(words)
         progress(stage, 0, iterations)
         full, likelihoods = train(
-            given, words, NULL, iterations, lambda done: progress(stage, done, iterations)
+            given_ids, word_ids, NULL, iterations, lambda done: progress(stage, done, iterations)
         )
         table = full.pruned(prune)
         settings = {
-            "direction": direction,
             "iterations": iterations,
             "prune": prune,
             "entries": len(table.values),
@@ -113,11 +139,13 @@ class Lexicon(Resource):
             table.columns,
             table.values.astype(np.float32),
             settings,
-            corpus.fingerprint,
+            digest(given.fingerprint, words.fingerprint)
+            if corpus_fingerprint is None
+            else corpus_fingerprint,
             tuple(likelihoods),
         )
-        rows = np.linspace(0, len(corpus) - 1, min(len(corpus), _SAMPLE)).astype(np.int64)
-        scores = lexicon.score(*(corpus.side(side).take(rows) for side in sides))
+        rows = np.linspace(0, len(given) - 1, min(len(given), _SAMPLE)).astype(np.int64)
+        scores = lexicon.score(given.take(rows), words.take(rows))
         return replace(lexicon, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
     def save(self, path: Path) -> None:

@@ -23,10 +23,17 @@ def build(
     source_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "en",
     target_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "es",
     tokenizer: Annotated[str, typer.Option(help="moses, moses-2012 or whitespace.")] = "moses",
+    source_annotation: Annotated[
+        str | None,
+        typer.Option(help="CoNLL-U file, one block per line of the source side, or an annotator (apertium)."),
+    ] = None,
+    target_annotation: Annotated[str | None, typer.Option(help="The same of the target side.")] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Build this part (repeatable) and its needs.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Build every part there is.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every part there is; those of tags where both sides have them.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was stopped.")] = False,
     engine: Engine = "local",
     master: Master = None,
@@ -43,17 +50,24 @@ def build(
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
 
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es --engine spark
+
+        qe resources build --source train.en.gz --target train.es.gz --output output/en-es
+        --source-annotation apertium --target-annotation train.es.conllu.gz --only target_pos_lm
     """
     from features.core.bundle import LOCK, MANIFEST, known_parts
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
     from features.core.progress import silent
-    from qe.resource_cache import build_bundle
+    from qe.resource_cache import build_bundle, sides_to_annotate
 
     kinds = ("moses", "moses-2012", "whitespace")
     if tokenizer not in kinds:
         raise InputError(f"unknown tokenizer '{tokenizer}'", remedy=f"known: {', '.join(kinds)}")
-    parts = only or (list(known_parts()) if everything else parts_needed([{"kind": "baseline17"}]))
+    given = {"source": source_annotation, "target": target_annotation}
+    annotations = {side: what for side, what in given.items() if what is not None}
+    parts = only or parts_needed([{"kind": "baseline17"}])
+    if everything:
+        parts = [name for name in known_parts() if set(sides_to_annotate([name])) <= set(annotations)]
     if output.is_dir() and not (output / MANIFEST).is_file():
         strangers = [path.name for path in output.iterdir() if path.name not in (LOCK, "corpus")]
         if strangers:
@@ -68,11 +82,13 @@ def build(
 
         with spark_session(master, quiet=quiet or as_json) as session:
             bundle = build_bundle(
-                source, target, languages, tokenizer, output, parts, silent, makers(session)
+                source, target, languages, tokenizer, output, parts, silent, makers(session), annotations
             )
     else:
         with progress_bar(quiet or as_json) as progress:
-            bundle = build_bundle(source, target, languages, tokenizer, output, parts, progress)
+            bundle = build_bundle(
+                source, target, languages, tokenizer, output, parts, progress, None, annotations
+            )
     if as_json:
         import json
 

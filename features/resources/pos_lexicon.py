@@ -1,0 +1,89 @@
+"""PosLexicon: IBM Model 1 between n-grams of parts of speech."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from features.core.annotation import Layer
+from features.core.corpus import ParallelCorpus
+from features.core.progress import Progress, silent
+from features.core.tokens import Tokens
+from features.resources.annotation import Annotation
+from features.resources.lexicon import Lexicon
+
+ORDER = 4  # DFKI (Popovic 2012), section 2.1: POS-4grams
+SAMPLE = 100_000  # pairs; there 97,122 (table 1)
+
+
+class PosLexicon(Lexicon):
+    """t(tag n-gram | tag n-gram of the other side), learned from `sample` pairs spread over the corpus.
+
+    Popovic (WMT12), section 2.1, equations 2-3: the units are overlapping n-grams of detailed tags.
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        f"pos_lexicon_{direction}": {"direction": direction}
+        for direction in ("source_to_target", "target_to_source")
+    }
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        source_annotation: Annotation,
+        target_annotation: Annotation,
+        direction: Literal["source_to_target", "target_to_source"],
+        layer: Layer = "xpos",
+        order: int = ORDER,
+        sample: int = SAMPLE,
+        iterations: int = 5,
+        prune: float = 1e-5,
+        progress: Progress = silent,
+    ) -> Self:
+        """Textbook EM, as for words."""
+        rows = np.unique(np.linspace(0, len(corpus) - 1, min(sample, len(corpus))).astype(np.int64))
+        sides = source_annotation, target_annotation
+        units = [unit_ngrams(side.layer(layer).take(rows), order) for side in sides]
+        given, words = units if direction == "source_to_target" else units[::-1]
+        found = cls.from_tokens(
+            given,
+            words,
+            iterations=iterations,
+            prune=prune,
+            stage=f"IBM Model 1 of tags, {direction.replace('_', ' ')}",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        settings = {
+            "direction": direction,
+            "layer": layer,
+            "order": order,
+            "sample": len(rows),
+            "annotation": [side.fingerprint for side in sides],
+            **found.settings,
+        }
+        return replace(found, settings=settings)
+
+
+def unit_ngrams(tokens: Tokens, order: int) -> Tokens:
+    """The overlapping n-grams of each text as tokens of their own: max(m - order + 1, 0) of m tokens.
+
+    >>> found = unit_ngrams(Tokens.from_lists([["DET", "NOUN", "VERB"], ["X"]]), 2)
+    >>> found.words(0), found.words(1)
+    (['DET NOUN', 'NOUN VERB'], [])
+    """
+    types, ids = np.array(tokens.types, object), np.asarray(tokens.ids)
+    ends = np.repeat(np.asarray(tokens.offsets[1:]), tokens.lengths)
+    names, numbers = types, ids.astype(np.int64)
+    for length in range(2, order + 1):
+        # The n-grams that begin at each position, numbered; those that leave the text fall away at the end.
+        following = np.concatenate((ids[length - 1 :], np.zeros(min(length - 1, len(ids)), ids.dtype)))
+        pairs, numbers = np.unique(numbers * len(types) + following, return_inverse=True)
+        names = names[pairs // max(len(types), 1)] + " " + types[pairs % max(len(types), 1)]
+    inside = np.arange(len(ids)) + order <= ends
+    lengths = np.maximum(tokens.lengths - order + 1, 0)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Tokens(tuple(names.tolist()), numbers[inside].astype(np.int32), offsets)
