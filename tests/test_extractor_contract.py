@@ -17,8 +17,10 @@ from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
 from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
 from features.core.feature_set import EXTRACTORS, checked, make_extractor, parts_needed
+from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from features.resources.annotation import Annotation, Side
 from qe.demo_data.generation import DemoData, generate
 
 PAIRS, LABELLED, BATCH = 300, 120, 24
@@ -81,7 +83,9 @@ class World:
         def read() -> ParallelCorpus:
             return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
 
-        return build(read, self.folder / "bundle", parts_needed([config]))
+        return build(
+            read, self.folder / "bundle", parts_needed([config]), makers={"annotation": chains_of_corpus}
+        )
 
     def config(self, kind: str) -> dict[str, Any]:
         return {"kind": kind, **(PARAMETERS[kind](self.folder) if kind in PARAMETERS else {})}
@@ -130,6 +134,12 @@ def conllu(tokens: Sequence[str]) -> str:
         for k, word in enumerate(tokens, start=1)
         for relation in ("root" if k == 1 else "dep",)
     )
+
+
+def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> Annotation:
+    tokens = corpus.side(side)
+    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
+    return Annotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
 
 
 @pytest.fixture(scope="session")

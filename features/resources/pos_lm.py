@@ -41,7 +41,7 @@ class PosLanguageModel(LanguageModel):
         annotation: Annotation,
         progress: Progress = silent,
     ) -> Self:
-        """From a layer of the annotation; smoothing as for words, fallback for small vocabularies included."""
+        """From a layer of the annotation, smoothed as words are, with the fallback for small vocabularies."""
         model = cls.from_tokens(
             annotation.layer(layer),
             order=order,

@@ -1,0 +1,205 @@
+"""Parts of speech of a segment and of its translation: how many of each, and what was gained or lost."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Final
+
+import numpy as np
+
+from features.core.annotation import layer_tokens
+from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.segments import Segments
+from features.core.tokens import Tokens, ratio
+
+UPOS: Final = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
+    "SCONJ", "SYM", "VERB", "X",
+)  # fmt: skip
+
+# Name in columns -> the universal parts of speech it stands for.
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{tag.lower(): (tag,) for tag in UPOS},
+    "nouns": ("NOUN", "PROPN"),
+    "verbs": ("VERB", "AUX"),
+    "content": ("NOUN", "PROPN", "VERB", "AUX", "ADJ"),
+    "function": ("DET", "PRON", "ADP", "ADV"),
+    "prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
+}
+COLUMNS: Final = "annotation_source", "annotation_target"
+
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+_DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there counted on parses)"
+_DCU: Final = "Rubino et al. 2012 (DCU-SYMC), sections 2.1 and 3.2"
+_NOTES: Final = "QUALITY-NOTES, first study: part-of-speech counts and differences"
+_OWN: Final = "this project: total variation distance of the tag distributions"
+
+
+@dataclass(frozen=True)
+class PartsOfSpeech(Extractor):
+    """Counts, shares, differences and ratios of universal parts of speech: `DEFINITIONS`.
+
+    Tags come from the segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in
+    the length. Shares are NaN for a text without tokens, ratios where there is nothing to divide by.
+
+    Raises InputError where an annotation is missing, or does not fit the tokens.
+    """
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [Feature(name, d.description, d.origin, d.unit) for name, d in DEFINITIONS.items()]
+
+    def requires(self) -> tuple[str, ...]:
+        return COLUMNS
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = zip(COLUMNS, (segments.source_tokens, segments.target_tokens), strict=True)
+        pair = _Pair(*(_Side(layer_tokens(segments.require(c), t, "upos", c)) for c, t in sides))
+        return np.column_stack([d.function(pair) for d in DEFINITIONS.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The tags of one side."""
+
+    tags: Tokens
+
+    @cached_property
+    def by_tag(self) -> FloatArray:
+        """(n, 17) words of each universal part of speech."""
+        known = {tag: i for i, tag in enumerate(UPOS)}
+        size = len(UPOS) + 1  # the last: other tags
+        by_type = np.array([known.get(tag, len(UPOS)) for tag in self.tags.types], np.int64)
+        cells = self.tags.text_index * size + by_type[self.tags.ids]
+        found = np.bincount(cells, minlength=len(self.tags) * size).reshape(-1, size)
+        return found[:, :-1].astype(np.float64)
+
+    def count(self, group: str) -> FloatArray:
+        """(n,) words of a group."""
+        return np.asarray(self.by_tag[:, [UPOS.index(tag) for tag in GROUPS[group]]].sum(axis=1), np.float64)
+
+    def share(self, group: str) -> FloatArray:
+        return ratio(self.count(group), self.tags.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    source: _Side
+    target: _Side
+
+    def side(self, name: str) -> _Side:
+        return self.source if name == "source" else self.target
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a column says, where it is from, and how it is computed."""
+
+    description: str
+    origin: str
+    unit: str
+    function: Callable[[_Pair], FloatArray]
+
+
+def _count(pair: _Pair, side: str, group: str) -> FloatArray:
+    return pair.side(side).count(group)
+
+
+def _share(pair: _Pair, side: str, group: str) -> FloatArray:
+    return pair.side(side).share(group)
+
+
+def _difference(pair: _Pair, group: str) -> FloatArray:
+    return pair.source.count(group) - pair.target.count(group)
+
+
+def _absolute_difference(pair: _Pair, group: str) -> FloatArray:
+    return np.abs(_difference(pair, group))
+
+
+def _ratio(pair: _Pair, group: str) -> FloatArray:
+    return ratio(pair.target.count(group), pair.source.count(group))
+
+
+def _share_ratio(pair: _Pair, group: str) -> FloatArray:
+    return ratio(pair.source.share(group), pair.target.share(group))
+
+
+def _content_to_function(pair: _Pair, side: str) -> FloatArray:
+    return ratio(pair.side(side).count("content"), pair.side(side).count("function"))
+
+
+def _distance(pair: _Pair) -> FloatArray:
+    shares = [ratio(side.by_tag, side.tags.lengths[:, None]) for side in (pair.source, pair.target)]
+    return np.asarray(np.abs(shares[0] - shares[1]).sum(axis=1) / 2, np.float64)
+
+
+def _of_group(group: str) -> Iterator[tuple[str, Definition]]:
+    what = "words tagged " + (" or ".join(GROUPS[group]))
+    counted = (
+        _DCU if group == "prepositions_conjunctions" else _WLV if group in ("content", "function") else _DFKI
+    )
+    for side in ("source", "target"):
+        yield (
+            f"pos_{group}_{side}",
+            Definition(f"{side}: {what}", counted, "words", partial(_count, side=side, group=group)),
+        )
+        origin = _WLV if side == "source" else _DCU
+        yield (
+            f"pos_{group}_share_{side}",
+            Definition(f"{side}: share of {what}", origin, "share", partial(_share, side=side, group=group)),
+        )
+    yield (
+        f"pos_{group}_difference",
+        Definition(f"{what}, source less target", _NOTES, "words", partial(_difference, group=group)),
+    )
+    yield (
+        f"pos_{group}_absolute_difference",
+        Definition(f"{what}, |source - target|", _NOTES, "words", partial(_absolute_difference, group=group)),
+    )
+    yield (
+        f"pos_{group}_ratio",
+        Definition(
+            f"{what}, target / source; NaN if none in the source",
+            _DFKI,
+            "ratio",
+            partial(_ratio, group=group),
+        ),
+    )
+
+
+def _definitions() -> Iterator[tuple[str, Definition]]:
+    for group in GROUPS:
+        yield from _of_group(group)
+    for group in ("nouns", "verbs", "pron"):
+        yield (
+            f"pos_{group}_share_ratio",
+            Definition(
+                f"share of {' or '.join(GROUPS[group])}, source / target; NaN if none in the target",
+                _WLV,
+                "ratio",
+                partial(_share_ratio, group=group),
+            ),
+        )
+    for side in ("source", "target"):
+        yield (
+            f"pos_content_to_function_{side}",
+            Definition(
+                f"{side}: content words / function words; NaN without function words",
+                _WLV,
+                "ratio",
+                partial(_content_to_function, side=side),
+            ),
+        )
+    yield (
+        "pos_distance",
+        Definition(
+            "half the sum over tags of |share in the source - share in the target|; NaN if a side is empty",
+            _OWN,
+            "share",
+            _distance,
+        ),
+    )
+
+
+DEFINITIONS: Final[Mapping[str, Definition]] = dict(_definitions())
