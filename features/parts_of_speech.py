@@ -17,14 +17,14 @@ UPOS: Final = (
     "SCONJ", "SYM", "VERB", "X",
 )  # fmt: skip
 
-# Name in columns -> the universal parts of speech it stands for.
+# Stem of column names -> the universal parts of speech it stands for.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    **{tag.lower(): (tag,) for tag in UPOS},
-    "nouns": ("NOUN", "PROPN"),
-    "verbs": ("VERB", "AUX"),
-    "content": ("NOUN", "PROPN", "VERB", "AUX", "ADJ"),
-    "function": ("DET", "PRON", "ADP", "ADV"),
-    "prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
+    **{f"upos_{tag.lower()}": (tag,) for tag in UPOS},
+    "pos_nouns": ("NOUN", "PROPN"),
+    "pos_verbs": ("VERB", "AUX"),
+    "pos_content": ("NOUN", "PROPN", "VERB", "AUX", "ADJ"),
+    "pos_function": ("DET", "PRON", "ADP", "ADV"),
+    "pos_prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
 }
 COLUMNS: Final = "annotation_source", "annotation_target"
 
@@ -126,7 +126,7 @@ def _share_ratio(pair: _Pair, group: str) -> FloatArray:
 
 
 def _content_to_function(pair: _Pair, side: str) -> FloatArray:
-    return ratio(pair.side(side).count("content"), pair.side(side).count("function"))
+    return ratio(pair.side(side).count("pos_content"), pair.side(side).count("pos_function"))
 
 
 def _distance(pair: _Pair) -> FloatArray:
@@ -135,47 +135,30 @@ def _distance(pair: _Pair) -> FloatArray:
 
 
 def _of_group(group: str) -> Iterator[tuple[str, Definition]]:
-    what = "words tagged " + (" or ".join(GROUPS[group]))
-    counted = (
-        _DCU if group == "prepositions_conjunctions" else _WLV if group in ("content", "function") else _DFKI
+    what = "words tagged " + " or ".join(GROUPS[group])
+    counted = {"pos_prepositions_conjunctions": _DCU, "pos_content": _WLV, "pos_function": _WLV}.get(
+        group, _DFKI
     )
-    for side in ("source", "target"):
-        yield (
-            f"pos_{group}_{side}",
-            Definition(f"{side}: {what}", counted, "words", partial(_count, side=side, group=group)),
-        )
-        origin = _WLV if side == "source" else _DCU
-        yield (
-            f"pos_{group}_share_{side}",
-            Definition(f"{side}: share of {what}", origin, "share", partial(_share, side=side, group=group)),
-        )
-    yield (
-        f"pos_{group}_difference",
-        Definition(f"{what}, source less target", _NOTES, "words", partial(_difference, group=group)),
-    )
-    yield (
-        f"pos_{group}_absolute_difference",
-        Definition(f"{what}, |source - target|", _NOTES, "words", partial(_absolute_difference, group=group)),
-    )
-    yield (
-        f"pos_{group}_ratio",
-        Definition(
-            f"{what}, target / source; NaN if none in the source",
-            _DFKI,
-            "ratio",
-            partial(_ratio, group=group),
-        ),
-    )
+    for side, origin in (("source", _WLV), ("target", _DCU)):
+        count, share = (partial(function, side=side, group=group) for function in (_count, _share))
+        yield f"{group}_{side}", Definition(f"{side}: {what}", counted, "words", count)
+        yield f"{group}_{side}_share", Definition(f"{side}: share of {what}", origin, "share", share)
+    for name, text, unit, origin, function in (
+        ("difference", "source less target", "words", _NOTES, _difference),
+        ("absolute_difference", "|source - target|", "words", _NOTES, _absolute_difference),
+        ("ratio", "target / source; NaN if the source has none", "ratio", _DFKI, _ratio),
+    ):
+        yield f"{group}_{name}", Definition(f"{what}, {text}", origin, unit, partial(function, group=group))
 
 
 def _definitions() -> Iterator[tuple[str, Definition]]:
     for group in GROUPS:
         yield from _of_group(group)
-    for group in ("nouns", "verbs", "pron"):
+    for group in ("pos_nouns", "pos_verbs", "upos_pron"):
         yield (
-            f"pos_{group}_share_ratio",
+            f"{group}_ratio_of_shares",
             Definition(
-                f"share of {' or '.join(GROUPS[group])}, source / target; NaN if none in the target",
+                f"share of {' or '.join(GROUPS[group])}, source / target; NaN if the target has none",
                 _WLV,
                 "ratio",
                 partial(_share_ratio, group=group),
