@@ -57,7 +57,9 @@ def from_file(path: Path) -> CorpusAnnotation:
     Raises InputError where there is no such file.
     """
     if not path.is_file():
-        raise InputError("no such file", where=path, remedy="check the path of the annotation")
+        raise InputError(
+            "no such file", where=path, remedy=f"give a CoNLL-U file, or one of {', '.join(TAGGERS)}"
+        )
     return CorpusAnnotation(
         "file", sha256(path), lambda corpus, side: _of_pairs(read_blocks(path), corpus, path)
     )

@@ -61,7 +61,8 @@ def resources_for(
     tokenizers = _corpus_tokenizers((segments.source_tokenizer, segments.target_tokenizer))
     if section.bundle is not None:
         found = Bundle(section.bundle)
-        _check_tokenizers(found, tokenizers)
+        if found.tokenizers != (segments.source_tokenizer, segments.target_tokenizer):
+            _check_tokenizers(found, tokenizers)
         for part in parts:
             found.part(part)
         return found
