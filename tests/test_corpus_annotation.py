@@ -190,7 +190,7 @@ def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path
     languages, parts = ("en", "es"), ["target_ngrams"]
     build_bundle(source, target, languages, kind, tmp_path / "out", parts, silent)
     section = ResourcesSection(bundle=tmp_path / "out")
-    segments = Segments(("a",), ("b",), *(Tokenizer(language, "whitespace") for language in languages))
+    segments = Segments(("a",), ("b",), Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace"))
     found = resources_for(section, segments, parts, tmp_path, silent)
     assert found is not None and found.path == tmp_path / "out"
 
