@@ -26,8 +26,8 @@ from qe.experiment import SearchSection, StrategySection
 from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
 from qe.pipeline import Candidate, imputer, scaler
-from qe.selection._base import SELECTORS
-from qe.spaces import draw, grid, parse_distribution
+from qe.selection._base import SELECTORS, NothingSelected
+from qe.spaces import draw, grid, nested, parse_space
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -130,7 +130,7 @@ def _space(
 ) -> dict[str, BaseDistribution]:
     if section.space is None:
         return {name: value for name, value in default.items() if name not in section.params}
-    return {name: parse_distribution(v, f"{where}.space.{name}") for name, v in section.space.items()}
+    return parse_space(section.space, f"{where}.space")
 
 
 def _choose(trial: optuna.trial.BaseTrial, what: str, sections: Sequence[StrategySection]) -> StrategySection:
@@ -143,7 +143,7 @@ def _choose(trial: optuna.trial.BaseTrial, what: str, sections: Sequence[Strateg
 def _drawn(
     trial: optuna.trial.BaseTrial, section: StrategySection, space: Mapping[str, BaseDistribution]
 ) -> dict[str, Any]:
-    return {name: draw(trial, f"{section.kind}.{name}", value) for name, value in space.items()}
+    return nested({name: draw(trial, f"{section.kind}.{name}", value) for name, value in space.items()})
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,10 @@ class Objective:
     def __call__(self, trial: optuna.Trial) -> float | tuple[float, ...]:
         started = time.perf_counter()
         candidate = self.space.draw(trial)
-        values = np.array(self._fold_values(candidate, trial))  # (folds, metrics)
+        try:
+            values = np.array(self._fold_values(candidate, trial))  # (folds, metrics)
+        except NothingSelected as error:
+            raise optuna.TrialPruned(str(error)) from None
         trial.set_user_attr("candidate", candidate.settings())
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))

@@ -44,6 +44,44 @@ def parse_distribution(value: Any, where: str) -> BaseDistribution:
     )
 
 
+def parse_space(space: Mapping[str, Any], where: str) -> dict[str, BaseDistribution]:
+    """Parameter -> distribution; the entries of a mapping within are named `parameter.entry`.
+
+    Raises InputError as `parse_distribution` does.
+
+    >>> sorted(parse_space({"C": [1, 2], "use": {"lm": [True, False]}}, "selection.space"))
+    ['C', 'use.lm']
+    """
+    found: dict[str, BaseDistribution] = {}
+    for name, value in space.items():
+        if (
+            isinstance(value, Mapping)
+            and value
+            and all(isinstance(v, (list, Mapping)) for v in value.values())
+        ):
+            inner = parse_space(value, f"{where}.{name}")
+            found |= {f"{name}.{entry}": distribution for entry, distribution in inner.items()}
+        else:
+            found[name] = parse_distribution(value, f"{where}.{name}")
+    return found
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drawn values by parameter; `use.lm` is the entry `lm` of the mapping `use`.
+
+    >>> nested({"C": 1, "use.lm": True, "use.ibm1": False})
+    {'C': 1, 'use': {'lm': True, 'ibm1': False}}
+    """
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        parameter, _, entry = name.partition(".")
+        if entry:
+            result.setdefault(parameter, {})[entry] = value
+        else:
+            result[name] = value
+    return result
+
+
 def draw(trial: optuna.trial.BaseTrial, name: str, distribution: BaseDistribution) -> Any:
     """One value for the parameter `name`."""
     if isinstance(distribution, CategoricalDistribution):

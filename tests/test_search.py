@@ -77,6 +77,20 @@ def test_learners_are_searched_together() -> None:
     assert set(result.history()["learner"]) == {"ridge", "svr_rbf"}
 
 
+def test_groups_of_features_are_searched_with_the_learners_parameters() -> None:
+    """The labels are made from f0 and f1: the group with both stays, whatever else does; a trial in which no
+    column is left is passed over, not the end of the search."""
+    groups = {"signal": ["f0", "f1"], "noise": ["f[2-9]", "constant"]}
+    switches = {"use": {name: [True, False] for name in groups}}
+    selector = StrategySection(kind="groups", params={"groups": groups}, space=switches)
+    searched = Objective(folds(), Space([ridge({"alpha": [1.0, 10.0]})], [selector]), ("mae",), SCALE, seed=0)
+    result = search.run(searched, section(sampler="grid"))
+    assert result.best.selector_params["use"]["signal"] is True
+    states = [trial.state for trial in result.trials]
+    assert states.count(optuna.trial.TrialState.PRUNED) == 2  # nothing left, with either alpha
+    assert len(states) == 8
+
+
 def test_a_killed_study_goes_on_and_loses_no_finished_trial(tmp_path: Path) -> None:
     class Killed(BaseException):
         pass

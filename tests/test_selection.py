@@ -19,7 +19,7 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from features.core.errors import InputError
 from qe.metrics._base import METRICS
-from qe.selection._base import SELECTORS, Selector
+from qe.selection._base import SELECTORS, NothingSelected, Selector
 from qe.selection._checks import correlations
 from qe.selection._entropy import classes, gains, mdl_bins
 from qe.selection._held_out import splits
@@ -33,6 +33,7 @@ from qe.selection.family import Family
 from qe.selection.fold_frequency import FoldFrequency
 from qe.selection.forward import ForwardSelection
 from qe.selection.greedy_individual import GreedyIndividual
+from qe.selection.groups import Groups
 from qe.selection.l1 import L1
 from qe.selection.pca import PrincipalComponents
 from qe.selection.relieff import ReliefF
@@ -412,6 +413,22 @@ def test_family_by_pattern() -> None:
         Family(["lm_*"]).fit(X, y)
     with pytest.raises(InputError, match="no feature is left"):
         Family(drop=["*"]).fit(frame, y)
+
+
+def test_groups_are_switched_off_by_name() -> None:
+    X, y = data(20, 4)
+    frame = pd.DataFrame(X, columns=["lm_src", "lm_tgt", "ibm1", "len"])
+    groups = {"lm": ["lm_*"], "rest": ["ibm1", "len"]}
+    assert Groups(groups).fit(frame, y).get_support().all()
+    without = Groups(groups, {"lm": False, "rest": True}).fit(frame, y)
+    assert frame.columns[without.get_support()].tolist() == ["ibm1", "len"]
+    assert Groups({"lm": ["lm_*"]}, {"lm": False}).fit(frame, y).get_support().sum() == 2
+    with pytest.raises(NothingSelected, match="every group is switched off"):
+        Groups(groups, {"lm": False, "rest": False}).fit(frame, y)
+    with pytest.raises(InputError, match="`use` names pos"):
+        Groups(groups, {"pos": True}).fit(frame, y)
+    with pytest.raises(InputError, match="no names"):
+        Groups(groups).fit(X, y)
 
 
 def test_cost_aware_front() -> None:

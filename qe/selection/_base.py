@@ -8,6 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
 from features.core.catalogue import Catalogue
+from features.core.errors import InputError
+
+
+class NothingSelected(InputError):
+    """No column is left; a search passes over such a trial."""
 
 
 class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]

@@ -1,15 +1,14 @@
 """Features by name."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from features.core.errors import InputError
-from qe.selection._base import Selector
+from qe.selection._base import NothingSelected, Selector
 from qe.selection._checks import BoolArray
+from qe.selection._names import column_names, matching
 
 
 class Family(Selector):
@@ -25,26 +24,15 @@ class Family(Selector):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         validate_data(self, X)
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        if not names and (len(self.keep) or len(self.drop)):
-            raise InputError(
-                "features are selected by name, but they have no names here", remedy="pass a DataFrame"
-            )
+        names = column_names(self) if len(self.keep) or len(self.drop) else []
         self.support_ = np.ones(self.n_features_in_, np.bool_)
         if len(self.keep):
-            self.support_ = np.any([_matches(pattern, names) for pattern in self.keep], axis=0)
+            self.support_ = np.any([matching(pattern, names) for pattern in self.keep], axis=0)
         for pattern in self.drop:
-            self.support_ &= ~_matches(pattern, names)
+            self.support_ &= ~matching(pattern, names)
         if not self.support_.any():
-            raise InputError(f"no feature is left after dropping {list(self.drop)}")
+            raise NothingSelected(f"no feature is left after dropping {list(self.drop)}")
         return self
 
     def _get_support_mask(self) -> BoolArray:
         return np.asarray(self.support_)
-
-
-def _matches(pattern: str, names: list[str]) -> BoolArray:
-    found = np.asarray([fnmatchcase(name, pattern) for name in names])
-    if not found.any():
-        raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")
-    return found

@@ -1,0 +1,27 @@
+"""Columns by name: shell patterns over the names that a selector was fitted with."""
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from features.core.errors import InputError
+from qe.selection._checks import BoolArray
+
+
+def column_names(selector: Any) -> list[str]:
+    """The names of the columns a selector saw in `fit`. Raises InputError where they had none."""
+    names = [str(name) for name in getattr(selector, "feature_names_in_", ())]
+    if not names:
+        raise InputError(
+            "features are selected by name, but they have no names here", remedy="pass a DataFrame"
+        )
+    return names
+
+
+def matching(pattern: str, names: list[str]) -> BoolArray:
+    """(k,) which names match; case matters. Raises InputError where none does."""
+    found = np.asarray([fnmatchcase(name, pattern) for name in names])
+    if not found.any():
+        raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")
+    return found
