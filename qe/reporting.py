@@ -147,6 +147,12 @@ def model_notes(model: Model, output: Path) -> dict[str, Any]:
         names = np.asarray(model.feature_set.names, dtype=object)
         support = model.pipeline.named_steps["select"].get_support()
         notes["selected"] = names[support].tolist() if len(support) == len(names) else int(support.sum())
+        front = getattr(model.pipeline.named_steps["select"], "front_", None)
+        if front is not None:
+            notes["front"] = [
+                {"cost": float(cost), "metric": float(metric), "features": int(features)}
+                for cost, metric, features in front
+            ]
     names_in = list(model.pipeline[:-1].get_feature_names_out())
     if hasattr(learner, "describe"):
         with atomic_file(output / "model.txt") as temporary:

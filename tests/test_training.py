@@ -1,5 +1,6 @@
 """Training: the figures, what a run leaves behind, and going on after a kill."""
 
+import itertools
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from features.core.errors import InputError
 from qe import experiment, search
+from qe.cli._summary import notes
 from qe.model import Model
 from qe.training import read_dataset, train
 
@@ -207,3 +209,25 @@ def test_a_mistake_is_one_message_and_leaves_nothing(
     with pytest.raises(InputError, match=message):
         train(loaded, store / "out", cache=demo_run.output / "cache")
     assert not (store / "out" / "report.json").exists()
+
+
+def test_what_is_calibrated_and_what_costs_buy_is_said(demo_run: Any, store: Path) -> None:
+    overrides = [
+        "name=notes",
+        "learner={kind: unsupervised_mean, space: {}}",
+        "selection={kind: cost_aware, params: {max_features: 3}, space: {}}",
+        "features=[baseline17]",
+    ]
+    loaded = experiment.load(
+        ROOT / "experiments" / "demo.yaml", data_root=demo_run.output, overrides=overrides
+    )
+    outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
+    model = outcome.report["model"]
+    assert model["calibrated"] is True
+    front = model["front"]
+    assert [p["features"] for p in front] == sorted(p["features"] for p in front) and front[-1][
+        "features"
+    ] <= 3
+    assert all(a["metric"] < b["metric"] for a, b in zip(front, front[1:], strict=False))
+    said = notes(outcome.report)
+    assert "calibrated" in said[0] and f"{front[-1]['metric']:.3f}" in said[1]

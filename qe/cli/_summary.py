@@ -28,11 +28,25 @@ def print_outcome(outcome: Outcome) -> None:
     parameters = {**best["learner_params"], **best["selector_params"]}
     shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
     console.print(f"best of {report['search']['trials']} trials: {best['learner']} {shown}")
+    for line in notes(report):
+        console.print(line)
     if report["registration"]:
         entry = report["registration"]
         state = "champion" if entry["champion"] else "not champion"
         console.print(f"registered as {entry['name']} version {entry['version']}: {state}, {entry['reason']}")
     console.print(f"report, predictions, plots and model: {outcome.output}", soft_wrap=True)
+
+
+def notes(report: Mapping[str, Any]) -> list[str]:
+    """What a reader of the figures should know of the model, a sentence each."""
+    found = []
+    if report["model"]["calibrated"]:
+        found.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
+    front = report["model"].get("front")
+    if front:
+        steps = ", ".join(f"{p['features']} features at {p['cost']:g}: {p['metric']:.3f}" for p in front)
+        found.append(f"Pareto front of the selection (metric, higher is better): {steps}")
+    return found
 
 
 def _title(report: Mapping[str, Any]) -> str:
