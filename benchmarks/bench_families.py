@@ -4,7 +4,7 @@
     QE_CACHE_DIR=/tmp/qecache python benchmarks/bench_families.py --write    # and writes features/costs.yaml
 
 Resources, second translations and annotations (both by Apertium) come from the cache, or are made and kept
-there. Figures are processor time of one process. Tokenizing source and target is the alternative that they are
+there. Figures are processor time of one process. Tokenizing source and target is the alternative they are
 compared with: it is what any feature costs at least.
 """
 

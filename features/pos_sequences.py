@@ -1,13 +1,13 @@
 """How usual the sequences of parts of speech are: language models, n-gram counts, IBM Model 1 of tags."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
 
-from features.core.annotation import LAYERS, Layer, layers
+from features.core.annotation import Layer, layers
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature, FloatArray
 from features.core.segments import Segments
@@ -23,6 +23,7 @@ COLUMNS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
 SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
 LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
+READ: Final[tuple[Layer, ...]] = ("upos", "xpos")
 CUT: Final = 3  # order of WLV's language models of tags
 
 _PLM: Final = "DFKI (Popovic) at WMT12, section 2.2, equation 4"
@@ -61,7 +62,7 @@ class PosSequences(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         tokens = segments.source_tokens, segments.target_tokens
         found = {
-            side: dict(zip(LAYERS, layers(segments.require(c), t, LAYERS, c), strict=True))
+            side: dict(zip(READ, layers(segments.require(c), t, READ, c), strict=True))
             for side, c, t in zip(SIDES, COLUMNS, tokens, strict=True)
         }
         batch = _Batch(self, found)
@@ -74,6 +75,7 @@ class _Batch:
 
     resources: PosSequences
     tags: Mapping[str, Mapping[Layer, Tokens]]
+    made: dict[tuple[str, Layer, int], Tokens] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
@@ -108,10 +110,16 @@ class _Batch:
         found = {}
         for side, lexicon in lexicons.items():
             layer, order = lexicon.settings["layer"], lexicon.settings["order"]
-            units = {s: unit_ngrams(self.tags[s][layer], order) for s in SIDES}
+            units = {s: self._units(s, layer, order) for s in SIDES}
             other = "source" if side == "target" else "target"
             found[side] = lexicon.score(units[other], units[side])
         return found
+
+    def _units(self, side: str, layer: Layer, order: int) -> Tokens:
+        """N-grams of tags, made once for both directions."""
+        if (side, layer, order) not in self.made:
+            self.made[side, layer, order] = unit_ngrams(self.tags[side][layer], order)
+        return self.made[side, layer, order]
 
 
 @dataclass(frozen=True)
