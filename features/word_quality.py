@@ -14,7 +14,7 @@ from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
-from features._word_quality.tokens import Knowledge, TokenTable, describe
+from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
 from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor, FloatArray
 from features.core.files import digest
@@ -30,9 +30,6 @@ from features.resources.word_vectors import WordVectors
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
 OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
-
-# Raised whenever token columns, keys or models change: cached values and saved models are then refused.
-COLUMNS_VERSION = 1
 
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
@@ -172,7 +169,10 @@ class WordQuality(FittedExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return self._memory.table(segments, used, lambda some: describe(some, self._knowledge, used))
+        return self._memory.table(segments, used, lambda some: self._described(some, used))
+
+    def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
+        return describe(segments, self._knowledge, used)
 
     @property
     def _knowledge(self) -> Knowledge:

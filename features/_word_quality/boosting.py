@@ -11,8 +11,6 @@ Matrix = NDArray[np.float32]
 
 _SETTINGS: dict[str, Any] = {
     "objective": "binary",
-    "num_leaves": 31,
-    "learning_rate": 0.06,
     "min_data_in_leaf": 40,
     "feature_fraction": 0.3,
     "lambda_l2": 5.0,
@@ -24,14 +22,17 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-def fit_trees(features: Matrix, bad: NDArray[np.bool_], rounds: int, seed: int) -> str:
+def fit_trees(
+    features: Matrix, bad: NDArray[np.bool_], rounds: int, seed: int, *, leaves: int = 31, rate: float = 0.06
+) -> str:
     """The model as LightGBM text."""
     import lightgbm  # slow to import
 
     data = lightgbm.Dataset(
         features, bad.astype(np.float32), params={"max_bin": 63, "verbosity": -1, "num_threads": 1}
     )
-    booster = lightgbm.train({**_SETTINGS, "seed": seed}, data, num_boost_round=rounds)
+    settings = {**_SETTINGS, "seed": seed, "num_leaves": leaves, "learning_rate": rate}
+    booster = lightgbm.train(settings, data, num_boost_round=rounds)
     return str(booster.model_to_string())
 
 

@@ -36,7 +36,7 @@ class TokenMemory:
             self._remember([keys[i] for i in missing], compute(segments.take(missing)))
         if any(key not in self._known for key in keys):  # forgotten just now
             return compute(segments)
-        return _joined([self._known[key] for key in keys])
+        return joined([self._known[key] for key in keys])
 
     def _remember(self, keys: list[tuple[str, ...]], table: TokenTable) -> None:
         size = int(table.offsets[-1])
@@ -77,7 +77,8 @@ def _split(table: TokenTable) -> list[TokenTable]:
     return pieces
 
 
-def _joined(pieces: list[TokenTable]) -> TokenTable:
+def joined(pieces: list[TokenTable]) -> TokenTable:
+    """The tables one after the other."""
     first = pieces[0]
     lengths = [int(piece.offsets[-1]) for piece in pieces]
     return replace(

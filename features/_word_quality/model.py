@@ -15,8 +15,6 @@ from features._word_quality.encodings import Encoding, encoded, fit_encodings, l
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
 
-_NETWORKS = 2
-
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -34,7 +32,10 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Mean of boosted trees and small networks; `trees` is LightGBM's text, so that a copy scores alike."""
+    """Mean of boosted trees and small networks, or trees alone where there are none.
+
+    `trees` is LightGBM's text, so that a copy scores alike.
+    """
 
     encodings: Mapping[str, Encoding]
     trees: str
@@ -42,15 +43,24 @@ class TokenModel:
 
     @classmethod
     def fit(
-        cls, inputs: Inputs, bad: NDArray[np.bool_], segment: Longs, *, rounds: int, seed: int
+        cls,
+        inputs: Inputs,
+        bad: NDArray[np.bool_],
+        segment: Longs,
+        *,
+        rounds: int,
+        seed: int,
+        leaves: int = 31,
+        rate: float = 0.06,
+        networks: int = 2,
     ) -> "TokenModel":
-        """`segment` is the segment of each token, ascending."""
+        """`segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees."""
         encodings = left_out(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
         return cls(
             fit_encodings(inputs.keys, bad),
-            fit_trees(features, bad, rounds, seed),
-            tuple(Network.fit(features, inputs.vectors, bad, seed + i) for i in range(_NETWORKS)),
+            fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate),
+            tuple(Network.fit(features, inputs.vectors, bad, seed + i) for i in range(networks)),
         )
 
     def probability(self, inputs: Inputs) -> Floats:
@@ -58,6 +68,8 @@ class TokenModel:
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
         by_trees = tree_probability(self._booster, features)
+        if not self.networks:
+            return by_trees
         by_networks = [network.probability(features, inputs.vectors) for network in self.networks]
         return np.asarray((by_trees + sum(by_networks) / len(by_networks)) / 2, np.float64)
 

@@ -27,6 +27,9 @@ from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from features.resources.word_vectors import WordVectors
 
+# Raised whenever columns or keys change: cached values and saved models are then refused.
+COLUMNS_VERSION = 1
+
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
     "lm", "backward", "matched", "frequency", "ibm_highest", "ibm_pair", "posterior", "source_free_left",
@@ -94,8 +97,13 @@ class TokenTable:
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
 
-def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> TokenTable:
-    """The table of a batch; `use` names the optional columns of Segments that are read."""
+def describe(
+    segments: Segments, knowledge: Knowledge, use: frozenset[str], *, decoder: bool = True
+) -> TokenTable:
+    """The table of a batch; `use` names the optional columns of Segments that are read.
+
+    `decoder`: with the columns of agreement with our own decoder.
+    """
     links = given_links(segments) if "alignment" in use else aligned_links(segments, knowledge.aligner)
     target = segments.target_tokens
     columns: Columns = {
@@ -111,8 +119,9 @@ def describe(segments: Segments, knowledge: Knowledge, use: frozenset[str]) -> T
         **phrase_columns(segments, knowledge.phrase_table),
         **tuple_columns(segments, knowledge.aligner, knowledge.tuple_lm),
     }
-    decoded = decode(segments.source_tokens, knowledge.phrase_table, knowledge.target_lm).tokens
-    columns |= agreement_columns("decoder_", target, decoded)
+    if decoder:
+        decoded = decode(segments.source_tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+        columns |= agreement_columns("decoder_", target, decoded)
     if "pseudo_reference" in use:
         columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
     if "back_translation" in use:

@@ -1,0 +1,156 @@
+"""SyntheticWordQuality: P(BAD) of target words and gaps, learned from parallel text alone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.keys import Keys
+from features._word_quality.labels import TokenLabels
+from features._word_quality.model import Inputs, TokenModel
+from features._word_quality.synthetic import examples, segment_of, shared_columns, shared_keys
+from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable
+from features.core import bundle
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.resource import Resource
+from features.core.tokens import FloatArray
+from features.resources._held_out import split_pairs
+
+_LEAST = 50  # held-out pairs
+_TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticWordQuality(Resource):
+    """Boosted trees that tell wrong words and gaps of a translation, without any human label.
+
+    Part of the corpus is held out. Resources built from the rest translate its sources (`features._decoder`)
+    and describe the words of these translations; words and gaps are BAD where a cheapest edit into the
+    reference changes them. No columns are used that mean something else in other systems' translations.
+
+    words, gaps                the models
+    word_columns, gap_columns  what they see of a TokenTable
+
+    Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
+    """
+
+    version: ClassVar[int] = COLUMNS_VERSION
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"synthetic_word_quality": {}}
+
+    words: TokenModel
+    gaps: TokenModel
+    word_columns: tuple[str, ...]
+    gap_columns: tuple[str, ...]
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        pairs: int = 20_000,
+        share: int = 8,
+        rounds: int = 200,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> Self:
+        """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting.
+
+        The resources of the rest live in a temporary directory (TMPDIR) while examples are made.
+
+        Raises InputError where fewer than 50 pairs of ordinary length can be held out.
+        """
+        left, held_out = split_pairs(corpus, pairs, share, seed)
+        if len(held_out) < _LEAST:
+            raise InputError(
+                f"quality of words is learned from {_LEAST} held-out sentence pairs or more, but of "
+                f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
+                remedy="give a larger parallel corpus, or leave out the features that need this",
+            )
+        table, bad = _examples(corpus, left, held_out, progress)
+        columns = shared_columns(table.word_names), shared_columns(table.gap_names)
+        options = {"rounds": rounds, "seed": seed, **_TREES}
+        progress("synthetic word quality: learning", 0, 2)
+        words = TokenModel.fit(
+            _inputs(table.words, table.word_names, columns[0], table.word_keys, shared_keys(table.word_keys)),
+            bad.words,
+            segment_of(table.offsets),
+            **options,
+        )
+        progress("synthetic word quality: learning", 1, 2)
+        gaps = TokenModel.fit(
+            _inputs(table.gaps, table.gap_names, columns[1], table.gap_keys, shared_keys(table.gap_keys)),
+            bad.gaps,
+            segment_of(table.gap_offsets),
+            **options,
+        )
+        progress("synthetic word quality: learning", 2, 2)
+        settings = {"pairs": pairs, "share": share, "rounds": rounds, "seed": seed}
+        settings |= {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
+        return cls(words, gaps, *columns, settings, corpus.fingerprint)
+
+    def probabilities(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
+        """P(BAD) of the (n_tokens,) words and the (n_gaps,) gaps of a table."""
+        words = _inputs(
+            table.words, table.word_names, self.word_columns, table.word_keys, self.words.encodings
+        )
+        gaps = _inputs(table.gaps, table.gap_names, self.gap_columns, table.gap_keys, self.gaps.encodings)
+        return self.words.probability(words), self.gaps.probability(gaps)
+
+    def save(self, path: Path) -> None:
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "word_columns": self.word_columns,
+            "gap_columns": self.gap_columns,
+        }
+        (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        self.words.save(path / "words")
+        self.gaps.save(path / "gaps")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta = json.loads((path / "meta.json").read_text("utf-8"))
+        return cls(
+            TokenModel.load(path / "words"),
+            TokenModel.load(path / "gaps"),
+            tuple(meta["word_columns"]),
+            tuple(meta["gap_columns"]),
+            meta["settings"],
+            meta["corpus_fingerprint"],
+        )
+
+
+def _examples(
+    corpus: ParallelCorpus, left: NDArray[np.int64], held_out: NDArray[np.int64], progress: Progress
+) -> tuple[TokenTable, TokenLabels]:
+    """Described and labelled by resources of the rows that are left; these are gone afterwards."""
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        progress(f"synthetic word quality: {stage}", done, total)
+
+    names = [field.name for field in fields(Knowledge)]
+    with TemporaryDirectory(prefix="qe-held-out-") as folder:
+        reduced = bundle.build(lambda: corpus.take(left), Path(folder) / "bundle", names, progress=report)
+        parts: dict[str, Any] = {name: reduced.part(name) for name in names}
+        return examples(corpus.take(held_out), Knowledge(**parts), report)
+
+
+def _inputs(
+    values: NDArray[np.float32],
+    names: tuple[str, ...],
+    chosen: tuple[str, ...],
+    keys: Mapping[str, Keys],
+    chosen_keys: Any,
+) -> Inputs:
+    columns = np.ascontiguousarray(values[:, [names.index(name) for name in chosen]])
+    found = {name: keys[name] for name in keys if name in chosen_keys}
+    return Inputs(columns, found, np.empty((len(columns), 0), np.float32))
