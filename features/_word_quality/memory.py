@@ -80,7 +80,7 @@ def _split(table: TokenTable) -> list[TokenTable]:
 def joined(pieces: list[TokenTable]) -> TokenTable:
     """The tables one after the other."""
     first = pieces[0]
-    lengths = [int(piece.offsets[-1]) for piece in pieces]
+    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
     return replace(
         first,
         words=np.concatenate([piece.words for piece in pieces]),
