@@ -1,11 +1,15 @@
 """Word-level quality on the WMT12 training set: out-of-fold AUC, what its aggregates say of segments, times.
 
-    python benchmarks/bench_word_quality.py --cache DIR [--folds 10] [--second]
+    python benchmarks/bench_word_quality.py --cache DIR [--folds 10] [--second] [--pretrained]
 
 Folds are contiguous blocks of 31 segments. The alternative for tokens is the share of BAD of the same word in
 the training folds; for segments, the two lengths alone. `--second` translates by Apertium and uses
 pseudo-reference and back-translation. Aggregates of a segment come from the model of the folds it is not in,
 and an ElasticNet (alpha .05, l1_ratio .3) learns from them on the same folds. Times are CPU seconds.
+
+`--pretrained` measures `word_quality_pretrained`; and what was learned from parallel text alone: its AUC on all
+segments, of which no label was seen, and its own aggregates (`word_quality_synthetic`). The CPU seconds of
+building it are those of the build, whenever that was.
 """
 
 import argparse
@@ -24,9 +28,11 @@ from sklearn.preprocessing import StandardScaler
 
 from features._word_quality.encodings import Encoding
 from features._word_quality.labels import TokenLabels
+from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.progress import silent
 from features.word_quality import KINDS, OPTIONAL, TokenQuality, WordQuality
+from features.word_quality_synthetic import SyntheticWordQualityAggregates
 from qe.dataset import Split
 from qe.experiment import ResourcesSection
 from qe.formats.wmt12 import Wmt12
@@ -63,13 +69,18 @@ def with_second_translations(split: Split) -> Split:
     return replace(split, segments=segments)
 
 
-def make(split: Split, second: bool, cache: Path) -> WordQuality:
-    config = {"kind": "word_quality", "use": list(OPTIONAL) if second else []}
+def bundle_with(parts: list[str], split: Split, cache: Path) -> Bundle:
     section = ResourcesSection(
         source=DATA / "parallel/en-es/train.en.gz", target=DATA / "parallel/en-es/train.es.gz"
     )
-    bundle = resources_for(section, split.segments, parts_needed([config]), cache, silent)
-    extractor = make_extractor(config, bundle)
+    bundle = resources_for(section, split.segments, parts, cache, silent)
+    assert bundle is not None
+    return bundle
+
+
+def make(kind: str, split: Split, second: bool, cache: Path) -> WordQuality:
+    config = {"kind": kind, "use": list(OPTIONAL) if second else []}
+    extractor = make_extractor(config, bundle_with(parts_needed([config]), split, cache))
     assert isinstance(extractor, WordQuality)
     return extractor
 
@@ -83,6 +94,24 @@ def by_word(extractor: WordQuality, training: Split, held_out: Split) -> FloatAr
     keys = [extractor._table(s.segments, extractor._used).word_keys["word"] for s in (training, held_out)]
     encoding = Encoding.fit(keys[0], labels_of(extractor, training).words)
     return np.asarray(encoding.columns(keys[1])[:, 0])
+
+
+def transferred(split: Split, bad: TokenLabels, folds: Any, clock: Clock, cache: Path) -> None:
+    """What parallel text alone says of the words, gaps and segments."""
+    config = {"kind": "word_quality_synthetic"}
+    bundle = bundle_with(parts_needed([config]), split, cache)
+    built = bundle.manifest["parts"]["synthetic_word_quality"]
+    print(f"building synthetic_word_quality: {built['cpu_seconds']} s CPU, {built['settings']}")
+    extractor = make_extractor(config, bundle)
+    assert isinstance(extractor, SyntheticWordQualityAggregates)
+    table = extractor._table(split.segments)
+    words, gaps = extractor.synthetic_word_quality.probabilities(table)
+    auc = roc_auc_score(bad.words, words), roc_auc_score(bad.gaps, gaps)
+    print(f"without any label: AUC of words {auc[0]:.4f}, of gaps {auc[1]:.4f}")
+    features = clock.of("word_quality_synthetic, all segments", extractor.extract, split.segments)
+    if split.scores is not None:
+        delta_avg, mae = segment_level(features, split.scores, folds)
+        print(f"aggregates without any label: DeltaAvg {delta_avg:.4f}, MAE {mae:.4f}")
 
 
 def segment_level(features: FloatArray, scores: FloatArray, folds: Any) -> tuple[float, float]:
@@ -104,14 +133,18 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="folder of built resources")
     parser.add_argument("--folds", type=int, default=10, help="how many of the 10 folds are run")
     parser.add_argument("--second", action="store_true", help="use second translations by Apertium")
+    parser.add_argument("--pretrained", action="store_true", help="measure word_quality_pretrained")
     arguments = parser.parse_args()
     split = Wmt12().read(DATA / "wmt12-qe").splits["train"]
     if arguments.second:
         split = with_second_translations(split)
-    extractor = make(split, arguments.second, arguments.cache)
+    family = "word_quality_pretrained" if arguments.pretrained else "word_quality"
+    extractor = make(family, split, arguments.second, arguments.cache)
     clock = Clock()
     clock.of("token columns, all segments", extractor._table, split.segments, extractor._used)
     folds = make_folds(len(split), 10, by="block", seed=0)
+    if arguments.pretrained:
+        transferred(split, labels_of(extractor, split), folds, clock, arguments.cache)
     gold: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     plain: list[FloatArray] = []
@@ -138,7 +171,7 @@ def main() -> None:
         for name, features in (("aggregates and lengths", both), ("lengths alone", lengths)):
             delta_avg, mae = segment_level(np.asarray(features, np.float64), split.scores, folds)
             print(f"{name}: DeltaAvg {delta_avg:.4f}, MAE {mae:.4f}")
-        column = extractor.names.index("word_quality_word_top5")
+        column = extractor.names.index(f"{family}_word_top5")
         r = np.corrcoef(aggregates[:, column], split.scores)[0, 1]
         print(f"correlation of the mean of the 5 highest P(BAD) with effort: {r:.3f}")
     for name, seconds in clock.seconds.items():
