@@ -7,9 +7,9 @@ the training folds; for segments, the two lengths alone. `--second` translates b
 pseudo-reference and back-translation. Aggregates of a segment come from the model of the folds it is not in,
 and an ElasticNet (alpha .05, l1_ratio .3) learns from them on the same folds. Times are CPU seconds.
 
-`--pretrained` measures `word_quality_pretrained`; and what was learned from parallel text alone: its AUC on all
-segments, of which no label was seen, and its own aggregates (`word_quality_synthetic`). The CPU seconds of
-building it are those of the build, whenever that was.
+`--pretrained` measures `word_quality_pretrained`, and what was learned from parallel text alone: its AUC on
+all segments, of which no label was seen, and its own aggregates (`word_quality_synthetic`). The CPU seconds
+of building it are those of the build, whenever that was.
 """
 
 import argparse
