@@ -16,7 +16,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-# The optional extras that tests use (kenlm builds from source: it needs a C++ compiler; PySpark needs Java);
+# The optional extras that tests use (kenlm and eflomal build from source: C and C++ compilers; PySpark needs Java);
 # tests skip without.
 extras: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-extras.lock

@@ -6,10 +6,11 @@ python benchmarks/bench_alignment.py --large --pairs 2000000   # grown by sampli
 
 F1 on the 200 pairs of en-es/cse256, trained on its 5,401 pairs; with --large also trained on the English-
 Spanish corpus alone, which lacks these pairs (but one). The alternative is IBM Model 1 measured in the same
-run: every target word and its best source word, unless NULL is better.
+run: every target word and its best source word, unless NULL is better; and eflomal where it is installed.
 """
 
 import argparse
+import importlib.util
 import resource
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from features.core.corpus import ParallelCorpus
 from features.core.files import read_lines
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
+from features.resources._eflomal import align_lines
 from features.resources._links import Links
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, check_symmetrization
 from features.resources.lexicon import NULL, Lexicon
@@ -76,14 +78,11 @@ def model1_links(lexicon: Lexicon, source: Tokens, target: Tokens) -> Links:
 def report(aligner: Aligner, source: Tokens, target: Tokens, gold: Gold, model1: float) -> None:
     posteriors = aligner.posteriors(source, target)
     for name in SYMMETRIZATIONS:
-        precision, recall, f1 = score(posteriors.links(check_symmetrization(name)), gold)
-        print(
-            f"  {name:<20} P {precision:.3f}  R {recall:.3f}  F1 {f1:.4f}  ({f1 / model1:.2f} x IBM Model 1)"
-        )
+        print_score(name, posteriors.links(check_symmetrization(name)), gold, model1)
 
 
-def compare(corpus: ParallelCorpus, folder: Path) -> Aligner:
-    """Trains both on the corpus and prints their F1."""
+def compare(corpus: ParallelCorpus, folder: Path, eflomal: bool = False) -> Aligner:
+    """Trains on the corpus and prints F1."""
     source, target, gold = read_gold(folder)
     with timed("lexicon, one direction"):
         lexicon = Lexicon.build(corpus)
@@ -93,7 +92,26 @@ def compare(corpus: ParallelCorpus, folder: Path) -> Aligner:
     with timed("aligner, both directions"):
         aligner = Aligner.build(corpus)
     report(aligner, source, target, gold, model1)
+    if eflomal:
+        report_eflomal(corpus, folder, model1)
     return aligner
+
+
+def report_eflomal(corpus: ParallelCorpus, folder: Path, model1: float) -> None:
+    """F1 of eflomal (optional package) on the gold pairs, learned from them and the corpus."""
+    if importlib.util.find_spec("eflomal") is None:
+        print("  eflomal is not installed: no comparison with it (pip install 'qe[eflomal]')")
+        return
+    _, _, gold = read_gold(folder)
+    pairs = zip(*(read_lines(folder / f"dev.{side}") for side in ("en", "es")), strict=True)
+    with timed("eflomal (wall; a child process works)"):
+        links = Links.from_pharaoh(align_lines(pairs, (WORDS, WORDS), corpus=corpus))
+    print_score("grow-diag-final-and", links, gold, model1)
+
+
+def print_score(name: str, links: Links, gold: Gold, model1: float) -> None:
+    precision, recall, f1 = score(links, gold)
+    print(f"  {name:<20} P {precision:.3f}  R {recall:.3f}  F1 {f1:.4f}  ({f1 / model1:.2f} x IBM Model 1)")
 
 
 def main() -> None:
@@ -106,7 +124,7 @@ def main() -> None:
     sides = (read_lines(folder / f"corpus.{side}.gz") for side in ("en", "es"))
     small = ParallelCorpus.from_lines(zip(*sides, strict=True), WORDS, WORDS)
     print(f"trained on the {len(small)} pairs of cse256")
-    compare(small, folder)
+    compare(small, folder, eflomal=True)
     if not arguments.large:
         return
     parallel = arguments.data / "parallel" / "en-es"

@@ -81,3 +81,27 @@ def test_bad_input_is_exit_code_2(
     assert run(*arguments(bundle, "--output", str(tmp_path / "out"), *more)) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--aligner", "giza"], "known: hmm, eflomal"),
+        ([], "the aligner hmm needs a bundle; add --resources DIR"),
+        (["--aligner", "eflomal"], "add --tokenized, or --resources DIR"),
+        (["--with-corpus"], "--with-corpus is eflomal's"),
+        (["--aligner", "eflomal", "--tokenized", "--with-corpus"], "--with-corpus needs a bundle"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: list[str], message: str, bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("align", "--source", str(bundle / "s"), "--target", str(bundle / "t"), *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_eflomal_with_the_corpus_of_the_bundle(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("eflomal", reason="the optional package eflomal is absent")
+    assert run(*arguments(bundle, "--aligner", "eflomal", "--with-corpus")) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == "" and lines[0] and lines[2]

@@ -81,6 +81,14 @@ class Links:
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         return cls(offsets, (inside // width).astype(np.int32), (inside % width).astype(np.int32))
 
+    def mask(self, lengths: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The inverse of `from_mask`."""
+        starts = np.concatenate(([0], np.cumsum(lengths * widths))).astype(np.int64)
+        segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        mask = np.zeros(starts[-1], bool)
+        mask[starts[segment] + self.source * widths[segment] + self.target] = True
+        return mask
+
     def check(self, lengths: NDArray[np.int64], widths: NDArray[np.int64], where: object = None) -> None:
         """Raises InputError, naming the line, where a link points outside its segment (l, m words)."""
         segment = np.repeat(np.arange(len(self)), np.diff(self.offsets))
@@ -93,6 +101,49 @@ class Links:
                 where=f"{where}:{k + 1}" if where else f"line {k + 1}",
                 remedy="align the same tokenization",
             )
+
+
+def symmetrised(
+    forward: Links, backward: Links, lengths: NDArray[np.int64], widths: NDArray[np.int64], method: str
+) -> Links:
+    """The links of two directions brought together (`symmetrised_mask`); segments of (l, m) words.
+
+    >>> one, other = Links.from_pharaoh(["0-0 1-1"]), Links.from_pharaoh(["0-0 0-1"])
+    >>> list(symmetrised(one, other, np.array([2]), np.array([2]), "union").pharaoh())
+    ['0-0 0-1 1-1']
+    """
+    masks = forward.mask(lengths, widths), backward.mask(lengths, widths)
+    return Links.from_mask(symmetrised_mask(*masks, lengths, widths, method), lengths, widths)
+
+
+def symmetrised_mask(
+    forward: NDArray[np.bool_],
+    backward: NDArray[np.bool_],
+    lengths: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    method: str,
+) -> NDArray[np.bool_]:
+    """Two directions' flattened (l, m) masks brought together.
+
+    method  source-target (the first alone), target-source, intersection, union, grow-diag,
+            grow-diag-final-and (Koehn et al. 2003)
+
+    Raises InputError for any other method.
+    """
+    simple = {
+        "source-target": forward,
+        "target-source": backward,
+        "intersection": forward & backward,
+        "union": forward | backward,
+    }
+    if method in simple:
+        return simple[method]
+    grown = ("grow-diag", "grow-diag-final-and")
+    if method not in grown:
+        raise InputError(
+            f"unknown symmetrisation '{method}'", remedy=f"known: {', '.join((*simple, *grown))}"
+        )
+    return grow_diagonal(forward, backward, lengths, widths, method == "grow-diag-final-and")
 
 
 def grow_diagonal(

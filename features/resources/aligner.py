@@ -21,7 +21,7 @@ from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, Vocabulary
 from features.resources import _ibm1
 from features.resources._hmm import JUMPS, expect, infer, initial_jumps
-from features.resources._links import Links, grow_diagonal
+from features.resources._links import Links, symmetrised_mask
 from features.resources._pair_table import PairTable
 
 Symmetrization = Literal[
@@ -90,16 +90,7 @@ class Posteriors:
         forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
         _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
         _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
-        simple: dict[str, Masks] = {
-            "source-target": forward,
-            "target-source": backward,
-            "intersection": forward & backward,
-            "union": forward | backward,
-        }
-        if symmetrization in simple:
-            return simple[symmetrization]
-        final_and = symmetrization == "grow-diag-final-and"
-        return grow_diagonal(forward, backward, self.lengths, self.widths, final_and)
+        return symmetrised_mask(forward, backward, self.lengths, self.widths, symmetrization)
 
 
 @dataclass(frozen=True, eq=False)

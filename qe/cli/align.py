@@ -1,24 +1,45 @@
 """`qe align`: word alignments of parallel text, one Pharaoh line per line."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from qe.cli._common import Quiet, progress_bar
 
+if TYPE_CHECKING:
+    from features.core.bundle import Bundle
+    from features.core.corpus import ParallelCorpus
+    from features.core.progress import Progress
+    from features.core.tokenizer import Tokenizer
+    from features.resources.aligner import Symmetrization
+
+    Pairs = Iterable[tuple[str, str]]
+
 
 def align(
-    resources: Annotated[Path, typer.Option(help="Bundle with the part `aligner` (qe resources build).")],
     source: Annotated[Path, typer.Option(help="Source text, one sentence per line, plain or gzip.")],
     target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
+    resources: Annotated[
+        Path | None, typer.Option(help="Bundle with the part `aligner` (qe resources build).")
+    ] = None,
+    aligner: Annotated[
+        str,
+        typer.Option(
+            help="hmm: the aligner of the bundle; eflomal: learns from the text itself (pip install "
+            "'qe[eflomal]')."
+        ),
+    ] = "hmm",
+    with_corpus: Annotated[
+        bool, typer.Option("--with-corpus", help="eflomal learns from the bundle's corpus, too.")
+    ] = False,
     symmetrize: Annotated[
         str,
         typer.Option(
             help="grow-diag-final-and, grow-diag, intersection, union, source-target, target-source, or "
-            "posterior (links probable in both directions: the most accurate on average)."
+            "posterior (links probable in both directions: the most accurate on average; hmm only)."
         ),
     ] = "grow-diag-final-and",
     tokenized: Annotated[
@@ -27,30 +48,100 @@ def align(
     output: Annotated[Path | None, typer.Option(help="Pharaoh file to write; default: stdout.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Aligns the words of parallel text with the HMM aligner of a bundle.
+    """Aligns the words of parallel text with the HMM aligner of a bundle, or with eflomal.
 
     Writes `i-j` links (source and target token, from 0), one line out per line in; empty lines give
     empty lines. Without --tokenized, positions count the tokens of the bundle's own tokenizers.
 
+    eflomal keeps no model: it learns from the text it aligns, which should be large, or small beside
+    the corpus of a bundle (--with-corpus). It seeds itself: its links differ a little from run to run.
+
     Example:
 
         qe align --resources en-es.bundle --source news.en --target news.es --output news.links
+
+        qe align --aligner eflomal --tokenized --source train.en --target train.es --output train.links
     """
-    from features.core.bundle import Bundle
     from features.core.corpus import read_pairs
-    from features.core.tokenizer import Tokenizer
-    from features.resources.aligner import Aligner, align_lines, check_symmetrization
+    from features.resources.aligner import check_symmetrization
 
     method = check_symmetrization(symmetrize)
+    check_choice(aligner, resources, with_corpus, tokenized)
+    pairs = read_pairs(source, target)
+    with progress_bar(quiet) as progress:
+        if aligner == "eflomal":
+            lines = eflomal_lines(pairs, resources, with_corpus, tokenized, method, progress)
+        else:
+            lines = hmm_lines(pairs, cast(Path, resources), tokenized, method, progress)
+        write_lines(lines, output)
+
+
+def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokenized: bool) -> None:
+    """Raises InputError for options that do not go together."""
+    from features.core.errors import InputError
+
+    if aligner not in ("hmm", "eflomal"):
+        raise InputError(f"unknown aligner '{aligner}'", where="--aligner", remedy="known: hmm, eflomal")
+    if with_corpus and aligner != "eflomal":
+        raise InputError("--with-corpus is eflomal's", remedy="add --aligner eflomal")
+    if resources is None and (aligner == "hmm" or with_corpus):
+        what = "--with-corpus" if with_corpus else "the aligner hmm"
+        raise InputError(f"{what} needs a bundle", remedy="add --resources DIR")
+    if resources is None and not tokenized:
+        raise InputError(
+            "how the text is to be tokenized is not said", remedy="add --tokenized, or --resources DIR"
+        )
+
+
+def hmm_lines(
+    pairs: "Pairs", resources: Path, tokenized: bool, method: "Symmetrization", progress: "Progress"
+) -> Iterator[str]:
+    """Pharaoh lines by the aligner of a bundle."""
+    from features.core.bundle import Bundle
+    from features.resources.aligner import Aligner, align_lines
+
     bundle = Bundle(resources)
     aligner = cast(Aligner, bundle.part("aligner"))
-    tokenizers = bundle.tokenizers
-    if tokenized:
-        tokenizers = (Tokenizer(kind="whitespace", normalise=False),) * 2
-    with progress_bar(quiet) as progress:
-        write_lines(
-            align_lines(aligner, read_pairs(source, target), tokenizers, method, progress=progress), output
+    return align_lines(aligner, pairs, tokenizers_of(bundle, tokenized), method, progress=progress)
+
+
+def eflomal_lines(
+    pairs: "Pairs",
+    resources: Path | None,
+    with_corpus: bool,
+    tokenized: bool,
+    method: "Symmetrization",
+    progress: "Progress",
+) -> Iterator[str]:
+    """Pharaoh lines by eflomal."""
+    from features.core.bundle import Bundle
+    from features.resources._eflomal import align_lines
+
+    bundle = None if resources is None else Bundle(resources)
+    corpus = corpus_of(bundle) if bundle is not None and with_corpus else None
+    return align_lines(pairs, tokenizers_of(bundle, tokenized), method, corpus=corpus, progress=progress)
+
+
+def corpus_of(bundle: "Bundle") -> "ParallelCorpus":
+    """The corpus that a bundle keeps. Raises InputError for one that left it behind, as a model's does."""
+    from features.core.corpus import ParallelCorpus
+    from features.core.errors import InputError
+
+    folder = bundle.path / "corpus"
+    if not folder.is_dir():
+        raise InputError(
+            "this bundle has no corpus", where=bundle.path, remedy="build one with qe resources build"
         )
+    return ParallelCorpus.load(folder)
+
+
+def tokenizers_of(bundle: "Bundle | None", tokenized: bool) -> "tuple[Tokenizer, Tokenizer]":
+    """Those of the bundle, or blanks only."""
+    from features.core.tokenizer import Tokenizer
+
+    if bundle is None or tokenized:
+        return (Tokenizer(kind="whitespace", normalise=False),) * 2
+    return bundle.tokenizers
 
 
 def write_lines(lines: Iterable[str], output: Path | None) -> None:
