@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from features.core.errors import InputError
+from qe import tables
 from qe.drift import Counts, Profile, Rows
 from qe.explanation import Background, Explainer
 from qe.intervals import Intervals
 from qe.model import Model
 from qe.tables import Row, unusable
+from qe.word_level import WordLevel
 
 CACHE = 100_000
+CACHE_WITH_TOKENS = 10_000  # some kilobytes each
 
 Output = dict[str, Any]
 _Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
@@ -26,12 +29,14 @@ class Options:
 
     level    of prediction intervals (columns `low` and `high`), such as 0.9
     explain  how many features the column `because` names; 0: no such column
+    tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap (qe/word_level.py)
     drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     """
 
     level: float | None = None
     explain: int = 0
+    tokens: bool = False
     drift: bool = True
     cache: int = CACHE
 
@@ -44,7 +49,8 @@ class Options:
         """The output columns."""
         bounds = () if self.level is None else ("low", "high")
         because = ("because",) if self.explain else ()
-        return ("id", "score", *bounds, *because, "reason")
+        words = tables.LISTS if self.tokens else ()
+        return ("id", "score", *bounds, *because, *words, "reason")
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Scorer:
     intervals: Intervals | None = None
     explainer: Explainer | None = None
     profile: Profile | None = None
+    words: WordLevel | None = None
     _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
@@ -82,7 +89,8 @@ class Scorer:
         model = Model.load(path)
         explainer = Explainer(model, Background.load(path)) if options.explain else None
         profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
-        return cls(model, options, intervals, explainer, profile)
+        words = WordLevel.of(model) if options.tokens else None
+        return cls(model, options, intervals, explainer, profile, words)
 
     def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
         """One output row per input row; a row that cannot be scored says why.
@@ -130,6 +138,8 @@ class Scorer:
             columns |= {"low": low.tolist(), "high": high.tolist()}
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
+        if self.words is not None:
+            columns |= self.words.columns(segments)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         looks = [b""] * len(rows)
         if self.profile is not None:

@@ -19,6 +19,12 @@ from features.core.files import read_lines
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
+# Output columns with a list in every row: JSON and Parquet lists, joined by blanks in TSV and CSV.
+LISTS: Mapping[str, pa.DataType] = {
+    "tokens": pa.list_(pa.string()),
+    "bad": pa.list_(pa.float64()),
+    "gaps": pa.list_(pa.float64()),
+}
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
@@ -210,8 +216,8 @@ def header(columns: Sequence[str], kind: Kind) -> bytes:
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
-    """Rows as an Arrow table: `score` and interval bounds double, the rest string."""
-    types = {c: pa.float64() if c in NUMBERS else pa.string() for c in columns}
+    """Rows as an Arrow table: `score` and interval bounds double, lists as `LISTS` says, the rest string."""
+    types = {c: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c in columns}
     schema = pa.schema([(c, types[c]) for c in columns])
     return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
 
@@ -241,7 +247,9 @@ def _output(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
 
 
 def _cell(value: Any) -> str:
-    """A value as text; nothing for None, all digits of a number."""
+    """A value as text; nothing for None, all digits of a number; the values of a list joined by blanks."""
+    if isinstance(value, list):
+        return " ".join(map(_cell, value))
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return repr(value) if isinstance(value, float) else str(value)

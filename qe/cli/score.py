@@ -35,6 +35,14 @@ def score(
     explain: Annotated[
         int, typer.Option(min=0, help="Add a column `because`: this many features that moved the score most.")
     ] = 0,
+    tokens: Annotated[
+        bool,
+        typer.Option(
+            "--tokens",
+            help="Add columns `tokens`, `bad` and `gaps`: how probable it is that each word, and each gap "
+            "between words, is wrong (a model with word_quality).",
+        ),
+    ] = False,
     drift: Annotated[
         Path | None, typer.Option(help="Write how the input differs from the training data (JSON).")
     ] = None,
@@ -55,6 +63,10 @@ def score(
     a reason instead of a score. An input that departs from the training data (other features, unseen words,
     another language, sides swapped) is warned of on stderr.
 
+    With --tokens, `tokens` are the words of the translation as the model splits them, `bad` the probability
+    of each to be wrong, and `gaps` that of words missing before each and after the last (one more): lists in
+    JSONL and Parquet, joined by blanks in TSV and CSV.
+
     On Spark the input is any address that Spark reads (a file, a folder, hdfs://..., the name of a table) and
     the output a folder of parts; its rows are those of the local engine, to the last bit (docs/scale.md).
 
@@ -62,10 +74,12 @@ def score(
 
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
 
+        qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
+
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
     from features.core.errors import InputError
-    from qe.scorer import CACHE, Options
+    from qe.scorer import CACHE, CACHE_WITH_TOKENS, Options
     from qe.scoring import score_file
 
     if len(input_) > 2:
@@ -74,7 +88,7 @@ def score(
         )
     folder = model_folder(model)
     if on_spark(engine, master):
-        _only_local({"--resume": resume, "--workers": workers, "--drift": drift})
+        _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
@@ -82,12 +96,13 @@ def score(
         from qe.drift import Profile
 
         Profile.load(folder)  # says so before any work where the model has none
+    remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
             folder,
             [Path(name) for name in input_],
             Path(output),
-            options=Options(level=interval, explain=explain, cache=CACHE if cache else 0),
+            options=Options(interval, explain, tokens, cache=remembered if cache else 0),
             resume=resume,
             overwrite=overwrite,
             workers=workers,
