@@ -17,9 +17,10 @@ _UEDIN = "University of Edinburgh at WMT12, section 3.6"
 class EditDistance(Extractor):
     """Levenshtein distance to the nearest corpus segment by words, on both sides, lower-cased.
 
-    The search for the nearest segment by words is exact. Characters are compared with that segment; no
-    bound makes an exact search by characters fast: the distances of most of the corpus lie within a few
-    per cent of the least.
+    The search for the nearest segment by words is exact. Characters (of the lower-cased tokens joined by
+    blanks) are compared with that segment alone, so that theirs is an upper bound of the distance to the
+    nearest segment by characters: no bound makes an exact search for that fast, as the distances of most of
+    the corpus lie within a few per cent of the least.
     """
 
     source_index: CorpusIndex
@@ -39,8 +40,9 @@ class EditDistance(Extractor):
                 ),
                 Feature(
                     f"edit_distance_{side}_characters",
-                    f"character edits between the {side} and that segment (of several the one that shares "
-                    f"most words), per character of the {side}; NaN if empty",
+                    f"character edits between the {side} and the corpus segment nearest by words (not the "
+                    "least over the corpus; of several as near the one with the least longer length minus "
+                    f"shared words, then the shortest), per character of the {side}; NaN if empty",
                     _UEDIN,
                     "edits per character",
                 ),
