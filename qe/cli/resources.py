@@ -34,7 +34,12 @@ def build(
     everything: Annotated[
         bool, typer.Option("--all", help="Every part there is; those of tags where both sides have them.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was stopped.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Changes nothing: a build always goes on with the parts that are missing."
+        ),
+    ] = False,
     engine: Engine = "local",
     master: Master = None,
     quiet: Quiet = False,
@@ -74,7 +79,7 @@ def build(
             raise InputError(
                 f"holds {strangers[0]} and no bundle", where=output, remedy="choose another --output"
             )
-    del resume  # finished parts are always kept; the option says that one may
+    del resume  # as other verbs have it, and scripts give it; finished parts are always kept
     languages = source_language, target_language
     if on_spark(engine, master):
         from qe.spark.ngrams import makers
