@@ -38,6 +38,7 @@ class WordNetwork(TwoSides):
               over the links, or have tags of their own beside `word_tags`
     marker    how subwords join, as for `decoder`
     networks  of each side, which differ in their seeds
+    epochs    of training: some 14 for several thousand segments, more for fewer
     seed      of the first
 
     Rows are weighted by the number of annotators where the training data says it. A side without tokens has
@@ -45,6 +46,7 @@ class WordNetwork(TwoSides):
     """
 
     networks: int = 3
+    epochs: int = 14
     seed: int = 0
     _models: Mapping[str, TextModel] | None = field(default=None, init=False, repr=False)
 
@@ -54,8 +56,9 @@ class WordNetwork(TwoSides):
             raise InputError(
                 "word_network learns from words of the target", remedy="set labels: post_edit or word_tags"
             )
-        if self.networks < 1:
-            raise InputError(f"`networks` must be 1 or more, but got {self.networks}")
+        for name in ("networks", "epochs"):
+            if getattr(self, name) < 1:
+                raise InputError(f"`{name}` must be 1 or more, but got {getattr(self, name)}")
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -96,6 +99,7 @@ class WordNetwork(TwoSides):
                     outcomes,
                     (weights / weights.mean()).astype(np.float32),
                     networks=self.networks,
+                    epochs=self.epochs,
                     seed=self.seed,
                 )
                 for name, side in _by_name(sides).items()

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from features._word_quality.columns import Columns, Floats, matrix, shifted
+from features._word_quality.pretrained import with_synthetic
 from features._word_quality.tokens import TokenTable
 from features.core.extractor import Feature
 from features.core.segments import Segments
 from features.resources.synthetic_word_quality import SyntheticWordQuality
 from features.word_quality import WordQuality
-
-_CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,23 +29,4 @@ class PretrainedWordQuality(WordQuality):
         ]
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        """What `word_quality` knows of the tokens, and beside it the log-odds."""
-        table = super()._described(segments, used)
-        words, gaps = map(_log_odds, self.synthetic_word_quality.probabilities(table))
-        of_words: Columns = {
-            "synthetic": words,
-            "synthetic_previous": shifted(words, table.offsets, -1),
-            "synthetic_next": shifted(words, table.offsets, 1),
-        }
-        return replace(
-            table,
-            word_names=(*table.word_names, *of_words),
-            gap_names=(*table.gap_names, "synthetic"),
-            words=np.hstack([table.words, matrix(of_words, len(words))]),
-            gaps=np.hstack([table.gaps, matrix({"synthetic": gaps}, len(gaps))]),
-        )
-
-
-def _log_odds(probability: Floats) -> Floats:
-    kept = np.clip(probability, _CERTAIN, 1 - _CERTAIN)
-    return np.asarray(np.log(kept / (1 - kept)), np.float64)
+        return with_synthetic(super()._described(segments, used), self.synthetic_word_quality)

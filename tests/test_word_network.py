@@ -77,13 +77,13 @@ def test_the_number_of_bad_words_is_learned() -> None:
     lengths = rng.integers(0, 12, 2500)
     side, bad, share = _spoiled(rng, lengths)
     outcomes, weights = _standardised(share)[:, None], np.ones(2500, np.float32)
-    model = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+    model = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
     new = rng.integers(1, 12, 300)
     unseen, _, wanted = _spoiled(rng, new)
     found = model.outcomes(unseen)[:, 0]
     assert np.corrcoef(found, wanted)[0, 1] > 0.6
     assert np.isnan(model.outcomes(side)[lengths == 0]).all()
-    again = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+    again = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
     np.testing.assert_array_equal(again.outcomes(unseen)[:, 0], found)
 
 
@@ -105,7 +105,7 @@ def test_a_heavier_row_is_fitted_better() -> None:
     for heavy in (slice(0, 100), slice(100, 200)):
         weights = np.full(200, 0.1, np.float32)
         weights[heavy] = 1.9
-        model = TextModel.fit(side, bad, outcomes, weights, networks=1, seed=0)
+        model = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
         means.append(float(model.outcomes(side).mean()))
     assert means[0] > 0.3 > -0.3 > means[1]
 

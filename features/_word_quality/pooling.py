@@ -15,7 +15,6 @@ Parameters = dict[str, NDArray[Any]]
 
 _TOKEN_UNITS = 64
 _TEXT_UNITS = 32
-_EPOCHS = 14
 _BATCH = 64  # texts
 _RATE = 2e-3
 _DECAY = 1e-4
@@ -72,14 +71,14 @@ class PoolingNetwork:
     parameters: Parameters
 
     @classmethod
-    def fit(cls, texts: Texts, learned: Learned, seed: int) -> "PoolingNetwork":
+    def fit(cls, texts: Texts, learned: Learned, *, epochs: int, seed: int) -> "PoolingNetwork":
         """Adam (Kingma and Ba 2015) on squared errors and cross-entropy, the rate falling to 0."""
         rng = np.random.default_rng(seed)
         parameters = _beginning(rng, texts.inputs.shape[1], learned.outcomes.shape[1])
         n = len(learned.outcomes)
-        adam = _Adam(parameters, steps=_EPOCHS * -(-n // _BATCH))
+        adam = _Adam(parameters, steps=epochs * -(-n // _BATCH))
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
-            for _ in range(_EPOCHS):
+            for _ in range(epochs):
                 order = rng.permutation(n)
                 for first in range(0, n, _BATCH):
                     batch, tokens = texts.take(order[first : first + _BATCH])

@@ -28,7 +28,15 @@ class TextModel:
 
     @classmethod
     def fit(
-        cls, side: Side, bad: Flags, outcomes: Matrix, weights: Matrix, *, networks: int, seed: int
+        cls,
+        side: Side,
+        bad: Flags,
+        outcomes: Matrix,
+        weights: Matrix,
+        *,
+        networks: int,
+        epochs: int,
+        seed: int,
     ) -> "TextModel":
         """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over."""
         columns = _columns(side.inputs, left_out(side.inputs.keys, bad, side.segment))
@@ -36,7 +44,9 @@ class TextModel:
         full = np.diff(side.offsets) > 0
         texts = Texts(_inputs(columns, side.inputs.vectors, mean, deviation), _offsets(side.offsets, full))
         learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
-        found = tuple(PoolingNetwork.fit(texts, learned, seed + i) for i in range(networks))
+        found = tuple(
+            PoolingNetwork.fit(texts, learned, epochs=epochs, seed=seed + i) for i in range(networks)
+        )
         return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, found)
 
     def outcomes(self, side: Side) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ from features.resources.word_vectors import WordVectors
 from features.word_quality_decoder import with_decoder
 
 # Columns of Segments that are used where the training segments have them.
-OPTIONAL = ("back_translation", "pseudo_reference")
+OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
 DECODER = ("subwords", "token_log_probabilities")
 LABELS = ("post_edit", "word_tags", "source_tags")
 
@@ -61,8 +61,9 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class TwoSides(FittedExtractor):
-    """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder and second
-    translations are used where the training segments have them, and are then required in scoring.
+    """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
+    translations and annotations are used where the training segments have them, and are then required in
+    scoring.
     """
 
     source_lm5: LanguageModel
@@ -112,11 +113,14 @@ class TwoSides(FittedExtractor):
         )
 
     def _target_table(self, segments: Segments, knowledge: Knowledge, own: bool) -> TokenTable:
-        table = self._memory.table(segments, self._used, lambda some: describe(some, knowledge, self._used))
+        table = self._memory.table(segments, self._used, lambda some: self._described(some, knowledge))
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
+
+    def _described(self, segments: Segments, knowledge: Knowledge) -> TokenTable:
+        return describe(segments, knowledge, self._used)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         """Words and gaps by the post-edit or the tags of the translation."""
