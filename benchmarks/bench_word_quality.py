@@ -31,7 +31,7 @@ from features._word_quality.labels import TokenLabels
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.progress import silent
-from features.word_quality import KINDS, OPTIONAL, TokenQuality, WordQuality
+from features.word_quality import KINDS, TokenQuality, WordQuality
 from features.word_quality_synthetic import SyntheticWordQualityAggregates
 from qe.dataset import Split
 from qe.experiment import ResourcesSection
@@ -42,6 +42,7 @@ from qe.splits import make_folds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FloatArray = NDArray[np.float64]
+SECOND = ["back_translation", "pseudo_reference"]
 
 
 class Clock:
@@ -79,7 +80,7 @@ def bundle_with(parts: list[str], split: Split, cache: Path) -> Bundle:
 
 
 def make(kind: str, split: Split, second: bool, cache: Path) -> WordQuality:
-    config = {"kind": kind, "use": list(OPTIONAL) if second else []}
+    config = {"kind": kind, "use": SECOND if second else []}
     extractor = make_extractor(config, bundle_with(parts_needed([config]), split, cache))
     assert isinstance(extractor, WordQuality)
     return extractor
