@@ -2,7 +2,7 @@
 
 python benchmarks/bench_resources.py                                    # a part of every kind, three sizes
 python benchmarks/bench_resources.py --sizes 100000 2000000 --only target_lm aligner
-python benchmarks/bench_resources.py --output /tmp/bench      # keeps what is built, and goes on there
+python benchmarks/bench_resources.py --output /tmp/bench      # keeps what was measured, and goes on there
 
 Grows the English-Spanish corpus by sampling sentence pairs with replacement (2,000,000 pairs are 50 million
 tokens a side). Every part is built in a process of its own, from the encoded corpus on disk: the peak memory
@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,13 +82,11 @@ def built(name: str, folder: Path) -> Measured:
     made = kind.build(corpus, **part.settings, **needs)
     with atomic_directory(folder / name) as temporary:
         made.save(temporary)
+    took = cpu_seconds() - started[0], time.perf_counter() - started[1]
     size = sum(f.stat().st_size for f in (folder / name).rglob("*") if f.is_file())
-    return {
-        "cpu": cpu_seconds() - started[0],
-        "wall": time.perf_counter() - started[1],
-        "peak": peak_gib(),
-        "disk": size / 1e6,
-    }
+    if not any(name in part.needs.values() for part in known_parts().values()):
+        shutil.rmtree(folder / name)  # nothing else is built from it
+    return {"cpu": took[0], "wall": took[1], "peak": peak_gib(), "disk": size / 1e6}
 
 
 def kind_of(part: Part) -> type[Resource]:
