@@ -420,7 +420,7 @@ def _check_independent(model: Model, system: str, segments: Segments) -> None:
     if same >= _SAME_ENGINE:
         raise InputError(
             f"{100 * same:.0f} % of the translations of '{system}' are the pseudo-references of the model "
-            f"'{model.name}' ({model.translations.get('pseudo_reference', 'given')}), which would always "
+            f"'{model.name}' ({model.made_columns.get('pseudo_reference', 'given')}), which would always "
             "prefer them",
             remedy="use a model without pseudo-references of that engine, or learn the choice (--references)",
         )
