@@ -297,7 +297,7 @@ def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Pat
             return replace(found, pseudo_reference=tuple(f" {text}" for text in engine))
 
     loaded = Model.load(demo_model)
-    model = Judge(**{**vars(loaded), "translations": {"pseudo_reference": "apertium"}})
+    model = Judge(**{**vars(loaded), "made_columns": {"pseudo_reference": "apertium"}})
     engine = ("uno dos", "tres", "cuatro")
     data = Translations(("one", "two", "three"), {"a": ("x", "y", "z"), "b": engine}, ("1",) * 3)
     with pytest.raises(InputError, match=r"100 % of the translations of 'b' are the pseudo-references"):

@@ -12,7 +12,7 @@ _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 
 
 def with_synthetic(table: TokenTable, model: SyntheticWordQuality) -> TokenTable:
-    """The table and beside its columns the log-odds of BAD by `model`: of a word and its neighbours, of a gap."""
+    """The table with the log-odds of BAD by `model`: of a word and its neighbours, and of a gap."""
     words, gaps = map(_log_odds, model.probabilities(table))
     of_words: Columns = {
         "synthetic": words,
