@@ -128,3 +128,17 @@ def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
     parts = json.loads(done.stdout)["parts"]
     assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)
     assert list((tmp_path / "out" / "source_lm").glob("*.arpa*"))
+
+
+def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    within = bundle.path / "source_ngrams" / "models" / "words"
+    within.mkdir(parents=True)
+    (within / "trees.txt").write_text("tree")
+    bundle.export(["source_ngrams", "source_lm"], tmp_path / "copy")
+    exported = Bundle(tmp_path / "copy")
+    assert (tmp_path / "copy" / "source_ngrams" / "models" / "words" / "trees.txt").read_text() == "tree"
+    assert set(exported.manifest["parts"]) == {"source_ngrams", "source_lm"}
+    for name in ("source_ngrams", "source_lm"):
+        assert exported.part(name).fingerprint == bundle.part(name).fingerprint
+    assert not list((tmp_path / "copy").rglob("*.arpa*")) and list(bundle.path.rglob("*.arpa*"))

@@ -8,6 +8,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
+from features._word_quality.rows import row_products
 
 Matrix = NDArray[np.float32]
 
@@ -41,10 +42,10 @@ class Network:
         return cls(mean, deviation, *parameters)
 
     def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
-        """(n,) P(BAD)."""
-        inputs = _inputs(columns, vectors, self.mean, self.deviation).astype(np.float64)
-        hidden = np.maximum(inputs @ self.weights.astype(np.float64) + self.bias, 0)
-        logit = hidden @ self.output.astype(np.float64) + self.output_bias
+        """(n,) P(BAD); a token's does not depend on the others."""
+        inputs = _inputs(columns, vectors, self.mean, self.deviation)
+        hidden = np.maximum(row_products(inputs, self.weights) + self.bias, 0)
+        logit = row_products(hidden, self.output[:, None])[:, 0] + self.output_bias
         return np.asarray(expit(logit), np.float64)
 
 

@@ -1,5 +1,6 @@
 """A small network from the tokens of a text to numbers of the text, which pools them by attention."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,11 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs
+from features._word_quality.rows import row_products
 
 Matrix = NDArray[np.float32]
 Parameters = dict[str, NDArray[Any]]
+Product = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 _TOKEN_UNITS = 64
 _TEXT_UNITS = 32
@@ -90,12 +93,12 @@ class PoolingNetwork:
         return cls(parameters)
 
     def outcomes(self, texts: Texts) -> NDArray[np.float64]:
-        """(n, m), computed in double precision, so that a text's numbers do not depend on the batch."""
+        """(n, m); a text's numbers do not depend on the batch."""
         if len(texts.offsets) == 1:
             return np.empty((0, len(self.parameters["outcome_bias"])))
         exact = {name: value.astype(np.float64) for name, value in self.parameters.items()}
-        found = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets))
-        return np.asarray(found.units @ exact["outcome"] + exact["outcome_bias"], np.float64)
+        found = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets), row_products)
+        return row_products(found.units, exact["outcome"]) + exact["outcome_bias"]
 
 
 def _beginning(rng: np.random.Generator, width: int, outcomes: int) -> Parameters:
@@ -124,16 +127,16 @@ def _without(parameters: Parameters, rng: np.random.Generator) -> tuple[Paramete
     return {**parameters, "token": parameters["token"] * scale}, scale
 
 
-def _forward(parameters: Parameters, texts: Texts) -> _Pass:
+def _forward(parameters: Parameters, texts: Texts, product: Product = np.matmul) -> _Pass:
     starts, lengths = texts.offsets[:-1], np.diff(texts.offsets)
-    hidden = np.maximum(texts.inputs @ parameters["token"] + parameters["token_bias"], 0)
-    score = hidden @ parameters["attention"]
+    hidden = np.maximum(product(texts.inputs, parameters["token"]) + parameters["token_bias"], 0)
+    score = product(hidden, parameters["attention"][:, None])[:, 0]
     raised = np.exp(score - np.repeat(np.maximum.reduceat(score, starts), lengths))
     attention = raised / np.repeat(np.add.reduceat(raised, starts), lengths)
     mean = np.add.reduceat(hidden, starts, axis=0) / lengths[:, None].astype(hidden.dtype)
     attended = np.add.reduceat(hidden * attention[:, None], starts, axis=0)
     pooled = np.hstack([mean, attended])
-    units = np.maximum(pooled @ parameters["text"] + parameters["text_bias"], 0)
+    units = np.maximum(product(pooled, parameters["text"]) + parameters["text_bias"], 0)
     return _Pass(hidden, attention, attended, pooled, units)
 
 

@@ -81,9 +81,11 @@ class Bundle:
         chosen = {name: manifest["parts"][name] for name in names}
         for name in chosen:
             (directory / name).mkdir(parents=True)
-            for file in sorted((self.path / name).iterdir()):
-                if ".arpa" not in file.suffixes:
-                    link_or_copy(file, directory / name / file.name)
+            for file in sorted((self.path / name).rglob("*")):
+                if file.is_file() and ".arpa" not in file.suffixes:
+                    place = directory / file.relative_to(self.path)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    link_or_copy(file, place)
         _write_manifest(directory, {**manifest, "parts": chosen})
 
 

@@ -1,0 +1,26 @@
+"""Products of rows that do not depend on the rows beside them, to the last bit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ROWS = 256  # BLAS rounds by the shape of its operands: every product has this many rows
+
+
+def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
+    """(n, m) product of (n, k) and (k, m) in double precision; a row's is the same in every batch.
+
+    >>> rng = np.random.default_rng(0)
+    >>> left, right = rng.normal(size=(1000, 300)), rng.normal(size=(300, 64))
+    >>> bool((row_products(left, right)[437] == row_products(left[437:438], right)[0]).all())
+    True
+    """
+    right = np.ascontiguousarray(right, np.float64)
+    result = np.empty((len(left), right.shape[1]))
+    block = np.zeros((_ROWS, left.shape[1]))
+    for first in range(0, len(left), _ROWS):
+        part = left[first : first + _ROWS]
+        block[: len(part)] = part
+        result[first : first + _ROWS] = (block @ right)[: len(part)]
+    return result
