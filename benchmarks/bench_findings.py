@@ -60,7 +60,7 @@ def differences(runs: Path, pairs: list[str], samples: int) -> None:
 def narrowed(runs: Path, name: str) -> None:
     gold, predicted = out_of_fold(runs / name)
     mean = predicted.mean()
-    print(f"{name}: predictions drawn towards their mean ({mean:.3f}) ; labels' deviation {gold.std():.3f}")
+    print(f"{name}: predictions drawn towards their mean ({mean:.3f}); labels' deviation {gold.std():.3f}")
     print("factor  interval of predictions  deviation  DeltaAvg    MAE   RMSE")
     for factor in (0.25, 0.5, 0.75, 1.0, 1.25, 1.5):
         drawn = np.clip(mean + factor * (predicted - mean), 1, 5)

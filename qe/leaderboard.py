@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 from features.core.errors import InputError
 from features.core.files import atomic_file
 from qe.dataset import LabelScale
-from qe.evaluation import Report, evaluate
+from qe.evaluation import LEVEL, Report, evaluate
 
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
 _STYLE = """
@@ -55,13 +56,14 @@ class Leaderboard:
 
 
 def make(
-    folders: Sequence[Path], *, baseline: str | None = None, samples: int = 1000, seed: int = 0
+    folders: Sequence[Path], *, baseline: str | None = None, samples: int | None = None, seed: int = 0
 ) -> Leaderboard:
     """The leaderboard of output folders of `qe train`.
 
     All are compared on the training segments of their common dataset by their out-of-fold predictions:
     those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
-    are against; by default the experiment named `baseline`, where there is one.
+    are against; by default the experiment named `baseline`, where there is one. Without `samples`, as many
+    resamples are drawn as corrected p-values need (`enough_samples`).
 
     Raises InputError where a folder holds no finished run, or the runs are of different segments.
     """
@@ -90,7 +92,7 @@ def make(
         scale,
         baselines=(baseline,) if baseline else (),
         metrics=("delta_avg", "spearman", "pearson", "mae", "rmse"),
-        samples=samples,
+        samples=samples or enough_samples(len(systems)),
         seed=seed,
     )
     entries = [_entry(found, report, baseline) for found in reports.values()]
@@ -98,6 +100,17 @@ def make(
     data = next(iter(reports.values()))["data"]
     title = f"{data['name']}, {data['label']['name']}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, baseline, entries, report)
+
+
+def enough_samples(systems: int) -> int:
+    """Resamples with which the best of all pairs can still be significant after Holm's correction.
+
+    No p-value is below one in the number of resamples, and the smallest is multiplied by the number of pairs.
+
+    >>> enough_samples(4), enough_samples(24)
+    (1000, 11040)
+    """
+    return max(1000, math.ceil(2 * math.comb(systems, 2) / LEVEL))
 
 
 def _report(folder: Path) -> dict[str, Any]:
