@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
 
@@ -37,9 +38,13 @@ def fit_trees(
 
 
 def load_trees(text: str) -> Any:
+    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, and a worker would wait for
+    them for ever.
+    """
     import lightgbm
 
-    return lightgbm.Booster(model_str=text)
+    with threadpool_limits(1, "openmp"):
+        return lightgbm.Booster(model_str=text)
 
 
 def tree_probability(booster: Any, features: Matrix) -> Floats:
