@@ -22,8 +22,8 @@ from features.core.tokenizer import batches
 from features.core.tokens import Tokens
 from qe.translation import PATIENCE, apertium_code
 
-STOP = "."  # around every text: the tagger's context ends there, so that no text sees its neighbours
-CHUNK = 2000  # texts per process
+STOP = "."  # around every text: the tagger's context ends there
+CHUNK = 100  # texts analysed at a time, at least
 MODES = Path("/usr/share/apertium")
 
 # Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
@@ -63,6 +63,10 @@ class ApertiumTagger:
     counts. `xpos` is the whole analysis (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and
     so are all words of a text whose letters the program does not give back as they were.
 
+    The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by default
+    every text has a process of its own, and is annotated alike in every batch. For corpora, `together` is
+    many times faster.
+
     Raises InputError where the program or the language pair is not installed, or where the program fails.
     """
 
@@ -70,12 +74,15 @@ class ApertiumTagger:
     other: str
     folder: Path = MODES
     workers: int = 0  # processes at a time; 0: one per core
+    together: int = 1  # texts that one process of the tagger sees
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """One block per text, in order."""
         paths = self._paths
         with ThreadPoolExecutor(self.workers or os.cpu_count() or 1) as pool:
-            for blocks in pool.map(lambda chunk: self._chunk(paths, chunk), batches(texts, CHUNK)):
+            for blocks in pool.map(
+                lambda chunk: self._chunk(paths, chunk), batches(texts, max(CHUNK, self.together))
+            ):
                 yield from blocks
 
     def _chunk(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[str]:
@@ -87,9 +94,15 @@ class ApertiumTagger:
     def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
         """Analyses of every token; where the program garbles letters, halves are analysed apart."""
         shown = [[STOP, *(_shown(token) for token in text), STOP] for text in texts]
-        text = "".join(" ".join(tokens) + "\n\n" for tokens in shown)
-        analysed = self._run(["lt-proc", "-w", str(paths[0])], text)
-        found = _analyses(self._run(["apertium-tagger", "-g", "-p", str(paths[1])], analysed), shown)
+        text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
+        analysed = self._run(["lt-proc", "-z", "-w", str(paths[0])], text).split("\0")
+        tagged = [
+            self._run(
+                ["apertium-tagger", "-g", "-p", str(paths[1])], "\n".join(analysed[i : i + self.together])
+            )
+            for i in range(0, len(texts), self.together)
+        ]
+        found = _analyses("\n".join(tagged), shown)
         if found is not None:
             return [analyses[1:-1] for analyses in found]
         if len(texts) == 1:
@@ -129,20 +142,21 @@ class ApertiumTagger:
     @property
     def fingerprint(self) -> str:
         """Identifies the language data and how analyses are read."""
-        return digest("apertium-tagger", 1, *(sha256(path) for path in self._paths))
+        return digest("apertium-tagger", 2, self.together, *(sha256(path) for path in self._paths))
 
 
 TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
 
 
-def tagger(name: str, language: str, other: str) -> Tagger:
-    """The annotator `name` of a language; `other` is the language of the pair whose data are used.
+def tagger(name: str, language: str, other: str, together: int = 1) -> Tagger:
+    """The annotator `name` of a language; `other` is the language of the pair whose data are used, `together`
+    the number of texts that may see each other (of a corpus: many).
 
     Raises InputError for an unknown name.
     """
     if name not in TAGGERS:
         raise InputError(f"unknown annotator '{name}'", remedy=f"known: {', '.join(TAGGERS)}")
-    return TAGGERS[name](language, other)
+    return TAGGERS[name](language, other, together=together)
 
 
 def with_annotations(

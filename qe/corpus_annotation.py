@@ -40,7 +40,7 @@ def by_program(name: str, language: str, other: str) -> CorpusAnnotation:
 
     Raises InputError for an unknown program, or one that is not installed.
     """
-    found = tagger(name, language, other)
+    found = tagger(name, language, other, together=2000)
     return CorpusAnnotation(name, found.fingerprint, lambda corpus, side: _tagged(found, corpus, side))
 
 

@@ -80,6 +80,16 @@ def test_one_text_is_annotated_as_in_a_batch(tmp_path) -> None:  # type: ignore[
     assert annotated(texts, by, tmp_path) == together and len(list(tmp_path.rglob("*.jsonl"))) == 1
 
 
+@installed
+def test_real_texts_are_annotated_alike_whatever_came_before(shared_data) -> None:  # type: ignore[no-untyped-def]
+    """Line 150 of the blind test set read otherwise after the 149 before it in one process."""
+    lines = (shared_data("wmt12-qe") / "test_set" / "source.eng").read_text("utf-8").splitlines()[:150]
+    texts = Tokenizer("en").tokens(tuple(lines))
+    words = [texts.words(i) for i in range(150)]
+    by = tagger("apertium", "en", "es")
+    assert list(by.annotate(words))[-5:] == list(by.annotate(words[-5:]))
+
+
 def test_unknown_annotators_columns_and_languages_are_refused() -> None:
     given = segments(["a"], ["b"])
     with pytest.raises(InputError, match="unknown annotator 'treetagger'; known: apertium"):
