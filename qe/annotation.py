@@ -64,8 +64,8 @@ class ApertiumTagger:
     so are all words of a text whose letters the program does not give back as they were.
 
     The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by
-    default every text has a process of its own, and is annotated alike in every batch. For corpora, `together`
-    is many times faster.
+    default every text has a process of its own, and is annotated alike in every batch. For corpora,
+    `together` is many times faster.
 
     Raises InputError where the program or the language pair is not installed, or where the program fails.
     """

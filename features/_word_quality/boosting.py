@@ -38,9 +38,7 @@ def fit_trees(
 
 
 def load_trees(text: str) -> Any:
-    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, and a worker would wait for
-    them for ever.
-    """
+    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, and a worker would wait."""
     import lightgbm
 
     with threadpool_limits(1, "openmp"):
