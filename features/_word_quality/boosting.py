@@ -38,7 +38,7 @@ def fit_trees(
 
 
 def load_trees(text: str) -> Any:
-    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, and a worker would wait."""
+    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, workers would wait."""
     import lightgbm
 
     with threadpool_limits(1, "openmp"):
