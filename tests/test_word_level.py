@@ -49,6 +49,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pipeline = fit(candidate.pipeline(0), table, np.linspace(1, 5, 80))
     scale = LabelScale("effort", 1, 5, True)
     Model("m", candidate, pipeline, learned, scale, bundle.tokenizers, bundle).save(folder / "model")
+    boosted = Candidate(
+        "averaging", {"members": [{"kind": "lightgbm", "n_estimators": 20}, {"kind": "ridge"}]}
+    )
+    pipeline = fit(boosted.pipeline(0), table, np.linspace(1, 5, 80))
+    Model("b", boosted, pipeline, learned, scale, bundle.tokenizers, bundle).save(folder / "boosted")
     with data.new_translations.open("a") as stream:
         stream.write("empty\ta b\t \nbroken\n")
     return folder
@@ -97,6 +102,20 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
     assert [[row[c] for c in tables.LISTS] for row in one] == [
         [row[c] for c in tables.LISTS] for row in other
     ]
+
+
+def test_workers_of_a_boosted_model_do_not_wait_for_threads_that_no_fork_has(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Loading the model starts OpenMP's threads in the parent; the workers load trees of their own."""
+    command = [sys.executable, "-m", "qe", "score", "--model", str(folder / "boosted"), "--quiet"]
+    command += ["--input", str(folder / "data" / "new.tsv"), "--chunk", "30"]
+    outputs = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    for workers, output in enumerate(outputs, start=1):
+        subprocess.run(
+            [*command, "--workers", str(workers), "--output", str(output)], check=True, timeout=120
+        )
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
 def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
