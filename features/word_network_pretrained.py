@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from features._word_quality.pretrained import with_synthetic
-from features._word_quality.tokens import Knowledge, TokenTable
+from features._word_quality.tokens import TokenTable
 from features.core.extractor import Feature
 from features.core.segments import Segments
 from features.resources.synthetic_word_quality import SyntheticWordQuality
@@ -28,5 +28,5 @@ class PretrainedWordNetwork(WordNetwork):
             for f in super().features
         ]
 
-    def _described(self, segments: Segments, knowledge: Knowledge) -> TokenTable:
-        return with_synthetic(super()._described(segments, knowledge), self.synthetic_word_quality)
+    def _described(self, segments: Segments) -> TokenTable:
+        return with_synthetic(super()._described(segments), self.synthetic_word_quality)

@@ -19,13 +19,6 @@ from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor, FloatArray
 from features.core.files import digest
 from features.core.segments import Segments
-from features.resources.aligner import Aligner
-from features.resources.language_model import LanguageModel
-from features.resources.lexicon import Lexicon
-from features.resources.ngrams import NgramCounts
-from features.resources.phrase_table import PhraseTable
-from features.resources.tuple_lm import TupleLM
-from features.resources.word_vectors import WordVectors
 
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
@@ -49,7 +42,7 @@ class TokenQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class WordQuality(FittedExtractor):
+class WordQuality(Knowledge, FittedExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
@@ -62,18 +55,6 @@ class WordQuality(FittedExtractor):
     Everything is NaN for an empty translation.
     """
 
-    source_lm5: LanguageModel
-    target_lm: LanguageModel
-    target_lm_backward: LanguageModel
-    source_ngrams: NgramCounts
-    target_ngrams: NgramCounts
-    lexicon_source_to_target: Lexicon
-    lexicon_target_to_source: Lexicon
-    aligner: Aligner
-    phrase_table: PhraseTable
-    tuple_lm: TupleLM
-    source_vectors: WordVectors
-    target_vectors: WordVectors
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
     rounds: int = 150
@@ -123,7 +104,7 @@ class WordQuality(FittedExtractor):
             used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         bad = self._labels(segments, labels)
         table = self._table(segments, used)
-        words, gaps = table.word_inputs(self._knowledge), table.gap_inputs(self._knowledge)
+        words, gaps = table.word_inputs(self), table.gap_inputs(self)
         settings = {"rounds": self.rounds, "seed": self.seed}
         models = {
             "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
@@ -136,8 +117,8 @@ class WordQuality(FittedExtractor):
         if self._models is None:
             raise InputError("word_quality must be fitted before it scores", remedy="train a model with it")
         table = self._table(segments, self._used)
-        words = self._models["word"].probability(table.word_inputs(self._knowledge))
-        gaps = self._models["gap"].probability(table.gap_inputs(self._knowledge))
+        words = self._models["word"].probability(table.word_inputs(self))
+        gaps = self._models["gap"].probability(table.gap_inputs(self))
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -172,24 +153,7 @@ class WordQuality(FittedExtractor):
         return self._memory.table(segments, used, lambda some: self._described(some, used))
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return describe(segments, self._knowledge, used)
-
-    @property
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(
-            self.source_lm5,
-            self.target_lm,
-            self.target_lm_backward,
-            self.source_ngrams,
-            self.target_ngrams,
-            self.lexicon_source_to_target,
-            self.lexicon_target_to_source,
-            self.aligner,
-            self.phrase_table,
-            self.tuple_lm,
-            self.source_vectors,
-            self.target_vectors,
-        )
+        return describe(segments, self, used)
 
     def _fitted(self, models: Mapping[str, TokenModel], used: frozenset[str]) -> Self:
         """A copy that has learned; both remember the same token tables."""

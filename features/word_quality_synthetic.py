@@ -10,38 +10,19 @@ from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable
 from features.core.extractor import Extractor, Feature, FloatArray
 from features.core.files import digest
 from features.core.segments import Segments
-from features.resources.aligner import Aligner
-from features.resources.language_model import LanguageModel
-from features.resources.lexicon import Lexicon
-from features.resources.ngrams import NgramCounts
-from features.resources.phrase_table import PhraseTable
 from features.resources.synthetic_word_quality import SyntheticWordQuality
-from features.resources.tuple_lm import TupleLM
-from features.resources.word_vectors import WordVectors
 
 _ORIGIN = "this project; synthetic data as in Tuan et al. 2021, section 3"
 _LEARNED = "learned from parallel text alone, no human label; NaN for an empty translation"
 
 
 @dataclass(frozen=True, eq=False)
-class SyntheticWordQualityAggregates(Extractor):
+class SyntheticWordQualityAggregates(Knowledge, Extractor):
     """16 aggregates of P(BAD) of the target words, and 16 of the gaps, by `synthetic_word_quality`.
 
     Nothing is learned from the labels of the task: the values are the same for every segment and fold.
     """
 
-    source_lm5: LanguageModel
-    target_lm: LanguageModel
-    target_lm_backward: LanguageModel
-    source_ngrams: NgramCounts
-    target_ngrams: NgramCounts
-    lexicon_source_to_target: Lexicon
-    lexicon_target_to_source: Lexicon
-    aligner: Aligner
-    phrase_table: PhraseTable
-    tuple_lm: TupleLM
-    source_vectors: WordVectors
-    target_vectors: WordVectors
     synthetic_word_quality: SyntheticWordQuality
 
     @property
@@ -68,18 +49,4 @@ class SyntheticWordQualityAggregates(Extractor):
         return result
 
     def _table(self, segments: Segments) -> TokenTable:
-        knowledge = Knowledge(
-            self.source_lm5,
-            self.target_lm,
-            self.target_lm_backward,
-            self.source_ngrams,
-            self.target_ngrams,
-            self.lexicon_source_to_target,
-            self.lexicon_target_to_source,
-            self.aligner,
-            self.phrase_table,
-            self.tuple_lm,
-            self.source_vectors,
-            self.target_vectors,
-        )
-        return describe(segments, knowledge, frozenset(), decoder=False)
+        return describe(segments, self, frozenset(), decoder=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,26 @@ class Encoding:
 
 def fit_encodings(keys: Mapping[str, Keys], bad: Flags) -> dict[str, Encoding]:
     return {name: Encoding.fit(column, bad) for name, column in keys.items()}
+
+
+def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
+    """Writes three files per encoding into the directory `path`."""
+    for name, encoding in encodings.items():
+        np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
+        counts = np.vstack([encoding.seen, encoding.bad])
+        np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
+        np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+
+
+def load_encodings(path: Path) -> dict[str, Encoding]:
+    """What `save_encodings` wrote, by name."""
+    encodings = {}
+    for file in sorted(path.glob("*.keys.npy")):
+        name = file.name.removesuffix(".keys.npy")
+        seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+        share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
+        encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
+    return encodings
 
 
 def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floats:

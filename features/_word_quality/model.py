@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from features._word_quality.boosting import fit_trees, load_trees, tree_probability
 from features._word_quality.columns import Floats, Longs
-from features._word_quality.encodings import Encoding, encoded, fit_encodings, left_out
+from features._word_quality.encodings import (
+    Encoding,
+    encoded,
+    fit_encodings,
+    left_out,
+    load_encodings,
+    save_encodings,
+)
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
 
@@ -88,22 +95,12 @@ class TokenModel:
             (path / f"network{i}").mkdir()
             for name, array in vars(network).items():
                 np.save(path / f"network{i}" / f"{name}.npy", array, allow_pickle=False)
-        for name, encoding in self.encodings.items():
-            np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
-            counts = np.vstack([encoding.seen, encoding.bad])
-            np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
-            np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+        save_encodings(self.encodings, path)
 
     @classmethod
     def load(cls, path: Path) -> "TokenModel":
-        encodings = {}
-        for file in sorted(path.glob("*.keys.npy")):
-            name = file.name.removesuffix(".keys.npy")
-            seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
-            share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
-            encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
         networks = tuple(
             Network(**{f.stem: np.load(f, allow_pickle=False) for f in folder.glob("*.npy")})
             for folder in sorted(path.glob("network*"))
         )
-        return cls(encodings, (path / "trees.txt").read_text("utf-8"), networks)
+        return cls(load_encodings(path), (path / "trees.txt").read_text("utf-8"), networks)

@@ -17,6 +17,8 @@ _OF_WORD: dict[str, Callable[[str], float]] = {
     "digit": lambda word: any(c.isdigit() for c in word),
     "capital": lambda word: word[:1].isupper(),
 }
+# Of the text rather than of the word.
+PLACES = ("place", "place_from_end", "target_tokens", "source_tokens", "tokens_ratio")
 
 
 def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
@@ -24,17 +26,25 @@ def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
     source, target = segments.source_tokens, segments.target_tokens
     own, other = _words(target), _words(source)
     lengths = source.lengths.astype(np.float64)
-    place = places(target.offsets)
     return {
         **own,
         **prefixed("source_", {name: at(column, links.best) for name, column in other.items()}),
         "copied": _copied(source, target),
-        "place": place,
-        "place_from_end": spread(target.lengths, target.offsets) - 1 - place,
-        "target_length": spread(target.lengths, target.offsets),
-        "source_length": spread(lengths, target.offsets),
-        "length_ratio": spread(target.lengths / np.maximum(lengths, 1), target.offsets),
+        **_places(target, lengths),
         "repeated": _repeated(target),
+    }
+
+
+def _places(target: Tokens, source_lengths: NDArray[Any]) -> Columns:
+    """Where the word stands, and how long the two texts are, in tokens: `PLACES`."""
+    offsets = target.offsets
+    place = places(offsets)
+    return {
+        "place": place,
+        "place_from_end": spread(target.lengths, offsets) - 1 - place,
+        "target_tokens": spread(target.lengths, offsets),
+        "source_tokens": spread(source_lengths, offsets),
+        "tokens_ratio": spread(target.lengths / np.maximum(source_lengths, 1), offsets),
     }
 
 

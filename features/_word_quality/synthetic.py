@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from features._decoder import decode
 from features._word_quality.labels import TokenLabels, post_edit_labels
 from features._word_quality.memory import joined
+from features._word_quality.surface import PLACES
 from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress
@@ -45,10 +46,12 @@ def examples(
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that mean the same in anybody's translations.
 
-    >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital"))
+    Places and lengths do not: how mistakes of ours depend on them says little of other systems' mistakes.
+
+    >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
     ('lm', 'backward')
     """
-    return tuple(name for name in names if not any(other in name for other in _OTHER))
+    return tuple(n for n in names if n not in PLACES and not any(other in n for other in _OTHER))
 
 
 def shared_keys(names: Iterable[str]) -> tuple[str, ...]:

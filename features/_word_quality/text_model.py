@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.encodings import Encoding, encoded, fit_encodings, left_out
+from features._word_quality.encodings import (
+    Encoding,
+    encoded,
+    fit_encodings,
+    left_out,
+    load_encodings,
+    save_encodings,
+)
 from features._word_quality.model import Inputs
 from features._word_quality.network import Matrix, _inputs, _moments
 from features._word_quality.pooling import Learned, PoolingNetwork, Texts, load_network, save_network
@@ -72,23 +79,13 @@ class TextModel:
         np.save(path / "moments.npy", np.vstack([self.mean, self.deviation]), allow_pickle=False)
         for i, network in enumerate(self.networks):
             save_network(network, path / f"network{i}")
-        for name, encoding in self.encodings.items():
-            np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
-            counts = np.vstack([encoding.seen, encoding.bad])
-            np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
-            np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+        save_encodings(self.encodings, path)
 
     @classmethod
     def load(cls, path: Path) -> "TextModel":
-        encodings = {}
-        for file in sorted(path.glob("*.keys.npy")):
-            name = file.name.removesuffix(".keys.npy")
-            seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
-            share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
-            encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
         mean, deviation = np.load(path / "moments.npy", allow_pickle=False)
         networks = tuple(load_network(folder) for folder in sorted(path.glob("network*")))
-        return cls(encodings, mean, deviation, networks)
+        return cls(load_encodings(path), mean, deviation, networks)
 
 
 def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:

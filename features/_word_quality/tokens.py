@@ -28,7 +28,7 @@ from features.resources.tuple_lm import TupleLM
 from features.resources.word_vectors import WordVectors
 
 # Raised whenever columns or keys change: cached values and saved models are then refused.
-COLUMNS_VERSION = 1
+COLUMNS_VERSION = 2
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
@@ -43,9 +43,9 @@ GAP_COLUMNS_OF_OTHERS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The resources that tokens are looked up in."""
+    """The resources that tokens are looked up in; families of words begin with them."""
 
     source_lm5: LanguageModel
     target_lm: LanguageModel

@@ -22,13 +22,6 @@ from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
-from features.resources.aligner import Aligner
-from features.resources.language_model import LanguageModel
-from features.resources.lexicon import Lexicon
-from features.resources.ngrams import NgramCounts
-from features.resources.phrase_table import PhraseTable
-from features.resources.tuple_lm import TupleLM
-from features.resources.word_vectors import WordVectors
 from features.word_quality_decoder import with_decoder
 
 # Columns of Segments that are used where the training segments have them.
@@ -60,24 +53,12 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSides(FittedExtractor):
+class TwoSides(Knowledge, FittedExtractor):
     """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
     translations and annotations are used where the training segments have them, and are then required in
     scoring.
     """
 
-    source_lm5: LanguageModel
-    target_lm: LanguageModel
-    target_lm_backward: LanguageModel
-    source_ngrams: NgramCounts
-    target_ngrams: NgramCounts
-    lexicon_source_to_target: Lexicon
-    lexicon_target_to_source: Lexicon
-    aligner: Aligner
-    phrase_table: PhraseTable
-    tuple_lm: TupleLM
-    source_vectors: WordVectors
-    target_vectors: WordVectors
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
@@ -103,24 +84,23 @@ class TwoSides(FittedExtractor):
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
-        knowledge = self._knowledge
-        table = self._target_table(segments, knowledge, own)
-        sources = describe_sources(segments, aligned_links(segments, self.aligner), table, knowledge)
+        table = self._target_table(segments, own)
+        sources = describe_sources(segments, aligned_links(segments, self.aligner), table, self)
         return Sides(
-            Side(sources.inputs(knowledge), sources.offsets),
-            Side(table.word_inputs(knowledge), table.offsets),
+            Side(sources.inputs(self), sources.offsets),
+            Side(table.word_inputs(self), table.offsets),
             sources.links,
         )
 
-    def _target_table(self, segments: Segments, knowledge: Knowledge, own: bool) -> TokenTable:
-        table = self._memory.table(segments, self._used, lambda some: self._described(some, knowledge))
+    def _target_table(self, segments: Segments, own: bool) -> TokenTable:
+        table = self._memory.table(segments, self._used, self._described)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
 
-    def _described(self, segments: Segments, knowledge: Knowledge) -> TokenTable:
-        return describe(segments, knowledge, self._used)
+    def _described(self, segments: Segments) -> TokenTable:
+        return describe(segments, self, self._used)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         """Words and gaps by the post-edit or the tags of the translation."""
@@ -149,23 +129,6 @@ class TwoSides(FittedExtractor):
         if (path / "decoder").is_dir():
             object.__setattr__(restored, "_means", SubwordMeans.load(path / "decoder"))
         return restored
-
-    @property
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(
-            self.source_lm5,
-            self.target_lm,
-            self.target_lm_backward,
-            self.source_ngrams,
-            self.target_ngrams,
-            self.lexicon_source_to_target,
-            self.lexicon_target_to_source,
-            self.aligner,
-            self.phrase_table,
-            self.tuple_lm,
-            self.source_vectors,
-            self.target_vectors,
-        )
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
