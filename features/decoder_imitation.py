@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from features._decoder import decode
+from features._forced_segmentation import Forced, force
 from features._second_translation import DEFINITIONS, Comparison
 from features.core.extractor import Extractor, Feature, FloatArray
 from features.core.segments import Segments
@@ -18,11 +19,13 @@ from features.resources.tuple_lm import TupleLM
 
 _ORIGIN = "this project: feasibility study on WMT12 (stand-in for decoder features)"
 _MARINO = "Mariño et al. 2006, section 2 (n-gram translation model)"
+_FORCED = "Wuebker et al. 2010, section 4 (forced decoding); Koehn et al. 2003, section 2 (scores)"
+_NONE = "; NaN where no phrase pair applies"
 
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """What the models say of a batch: the decoder's scores, and the bilingual units of the translation."""
+    """What the models say of a batch: the decoder's scores; the translation's bilingual units and phrases."""
 
     decoder: FloatArray
     decoded: Tokens
@@ -30,6 +33,12 @@ class _Costs:
     target: Tokens
     unit_log10: FloatArray
     unit_matched: FloatArray
+    forced: Forced
+
+    @property
+    def covered(self) -> FloatArray:
+        """Target tokens that the forced segmentation makes."""
+        return self.target.lengths - self.forced.uncovered
 
     def mean(self, values: FloatArray) -> FloatArray:
         return segment_mean(values, self.target.offsets)
@@ -91,6 +100,59 @@ COSTS: tuple[_Cost, ...] = (
         )
         for order in range(4)
     ),
+    _Cost(
+        "forced_log",
+        "log of phrase probabilities and lexical weights, both ways, of the best derivation of the target "
+        "by phrase pairs, per target token that they make" + _NONE,
+        _FORCED,
+        "nats per token",
+        lambda c: ratio(c.forced.phrase_log + c.forced.lexical_log, c.covered),
+    ),
+    _Cost(
+        "forced_phrase_log",
+        "its part from phrase probabilities" + _NONE,
+        _FORCED,
+        "nats per token",
+        lambda c: ratio(c.forced.phrase_log, c.covered),
+    ),
+    _Cost(
+        "forced_lexical_log",
+        "its part from lexical weights" + _NONE,
+        _FORCED,
+        "nats per token",
+        lambda c: ratio(c.forced.lexical_log, c.covered),
+    ),
+    _Cost(
+        "forced_phrases", "phrase pairs in that derivation", _FORCED, "phrases", lambda c: c.forced.phrases
+    ),
+    _Cost(
+        "forced_length",
+        "their mean number of target tokens" + _NONE,
+        _FORCED,
+        "tokens",
+        lambda c: ratio(c.covered, c.forced.phrases),
+    ),
+    _Cost(
+        "forced_uncovered",
+        "target tokens that no pair of that derivation makes",
+        _FORCED,
+        "tokens",
+        lambda c: c.forced.uncovered,
+    ),
+    _Cost(
+        "forced_uncovered_share",
+        "their share of the target tokens",
+        _FORCED,
+        "share",
+        lambda c: ratio(c.forced.uncovered, c.target.lengths),
+    ),
+    _Cost(
+        "forced_unused_share",
+        "share of source tokens that no pair of that derivation translates",
+        _FORCED,
+        "share",
+        lambda c: ratio(c.forced.unused, c.source.lengths),
+    ),
 )
 
 
@@ -131,6 +193,7 @@ class DecoderImitation(Extractor):
             target,
             units.token_log10,
             units.token_matched.astype(np.float64),
+            force(source, target, self.phrase_table),
         )
         values = np.column_stack([*(d.of(compared) for d in DEFINITIONS), *(c.of(costs) for c in COSTS)])
         values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
