@@ -14,7 +14,9 @@ from qe.schema import Section, validated
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 _PATH_KEYS = frozenset({"path", "file", "files", "directory"})
 # Those of the sections `dataset` and `resources`.
-_PATHS = frozenset({"path", "bundle", "source", "target", "source_annotation", "target_annotation"})
+_PATHS = frozenset(
+    {"path", "bundle", "source", "target", "source_annotation", "target_annotation", "alignments"}
+)
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -47,6 +49,7 @@ class ResourcesSection(Section):
     `optional`: where the corpus is not there, the task's own sources and translations take its place.
     `source_annotation`, `target_annotation`: CoNLL-U files, one block per line of the corpus; where parts
     need one and none is named, the program that the experiment's `annotations` name makes it.
+    `alignments`: a Pharaoh file, one line per line of the corpus, for the parts extracted from aligned text.
     """
 
     bundle: Path | None = None
@@ -54,6 +57,7 @@ class ResourcesSection(Section):
     target: Path | None = None
     source_annotation: Path | None = None
     target_annotation: Path | None = None
+    alignments: Path | None = None
     optional: bool = False
 
     def annotations(self) -> dict[str, Path]:

@@ -17,6 +17,7 @@ from features.core.progress import Progress
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from qe.corpus_alignment import Alignments
 from qe.corpus_annotation import Annotations, annotations_of, from_column
 from qe.experiment import ResourcesSection
 
@@ -71,11 +72,15 @@ def resources_for(
     if corpus_absent(section):
         return _own_bundle(segments, tokenizers, parts, cache, progress)
     provenance = _provenance(section.source, section.target, tokenizers)
-    directory = _directory(cache, provenance)
+    alignments = Alignments(section.alignments)
+    # A folder of its own: experiments with and without the file must not build each other's parts again.
+    own = {} if alignments.fingerprint is None else {"alignments": alignments.fingerprint}
+    directory = _directory(cache, {**provenance, **own})
     annotations = _annotations({**(programs or {}), **section.annotations()}, tokenizers, parts)
     return _build(
-        section.source, section.target, tokenizers, provenance, directory, parts, progress, annotations
-    )
+        section.source, section.target, tokenizers, provenance, directory, parts, progress, annotations,
+        alignments,
+    )  # fmt: skip
 
 
 def sides_to_annotate(parts: Sequence[str]) -> list[str]:
@@ -151,18 +156,21 @@ def build_bundle(
     progress: Progress,
     makers: Makers | None = None,
     annotations: Mapping[str, str | Path] | None = None,
+    alignments: Path | None = None,
 ) -> Bundle:
     """A bundle in a folder of the user's choice; parts that are there are kept.
 
     `makers` build the parts of their kinds on another engine.
     `annotations`: side -> name of an annotator, or CoNLL-U file.
+    `alignments`: a Pharaoh file in place of our aligner's links of the corpus.
 
     Raises InputError for corpora that cannot be used, or a folder with resources of another corpus.
     """
     tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
     provenance = _provenance(source, target, tokenizers)
-    found = _annotations(annotations or {}, tokenizers, parts)
-    return _build(source, target, tokenizers, provenance, directory, parts, progress, found, makers)
+    found, links = _annotations(annotations or {}, tokenizers, parts), Alignments(alignments)
+    links.check_used(parts)
+    return _build(source, target, tokenizers, provenance, directory, parts, progress, found, links, makers)
 
 
 def _build(
@@ -174,6 +182,7 @@ def _build(
     parts: Sequence[str],
     progress: Progress,
     annotations: Annotations,
+    alignments: Alignments,
     makers: Makers | None = None,
 ) -> Bundle:
     def read() -> ParallelCorpus:
@@ -185,8 +194,8 @@ def _build(
         parts,
         provenance=provenance,
         progress=progress,
-        makers={**annotations.makers, **(makers or {})},
-        wanted=annotations.wanted,
+        makers={**annotations.makers, **alignments.makers, **(makers or {})},
+        wanted={**annotations.wanted, **alignments.wanted},
     )
 
 

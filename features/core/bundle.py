@@ -99,15 +99,16 @@ class Part:
     needs: Mapping[str, str]  # parameter of build -> name of the part passed to it
 
 
-def known_parts() -> dict[str, Part]:
-    """Every part that the resource kinds declare, by name."""
+def known_parts(makers: Mapping[str, Callable[..., Resource]] | None = None) -> dict[str, Part]:
+    """Every part that the resource kinds declare, by name; what they need, `makers` of `build` may change."""
     found: dict[str, Part] = {}
     for kind in RESOURCES.names:
         resource = RESOURCES.get(kind)
-        needs = {name: name for name in resource_parameters(resource.build)}
+        own = resource_parameters(resource.build)
+        needs = {name: name for name in resource_parameters((makers or {}).get(kind, resource.build))}
         for name, settings in resource.parts.items():
             here = {need: str(settings.get(need, part)) for need, part in needs.items()}
-            plain = {key: value for key, value in settings.items() if key not in needs}
+            plain = {key: value for key, value in settings.items() if key not in own}
             found[name] = Part(name, kind, plain, here)
     return found
 
@@ -122,12 +123,14 @@ def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def with_needs(names: Iterable[str]) -> list[str]:
+def with_needs(
+    names: Iterable[str], makers: Mapping[str, Callable[..., Resource]] | None = None
+) -> list[str]:
     """The named parts and all parts they are built from, in building order.
 
     Raises InputError for a name that no resource kind declares.
     """
-    parts = known_parts()
+    parts = known_parts(makers)
     order: list[str] = []
 
     def visit(name: str) -> None:
@@ -155,7 +158,8 @@ def build(
 ) -> Bundle:
     """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
 
-    `makers` (kind -> function) take the place of the kinds' own `build`, with its arguments.
+    `makers` (kind -> function) take the place of the kinds' own `build`, with its arguments; parts that only
+    `build` needs, and they do not take, are not built for them.
     `wanted` (part -> settings): a part that has others is built again, and so is what was built from it.
 
     `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
@@ -163,7 +167,7 @@ def build(
 
     Raises InputError where `directory` was built from another corpus.
     """
-    order = with_needs(names)
+    order = with_needs(names, makers)
     new = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     # One process builds; others that want the same directory wait and find the parts there.
@@ -174,7 +178,7 @@ def build(
             if new:
                 shutil.rmtree(directory)
             raise
-        missing = _missing(order, manifest["parts"], wanted or {})
+        missing = _missing(order, manifest["parts"], wanted or {}, known_parts(makers))
         if missing:
             corpus_there = ParallelCorpus.load(directory / "corpus")
             _build_parts(corpus_there, directory, missing, manifest, progress, makers or {})
@@ -182,10 +186,12 @@ def build(
 
 
 def _missing(
-    order: Sequence[str], built: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]
+    order: Sequence[str],
+    built: Mapping[str, Any],
+    wanted: Mapping[str, Mapping[str, Any]],
+    parts: Mapping[str, Part],
 ) -> list[str]:
     """The parts to build: not there, out of date, or built from such."""
-    parts = known_parts()
     missing: list[str] = []
     for name in order:
         needs = parts[name].needs.values()
@@ -213,7 +219,7 @@ def _build_parts(
     makers: Mapping[str, Callable[..., Resource]],
 ) -> None:
     """Builds parts in order; the manifest names each as soon as it lies there whole."""
-    parts = known_parts()
+    parts = known_parts(makers)
     bundle = Bundle(directory)
     for done, name in enumerate(names):
         progress(f"building {name}", done, len(names))

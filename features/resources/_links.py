@@ -1,8 +1,10 @@
 """Links: the word alignments of a batch of segments; symmetrisation and the Pharaoh format."""
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from features.core.errors import InputError
 from features.core.files import read_lines
 
-_LINK = re.compile(r"(\d+)-(\d+)")
+_LINK = re.compile(r"(\d{1,9})-(\d{1,9})")  # as far as 32 bits go
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Links:
 
         Raises InputError with the line for anything else.
         """
-        offsets, pairs = [0], []
+        offsets, pairs = array("q", [0]), array("i")
         for number, line in enumerate(lines, start=1):
             found = [_LINK.fullmatch(item) for item in line.split()]
             if None in found:
@@ -56,8 +58,8 @@ class Links:
                     f"expected links like 0-0, but found {bad[:40]!r}",
                     where=f"{where}:{number}" if where else f"line {number}",
                 )
-            pairs += sorted({(int(m[1]), int(m[2])) for m in found if m})
-            offsets.append(len(pairs))
+            pairs.extend(chain.from_iterable(sorted({(int(m[1]), int(m[2])) for m in found if m})))
+            offsets.append(len(pairs) // 2)
         both = np.array(pairs, np.int32).reshape(-1, 2)
         return cls(np.array(offsets, np.int64), both[:, 0].copy(), both[:, 1].copy())
 
@@ -81,6 +83,17 @@ class Links:
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         return cls(offsets, (inside // width).astype(np.int32), (inside % width).astype(np.int32))
 
+    def take(self, rows: NDArray[np.int64]) -> "Links":
+        """The links of the segments at `rows`, in that order.
+
+        >>> list(Links.from_pharaoh(["0-0", "", "0-1 1-0"]).take(np.array([2, 0])).pharaoh())
+        ['0-1 1-0', '0-0']
+        """
+        counts = np.diff(self.offsets)[rows]
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
+        return Links(offsets, self.source[index], self.target[index])
+
     def mask(self, lengths: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The inverse of `from_mask`."""
         starts = np.concatenate(([0], np.cumsum(lengths * widths))).astype(np.int64)
@@ -99,7 +112,7 @@ class Links:
                 f"the link {self.source[first]}-{self.target[first]} points outside "
                 f"({lengths[k]} source and {widths[k]} target tokens)",
                 where=f"{where}:{k + 1}" if where else f"line {k + 1}",
-                remedy="align the same tokenization",
+                remedy="align the same tokenization (text tokenized elsewhere: the tokenizer `whitespace`)",
             )
 
 

@@ -72,6 +72,33 @@ class TupleLM(Resource):
         """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
         progress("tuple language model: aligning", 0, 1)
         links = aligner.align(corpus.source, corpus.target, "source-target")
+        return cls.from_links(
+            corpus,
+            links,
+            order=order,
+            minimum=minimum,
+            provenance={"aligner": aligner.fingerprint},
+            progress=progress,
+        )
+
+    @classmethod
+    def from_links(
+        cls,
+        corpus: ParallelCorpus,
+        links: Links,
+        *,
+        order: int = 3,
+        minimum: int = 2,
+        provenance: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """From links made elsewhere (`Links.read`); `provenance` joins the settings.
+
+        Raises InputError where the links are of another number of pairs, or point outside a sentence.
+        """
+        if len(links) != len(corpus):
+            raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
+        links.check(corpus.source.lengths, corpus.target.lengths, "links")
         text = units(corpus.source, corpus.target, links)
         model = LanguageModel.from_tokens(
             text,
@@ -79,10 +106,10 @@ class TupleLM(Resource):
             case="true",
             minimum=minimum,
             progress=progress,
-            corpus_fingerprint=digest(corpus.fingerprint, aligner.fingerprint),
+            corpus_fingerprint=digest(corpus.fingerprint, *(provenance or {}).values()),
         )
         settings = {"order": order, "minimum": minimum, "ngrams": model.settings["ngrams"]}
-        return cls(model, {**settings, "aligner": aligner.fingerprint}, corpus.fingerprint)
+        return cls(model, {**settings, **(provenance or {})}, corpus.fingerprint)
 
     def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
         """Of every target word and `</s>`; `links` as `Aligner.align(..., "source-target")` gives them.

@@ -28,6 +28,13 @@ def build(
         typer.Option(help="CoNLL-U file, one block per line of the source side, or an annotator (apertium)."),
     ] = None,
     target_annotation: Annotated[str | None, typer.Option(help="The same of the target side.")] = None,
+    alignments: Annotated[
+        Path | None,
+        typer.Option(
+            help="Pharaoh file (i-j links), plain or gzip, one line per line of the corpus, of tokens that "
+            "--tokenizer makes: what phrase_table and tuple_lm are extracted from, instead of our own links."
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Build this part (repeatable) and its needs.")
     ] = None,
@@ -58,6 +65,9 @@ def build(
 
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --source-annotation apertium --target-annotation train.es.conllu.gz --only target_pos_lm
+
+        qe resources build --source train.tok.en --target train.tok.es --tokenizer whitespace
+        --alignments train.gdfa.gz --only phrase_table --output output/en-es
     """
     from features.core.bundle import LOCK, MANIFEST, known_parts
     from features.core.errors import InputError
@@ -87,12 +97,13 @@ def build(
 
         with spark_session(master, quiet=quiet or as_json) as session:
             bundle = build_bundle(
-                source, target, languages, tokenizer, output, parts, silent, makers(session), annotations
-            )
+                source, target, languages, tokenizer, output, parts, silent, makers(session), annotations,
+                alignments,
+            )  # fmt: skip
     else:
         with progress_bar(quiet or as_json) as progress:
             bundle = build_bundle(
-                source, target, languages, tokenizer, output, parts, progress, None, annotations
+                source, target, languages, tokenizer, output, parts, progress, None, annotations, alignments
             )
     if as_json:
         import json
