@@ -16,8 +16,10 @@ from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.phrase_table import PhraseTableFeatures
+from features.resources import _phrase_counts
 from features.resources._links import Links
-from features.resources.phrase_table import PhraseTable, _find
+from features.resources._phrases import find
+from features.resources.phrase_table import PhraseTable
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 Pair = tuple[str, str, str]  # source, target, links
@@ -78,6 +80,29 @@ def test_extraction_equals_its_definition(pairs: list[Pair], longest: int, minim
     for (s, t), e in found.items():
         assert table.forward[e] == pytest.approx(expected[s, t] / by_source[s], rel=1e-6)
         assert table.backward[e] == pytest.approx(expected[s, t] / by_target[t], rel=1e-6)
+
+
+def test_partitions_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    pairs = []
+    for _ in range(200):
+        source, target = ([f"w{i}" for i in random.zipf(1.5, random.integers(1, 15)) % 30] for _ in range(2))
+        cells = {(int(random.integers(len(source))), int(random.integers(len(target)))) for _ in source}
+        pairs.append((" ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in sorted(cells))))
+    whole = table_of(pairs, minimum=2)
+    for held, partition, blocks in ((1, 1, 1), (100, 16, 7), (10_000, 1000, 300)):
+        monkeypatch.setattr(_phrase_counts, "_HELD", held)
+        monkeypatch.setattr(_phrase_counts, "_PARTITION", partition)
+        monkeypatch.setattr(_phrase_counts, "_BLOCKS", blocks)
+        table = table_of(pairs, minimum=2)
+        for name, value in vars(whole).items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(getattr(table, name), value)
+
+
+def test_the_longest_phrases_have_255_words() -> None:
+    with pytest.raises(InputError, match="longest=256"):
+        table_of(HOUSE, longest=256)
 
 
 HOUSE = [("the house", "la casa", "0-0 1-1"), ("the book", "el libro", "0-0 1-1"), ("a house", "casa", "1-0")]
@@ -176,4 +201,4 @@ def test_keys_are_found_wherever_they_lie(known: set[int], others: list[int]) ->
     keys = np.array(sorted(known), np.uint64)
     wanted = np.array([*known, *others, 2**64 - 1], np.uint64)
     expected = [sorted(known).index(k) if k in known else -1 for k in wanted.tolist()]
-    assert _find(keys, wanted).tolist() == expected
+    assert find(keys, wanted).tolist() == expected

@@ -1,4 +1,4 @@
-"""Phrase extraction: consistent phrase pairs of word-aligned text, counted in hash tables by partition."""
+"""Phrase extraction: consistent phrase pairs of word-aligned text, by their keys; keys looked up."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,41 +11,43 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
+Masks = NDArray[np.bool_]
 
-# Slots of a hash table at most: 28 bytes each, one table per thread.
-MOST_SLOTS = 1 << 24
+MOST_WORDS = 255  # of a phrase: 8 bits
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_U0, _U1, _U29, _U32 = np.uint64(0), np.uint64(1), np.uint64(29), np.uint64(32)
+_U1, _U29 = np.uint64(1), np.uint64(29)
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedSide:
+    """One side of word-aligned text.
+
+    ids      (n_tokens,) word ids, all above 0
+    weights  (n_tokens,) log mean over a word's links of w(word | word of the other side)
+    links    (n_links,) position of each link in its sentence
+    """
+
+    ids: Ints
+    offsets: Longs
+    weights: Singles
+    links: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class AlignedText:
-    """Word ids of both sides, links by sentence, and per token the log lexical weight of its links."""
+    """Both sides; the links of sentence k are link_offsets[k] .. link_offsets[k + 1] of each."""
 
-    source: Ints
-    source_offsets: Longs
-    target: Ints
-    target_offsets: Longs
+    source: AlignedSide
+    target: AlignedSide
     link_offsets: Longs
-    link_source: Ints
-    link_target: Ints
-    source_weight: Singles  # log mean over its links of w(source word | target word)
-    target_weight: Singles
 
-
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """Entries of a hash table: pairs (a, b), source totals (a, 0) and target totals (0, b)."""
-
-    source: Keys
-    target: Keys
-    counts: Ints
-    forward: Singles
-    backward: Singles
+    def turned(self) -> "AlignedText":
+        """The same text, target side first."""
+        return AlignedText(self.target, self.source, self.link_offsets)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _extended(key: Any, word: Any) -> Any:
+def extended(key: Any, word: Any) -> Any:
     """The key of a phrase with one more word; 64 bits, so that 10^8 phrases collide with p = 3e-4."""
     mixed = (key ^ (np.uint64(word) + _U1)) * _MULTIPLIER
     return mixed ^ (mixed >> _U29)
@@ -60,97 +62,8 @@ def phrase_keys(ids: Any, offsets: Any, longest: int, keys: Any) -> None:
             for n in range(min(longest, offsets[k + 1] - first)):
                 if ids[first + n] <= 0:
                     break
-                key = _extended(key, ids[first + n])
+                key = extended(key, ids[first + n])
                 keys[first, n] = key
-
-
-@numba.njit(cache=True, nogil=True)
-def _add(
-    source: Any, target: Any, forward: Any, backward: Any, sources: Any, targets: Any, counts: Any,
-    forwards: Any, backwards: Any,
-) -> int:  # fmt: skip
-    """Counts one entry, keeps its larger weights; 1 where it is new."""
-    mask = np.uint64(len(counts) - 1)
-    mixed = (source ^ (target * _MULTIPLIER)) * _MULTIPLIER
-    slot = (mixed ^ (mixed >> _U32)) & mask
-    while counts[slot] > 0 and (sources[slot] != source or targets[slot] != target):
-        slot = (slot + _U1) & mask
-    new = counts[slot] == 0
-    if new:
-        sources[slot], targets[slot] = source, target
-        forwards[slot], backwards[slot] = forward, backward
-    else:
-        forwards[slot], backwards[slot] = max(forward, forwards[slot]), max(backward, backwards[slot])
-    counts[slot] += 1
-    return int(new)
-
-
-@numba.njit(cache=True, nogil=True)
-def _spans_of_links(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> None:
-    """Least and greatest linked position of every word; low > high for a word without links."""
-    low[:], high[:] = 1 << 30, -1
-    for e in range(first, last):
-        low[own[e]] = min(low[own[e]], other[e])
-        high[own[e]] = max(high[own[e]], other[e])
-
-
-@numba.njit(cache=True, nogil=True)
-def _fill(
-    source: Any, source_offsets: Any, target: Any, target_offsets: Any, link_offsets: Any, link_source: Any,
-    link_target: Any, source_weight: Any, target_weight: Any, source_keys: Any, target_keys: Any,
-    longest: int, part: Any, shift: Any, sources: Any, targets: Any, counts: Any, forwards: Any,
-    backwards: Any,
-) -> int:  # fmt: skip
-    """Counts all entries whose key lies in the partition; -1 where the table is too small for them."""
-    used, limit = 0, int(len(counts) * 0.75)
-    for k in range(len(source_offsets) - 1):
-        if used > limit:
-            return -1
-        s0, t0 = source_offsets[k], target_offsets[k]
-        length, width = source_offsets[k + 1] - s0, target_offsets[k + 1] - t0
-        slow, shigh = np.empty(length, np.int32), np.empty(length, np.int32)
-        tlow, thigh = np.empty(width, np.int32), np.empty(width, np.int32)
-        _spans_of_links(link_offsets[k], link_offsets[k + 1], link_source, link_target, slow, shigh)
-        _spans_of_links(link_offsets[k], link_offsets[k + 1], link_target, link_source, tlow, thigh)
-        for i in range(length):
-            left, right, backward = 1 << 30, -1, np.float32(0.0)
-            for n in range(min(longest, length - i)):
-                left, right = min(left, slow[i + n]), max(right, shigh[i + n])
-                backward += source_weight[s0 + i + n]
-                if right < 0:
-                    continue
-                if right - left >= longest:
-                    break
-                inside = True
-                for j in range(left, right + 1):
-                    if thigh[j] >= 0 and (tlow[j] < i or thigh[j] > i + n):
-                        inside = False
-                        break
-                if not inside:
-                    continue
-                a = source_keys[s0 + i, n]
-                first = left
-                while first >= 0 and right - first < longest and (first == left or thigh[first] < 0):
-                    last, forward = right, np.float32(0.0)
-                    for j in range(first, right):
-                        forward += target_weight[t0 + j]
-                    while last < width and last - first < longest and (last == right or thigh[last] < 0):
-                        forward += target_weight[t0 + last]
-                        b = target_keys[t0 + first, last - first]
-                        if a >> shift == part:
-                            used += _add(
-                                a, b, forward, backward, sources, targets, counts, forwards, backwards
-                            )
-                            used += _add(
-                                a, _U0, forward, backward, sources, targets, counts, forwards, backwards
-                            )
-                        if b >> shift == part:
-                            used += _add(
-                                _U0, b, forward, backward, sources, targets, counts, forwards, backwards
-                            )
-                        last += 1
-                    first -= 1
-    return used
 
 
 def keys_of(ids: Ints, offsets: Longs, longest: int) -> Keys:
@@ -160,19 +73,199 @@ def keys_of(ids: Ints, offsets: Longs, longest: int) -> Keys:
     return keys
 
 
-def count_partition(
-    text: AlignedText, keys: tuple[Keys, Keys], longest: int, part: int, bits: int, slots: int, minimum: int
-) -> Counted | None:
-    """The entries of one of 2^bits partitions seen `minimum` times; None where the partition is too large."""
-    sources, targets = np.zeros(slots, np.uint64), np.zeros(slots, np.uint64)
-    counts = np.zeros(slots, np.int32)
-    forwards, backwards = np.empty(slots, np.float32), np.empty(slots, np.float32)
-    used = _fill(
-        text.source, text.source_offsets, text.target, text.target_offsets, text.link_offsets,
-        text.link_source, text.link_target, text.source_weight, text.target_weight, *keys,
-        longest, np.uint64(part), np.uint64(64 - bits), sources, targets, counts, forwards, backwards,
+@numba.njit(cache=True, nogil=True)
+def weighted_key(ids: Any, weights: Any, first: int, words: int) -> Any:
+    """The key of the phrase that starts at token `first`, and the sum of its weights."""
+    key, weight = _MULTIPLIER, np.float32(0.0)
+    for token in range(first, first + words):
+        key = extended(key, ids[token])
+        weight += weights[token]
+    return key, weight
+
+
+@numba.njit(cache=True, nogil=True)
+def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> None:
+    """Least and greatest linked position of every word; low > high for a word without links."""
+    low[:], high[:] = 1 << 30, -1
+    for e in range(first, last):
+        low[own[e]] = min(low[own[e]], other[e])
+        high[own[e]] = max(high[own[e]], other[e])
+
+
+@numba.njit(cache=True, nogil=True)
+def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int, longest: int) -> Any:
+    """Of links first .. last: the other side's words that the n + 1 words from each word are linked to.
+
+    (length, longest) least and greatest position, the greatest -1 where a link leaves the pair, or there is
+    none, or the span is too long; and which words of the other side are unaligned.
+    """
+    low, high = np.empty(length, np.int32), np.empty(length, np.int32)
+    back, front = np.empty(width, np.int32), np.empty(width, np.int32)
+    _reach(first, last, own, other, low, high)
+    _reach(first, last, other, own, back, front)
+    lefts, rights = np.zeros((length, longest), np.int32), np.full((length, longest), -1, np.int32)
+    for i in range(length):
+        left, right = 1 << 30, -1
+        for n in range(min(longest, length - i)):
+            left, right = min(left, low[i + n]), max(right, high[i + n])
+            if right < 0:
+                continue
+            if right - left >= longest:
+                break
+            inside = True
+            for j in range(left, right + 1):
+                if front[j] >= 0 and (back[j] < i or front[j] > i + n):
+                    inside = False
+                    break
+            if inside:
+                lefts[i, n], rights[i, n] = left, right
+    return lefts, rights, front < 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _partners(left: int, right: int, free: Any, longest: int) -> int:
+    """How many phrases there are from `left` .. `right` on with unaligned words before and behind."""
+    found, first = 0, left
+    while first >= 0 and right - first < longest and (first == left or free[first]):
+        last = right
+        while last < len(free) and last - first < longest and (last == right or free[last]):
+            found += 1
+            last += 1
+        first -= 1
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_partners(
+    first: int, last: int, offsets: Any, others: Any, links: Any, own: Any, other: Any, longest: int,
+    counts: Any,
+) -> None:  # fmt: skip
+    base = offsets[first]
+    for k in range(first, last):
+        length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
+        lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
+        for i in range(length):
+            for n in range(longest):
+                if rights[i, n] >= 0:
+                    found = _partners(lefts[i, n], rights[i, n], free, longest)
+                    counts[offsets[k] + i - base, n] = found
+
+
+def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
+    """Of the source words of the sentences `rows`: keys (n_tokens, longest), and with how many target phrases
+    each phrase is extracted there; both 0 where it is with none."""
+    first, last = rows
+    own, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
+    counts = np.zeros((end - start, longest), np.int32)
+    _count_partners(
+        first, last, own.offsets, text.target.offsets, text.link_offsets, own.links, text.target.links,
+        longest, counts,
     )  # fmt: skip
-    if used < 0:
-        return None
-    kept = np.flatnonzero(counts >= minimum)
-    return Counted(sources[kept], targets[kept], counts[kept], forwards[kept], backwards[kept])
+    keys = keys_of(own.ids[start:end], own.offsets[first : last + 1] - start, longest)
+    keys[counts == 0] = 0
+    return keys, counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _deal(
+    first: int, last: int, ids: Any, offsets: Any, others: Any, links: Any, own: Any, other: Any,
+    longest: int, shift: Any, low: int, free_places: Any, sources: Any, targets: Any, shapes: Any,
+) -> None:  # fmt: skip
+    """Writes every phrase pair of the partitions from `low` on to the next place of its partition."""
+    for k in range(first, last):
+        length, width = offsets[k + 1] - offsets[k], others[k + 1] - others[k]
+        lefts, rights, free = _spans(links[k], links[k + 1], own, other, length, width, longest)
+        for i in range(length):
+            key = _MULTIPLIER
+            for n in range(min(longest, length - i)):
+                key = extended(key, ids[offsets[k] + i + n])
+                part = np.int64(key >> shift) - low
+                if rights[i, n] < 0 or not 0 <= part < len(free_places):
+                    continue
+                left, right = lefts[i, n], rights[i, n]
+                start = left
+                while start >= 0 and right - start < longest and (start == left or free[start]):
+                    end = right
+                    while end < width and end - start < longest and (end == right or free[end]):
+                        place = free_places[part]
+                        sources[place], targets[place] = offsets[k] + i, others[k] + start
+                        shapes[place] = (n + 1) << 8 | (end - start + 1)
+                        free_places[part] = place + 1
+                        end += 1
+                    start -= 1
+
+
+@dataclass(frozen=True, eq=False)
+class PhrasePairs:
+    """Occurrences of phrase pairs: the first token on each side, words of the source << 8 | of the target."""
+
+    source: Ints
+    target: Ints
+    shape: NDArray[np.uint16]
+
+    @classmethod
+    def empty(cls, size: int) -> "PhrasePairs":
+        return cls(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint16))
+
+
+def deal(
+    text: AlignedText, longest: int, rows: tuple[int, int], bits: int, low: int, places: Longs,
+    pairs: PhrasePairs,
+) -> None:  # fmt: skip
+    """Adds the phrase pairs of the sentences `rows` to the partitions low .. low + len(places) - 1 of 2^bits.
+
+    The source phrase's key decides on the partition. `places` are the next free ones, and are moved on.
+    """
+    source, target = text.source, text.target
+    _deal(
+        *rows, source.ids, source.offsets, target.offsets, text.link_offsets, source.links, target.links,
+        longest, np.uint64(64 - bits), low, places, pairs.source, pairs.target, pairs.shape,
+    )  # fmt: skip
+
+
+def find(known: Keys, keys: Keys) -> Ints:
+    """The places of keys among the known ones, -1 for those that are not there."""
+    found = np.full(keys.size, -1, np.int32)
+    if len(known):
+        _search(known, keys.ravel(), found)
+    return found.reshape(keys.shape)
+
+
+@numba.njit(cache=True, nogil=True)
+def _search(known: Any, keys: Any, found: Any) -> None:
+    """Interpolates twice, as keys are spread evenly, and gallops from there; key 0 is nowhere."""
+    half, last = np.uint64(32), len(known) - 1
+    step = np.float64(len(known)) / 2.0**64
+    for k in range(len(keys)):
+        key = keys[k]
+        if key == 0:
+            continue
+        place: Any = np.int64((key >> half) * np.uint64(len(known)) >> half)
+        if known[place] < key:
+            place = min(place + np.int64(np.float64(key - known[place]) * step), last)
+        else:
+            place = max(place - np.int64(np.float64(known[place] - key) * step), 0)
+        place = _gallop(known, key, place)
+        if place <= last and known[place] == key:
+            found[k] = place
+
+
+@numba.njit(cache=True, nogil=True)
+def _gallop(known: Any, key: Any, place: int) -> Any:
+    """The first place that holds `key` or more, looked for around a guess."""
+    low, high, step = place, place, 1
+    while low > 0 and known[low - 1] >= key:
+        high = low
+        low = max(low - step, 0)
+        step *= 2
+    while high < len(known) and known[high] < key:
+        low = high + 1
+        high = min(high + step, len(known))
+        step *= 2
+    while low < high:
+        middle = (low + high) >> 1
+        if known[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
