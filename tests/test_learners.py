@@ -54,6 +54,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "lightgbm": {"n_estimators": 40},
     "lightgbm_linear": {"n_estimators": 40},
     "averaging": {"members": [{"kind": "ridge"}, {"kind": "m5p"}]},
+    "seed_averaging": {"member": {"kind": "lightgbm", "n_estimators": 10}, "repeats": 2},
     "stacking": {"members": [{"kind": "ridge"}, {"kind": "k_neighbours", "n_neighbors": 4}], "folds": 3},
 }
 LEARNS = [name for name in LEARNERS.names if name != "mean"]

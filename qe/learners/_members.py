@@ -65,6 +65,7 @@ class TrustedByMembers:
         names = set(self.own)
         for name in LEARNERS.names:
             learner = LEARNERS.get(name)
-            if not isinstance(vars(learner).get("trusted_types"), TrustedByMembers):
-                names.update(learner.trusted_types)
+            trusted = vars(learner).get("trusted_types")
+            # An ensemble within an ensemble: its own class; asking for its members' would go on for ever.
+            names.update(trusted.own if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
         return tuple(sorted(names))

@@ -1,0 +1,64 @@
+"""Mean of one learner fitted with several seeds."""
+
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from features.core.errors import InputError
+from qe.learners._base import Learner
+from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
+
+_SEEDS = ("random_state", "seed")
+
+
+class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Mean of the predictions of one learner that was fitted `repeats` times, with other seeds.
+
+    member   `{kind: LEARNER, parameter: value, ...}` without a seed of its own; None: `lightgbm`
+    repeats  fits, with the seeds `seed`, `seed` + 1, ...
+
+    Takes out the part of an error that comes from the draws of rows and columns alone. A learner without
+    draws gives what it gives once. After fit: `members_`.
+
+    Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
+    """
+
+    def __init__(self, member: Member | None = None, repeats: int = 5, seed: int = 0) -> None:
+        self.member = member
+        self.repeats = repeats
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if self.repeats < 1:
+            raise InputError(f"`repeats` must be 1 or more, but got {self.repeats}")
+        member = {"kind": "lightgbm"} if self.member is None else self.member
+        fixed = [name for name in _SEEDS if name in member]
+        if fixed:
+            raise InputError(
+                f"a member with `{fixed[0]}` would be the same every time",
+                remedy="leave it out: seeds are given",
+            )
+        X, y = training_data(self, X, y)
+        self.members_ = [
+            fit_member(make_members([member], self.seed + i)[0], X, y, sample_weight)
+            for i in range(self.repeats)
+        ]
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        X = rows_to_predict(self, X)
+        return np.asarray(np.mean([member.predict(X) for member in self.members_], axis=0))
+
+
+class SeedAveraging(Learner):
+    """Mean over seeds; see SeedAveragingRegressor. The member sees standardised features."""
+
+    trusted_types: ClassVar[tuple[str, ...]] = cast(
+        tuple[str, ...], TrustedByMembers("qe.learners.seed_averaging.SeedAveragingRegressor")
+    )
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return SeedAveragingRegressor(**{"seed": seed, **params})
