@@ -344,7 +344,7 @@ def register(
     columns = dict(segments.columns())
     example = pd.DataFrame({name: columns[name] for name in model.columns()})
     if not experiment.tracking.register_model:
-        run.log_model(directory, columns=model.columns(), example=example, registered=None)
+        run.log_model(directory, columns=model.columns(), example=example)
         return None
     settings, _ = tracking.load_settings()
     name = experiment.tracking.model_name or tracking.registered_model(

@@ -16,9 +16,12 @@ import yaml
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.types import ColSpec, DataType, Schema
 
 from features.core.errors import InputError
+from qe.large_files import large_files, link, without
 from qe.schema import Section, validated
 
 CHAMPION, CHALLENGER = "champion", "challenger"
@@ -201,8 +204,8 @@ class Run:
         It becomes `champion` where there is none, or where it beats the champion's `metric` on the same
         data (`data`: the fingerprint), otherwise `challenger`; the reason is part of the answer.
         """
-        info = self.log_model(directory, columns=columns, example=example, registered=name)
-        version = str(info.registered_model_version)
+        info = self.log_model(directory, columns=columns, example=example)
+        version = self._new_version(name, info.model_id)
         for key, text in {**tags, "metric": metric, "value": repr(value), "data": data}.items():
             self.client.set_model_version_tag(name, version, key, text)
         better, reason = self._better(name, metric, value, higher_is_better, data)
@@ -212,20 +215,36 @@ class Run:
             self.client.set_registered_model_alias(name, CHALLENGER, version)
         return Registration(name, version, f"models:/{name}/{version}", better, reason)
 
-    def log_model(
-        self, directory: Path, *, columns: Sequence[str], example: pd.DataFrame, registered: str | None
-    ) -> Any:
-        """The model directory as a pickle-free pyfunc model of this run."""
+    def log_model(self, directory: Path, *, columns: Sequence[str], example: pd.DataFrame) -> Any:
+        """The model directory as a pickle-free pyfunc model of this run.
+
+        In a local artifact store its large files are hard links to those of `directory`, which are links to
+        the cache of resources: a model takes the space of what is its own, and outlives all other links.
+        """
         inputs = Schema([ColSpec(DataType.string, column) for column in columns])
         outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
-        return mlflow.pyfunc.log_model(
+        return mlflow.models.Model.log(
+            artifact_path=None,
             name="model",
-            python_model=str(Path(__file__).with_name("pyfunc_model.py")),
-            artifacts={"model": str(directory)},
+            flavor=_PyfuncOfFolder(),
+            flavor_name="pyfunc.ModelFromCode",
+            run_id=self.id,
+            folder=directory,
             signature=ModelSignature(inputs=inputs, outputs=outputs),
             input_example=example[list(columns)],
-            registered_model_name=registered,
-            pip_requirements=["qe"],
+            # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
+            validate_serving_input=False,
+        )
+
+    def _new_version(self, name: str, model_id: str) -> str:
+        """Registers a logged model; `mlflow.register_model` would print, also where nothing shall be."""
+        try:
+            self.client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        return str(
+            self.client.create_model_version(name, f"models:/{model_id}", self.id, model_id=model_id).version
         )
 
     def _better(
@@ -246,6 +265,45 @@ class Run:
         if gain > 0:
             return True, f"better than {than} by {gain:.4f}"
         return False, f"not better than {than}: {metric} {value:.4f}, {-gain:.4f} behind"
+
+
+class _PyfuncOfFolder:
+    """The flavour (as `mlflow.models.Model.log` calls it) of a model folder, run by qe/pyfunc_model.py.
+
+    MLflow copies every file twice, into a temporary folder and from there into the store. Large files skip
+    both where the store is a local folder.
+    """
+
+    def save_model(
+        self, path: str, mlflow_model: Any, folder: Path, validate_serving_input: bool, **options: Any
+    ) -> None:
+        del validate_serving_input  # Model.log reads it, and passes it on
+        store = _local_store(mlflow_model.model_id)
+        large = [] if store is None else large_files(folder)
+        with without(folder, large) as rest:
+            mlflow.pyfunc.save_model(
+                path,
+                python_model=str(Path(__file__).with_name("pyfunc_model.py")),
+                artifacts={"model": str(rest)},
+                pip_requirements=["qe"],
+                mlflow_model=mlflow_model,
+                **options,
+            )
+        if store is None:
+            return
+        # The large files lie in the store before MLflow brings the others: what looks whole is whole.
+        entry = mlflow_model.flavors["python_function"]["artifacts"]["model"]
+        link(folder, large, store / entry["path"])
+        entry["uri"] = str(folder)
+        mlflow_model.model_size_bytes += sum((folder / file).stat().st_size for file in large)
+        mlflow_model.save(str(Path(path) / "MLmodel"))
+
+
+def _local_store(model_id: str) -> Path | None:
+    """The folder of a logged model's artifacts; None where they go over the network."""
+    location = mlflow.get_logged_model(model_id).artifact_location
+    repository = get_artifact_repository(location)
+    return Path(repository.artifact_dir) if isinstance(repository, LocalArtifactRepository) else None
 
 
 @contextmanager

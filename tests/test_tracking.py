@@ -1,13 +1,19 @@
 """Tracking: where runs go, what they hold, who becomes champion."""
 
+import errno
+import os
+import shutil
 from datetime import datetime
 from pathlib import Path
 
 import mlflow
+import pandas as pd
 import pytest
+import yaml
 
 from features.core.errors import InputError
-from qe import tracking
+from qe import large_files, tracking
+from qe.model import Model
 
 
 @pytest.fixture
@@ -86,3 +92,81 @@ def test_the_registered_name_is_a_template() -> None:
     assert tracking.registered_model("qe-{dataset}", "mlqe-pe/en-de-da", "x") == "qe-mlqe-pe-en-de-da"
     with pytest.raises(InputError, match="unknown placeholder 'pair'"):
         tracking.registered_model("qe-{pair}", "a", "b")
+
+
+LARGE_FILE, SMALL_FILE = "resources/lm/table.npy", "model.json"
+
+
+def logged(directory: Path, registered: str = "m") -> Path:
+    """The folder of the store that a model was logged into."""
+    example = pd.DataFrame({"source": ["a"], "target": ["b"]})
+    with tracking.run("one") as run:
+        registration = run.register(
+            directory, name=registered, columns=("source", "target"), example=example, metric="mae",
+            value=0.5, higher_is_better=False, data="d", tags={},
+        )  # fmt: skip
+    return tracking.model_directory(registration.uri)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder like a model's: a large file and a small one."""
+    path = tmp_path / "out" / "model"
+    (path / LARGE_FILE).parent.mkdir(parents=True)
+    (path / LARGE_FILE).write_bytes(bytes(range(256)) * (large_files.LARGE // 256))
+    (path / SMALL_FILE).write_text("{}")
+    return path
+
+
+def test_logged_models_share_their_large_files_and_outlive_the_folder(
+    store: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = logged(folder), logged(folder)
+    assert [entry.version for entry in tracking.model_versions("m")] == ["1", "2"]
+    assert capfd.readouterr() == ("", "")
+    inodes = [(path / LARGE_FILE).stat().st_ino for path in (folder, first, second)]
+    assert len(set(inodes)) == 1
+    assert len({(path / SMALL_FILE).stat().st_ino for path in (folder, first, second)}) == 3
+    description = yaml.safe_load((first.parent.parent / "MLmodel").read_text())
+    artifact = description["flavors"]["python_function"]["artifacts"]["model"]
+    assert artifact == {"path": "artifacts/model", "uri": str(folder)}
+    files = [path.stat().st_size for path in first.parent.parent.rglob("*") if path.is_file()]
+    assert large_files.LARGE < description["model_size_bytes"] <= sum(files)
+    content = (folder / LARGE_FILE).read_bytes()
+    shutil.rmtree(folder)
+    assert (second / LARGE_FILE).read_bytes() == content
+
+
+def test_where_nothing_can_be_linked_the_model_is_copied(
+    store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = logged(folder)
+    assert (path / LARGE_FILE).read_bytes() == (folder / LARGE_FILE).read_bytes()
+    assert (path / LARGE_FILE).stat().st_ino != (folder / LARGE_FILE).stat().st_ino
+
+
+def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
+    store.write_text(store.read_text().replace("files", f"file://{store.parent}/with%20space"))
+    path = logged(folder)
+    assert path.is_relative_to(store.parent / "with space")
+    assert (path / LARGE_FILE).stat().st_ino == (folder / LARGE_FILE).stat().st_ino
+
+
+def test_a_logged_model_scores_when_its_folder_is_gone(
+    store: Path, demo_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_files, "LARGE", 10_000)  # the demo's resources are small
+    folder = store.parent / "out" / "model"
+    shutil.copytree(demo_model, folder)
+    columns = {"source": ["a plain line", "another"], "target": ["una línea", "otra"]}
+    before = Model.load(folder)
+    expected = before.predict(before.segments(columns))
+    path = logged(folder)
+    assert large_files.large_files(path) == large_files.large_files(folder) != []
+    shutil.rmtree(folder)
+    model = Model.load(path)
+    assert model.predict(model.segments(columns)).tolist() == expected.tolist()
