@@ -1,5 +1,6 @@
 """Aligner: word alignment by two HMMs trained to agree."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ _FLOOR = 1e-10
 _IDENTITY = 0.1
 # Cells of a chunk of sentences: bounds the memory of a training pass, 4 bytes each and thread.
 _CHUNK_CELLS = 24_000_000
-_THREADS = 2
+_THREADS = 2  # of training: expected counts are added up in their order, whatever the machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +215,7 @@ class Aligner(Resource):
             return self._infer(encoded.slice(*rows)).links(symmetrization)
 
         pieces = []
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for piece in pool.map(work, pairwise(edges)):
                 pieces.append(piece)
                 progress("aligning", edges[len(pieces)], len(source))

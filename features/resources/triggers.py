@@ -1,6 +1,8 @@
 """Triggers: mutual information of words in the same segment, or in a segment and its translation."""
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -60,22 +62,27 @@ class Triggers(Resource):
         minimum: int = 5,
         progress: Progress = silent,
     ) -> Self:
-        """Counts pairs word by word: time grows with the pairs of distinct words in all segments."""
+        """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
         left, left_sets = _vocabulary(corpus.side(given), minimum)
         right, right_sets = (left, left_sets) if given == other else _vocabulary(corpus.side(other), minimum)
         places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
         left_counts = np.diff(places)
         right_counts = np.bincount(right_sets.ids, minlength=len(right))
         offsets, columns, counts = [np.zeros(1, np.int64)], [], []
-        for start in range(0, len(left), _ROWS):
-            stop = min(start + _ROWS, len(left))
-            sizes, found, together = _count_rows(
-                start, stop, places, segments, right_sets.ids, right_sets.offsets, len(right), minimum
+        blocks = [(start, min(start + _ROWS, len(left))) for start in range(0, len(left), _ROWS)]
+
+        def count(block: tuple[int, int]) -> tuple[Any, ...]:
+            counted: tuple[Any, ...] = _count_rows(
+                *block, places, segments, right_sets.ids, right_sets.offsets, len(right), minimum
             )
-            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
-            columns.append(found)
-            counts.append(together)
-            progress(f"triggers, {given} and {other}", stop, len(left))
+            return counted
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for (_, stop), (sizes, found, together) in zip(blocks, pool.map(count, blocks), strict=True):
+                offsets.append(offsets[-1][-1] + np.cumsum(sizes))
+                columns.append(found)
+                counts.append(together)
+                progress(f"triggers, {given} and {other}", stop, len(left))
         ends, words = np.concatenate(offsets), np.concatenate(columns)
         rows = np.repeat(np.arange(len(left)), np.diff(ends))
         pairs = np.concatenate(counts) / len(corpus)

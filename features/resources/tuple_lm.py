@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numba
 import numpy as np
 
 from features.core.corpus import ParallelCorpus
@@ -32,16 +33,59 @@ def units(source: Tokens, target: Tokens, links: Links) -> Tokens:
     ('la|||the', 'casa|||house', '.|||<null>')
     """
     left, right = source.lower(), target.lower()
-    segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-    given = np.full(len(right.ids), len(left.types), np.int64)
-    there = right.offsets[segment] + links.target
-    given[there[::-1]] = left.ids[left.offsets[segment] + links.source][::-1]  # the first link stays
-    size = len(left.types) + 1
-    found, index = np.unique(right.ids * np.int64(size) + given, return_inverse=True)
-    sources = (*left.types, _NULL)
-    words = (found // size).tolist(), (found % size).tolist()
-    types = tuple(f"{right.types[t]}{_SEPARATOR}{sources[s]}" for t, s in zip(*words, strict=True))
-    return Tokens(types, index.astype(np.int32), np.asarray(right.offsets))
+    given = np.full(len(right.ids), len(left.types), np.int32)
+    _first_links(
+        links.offsets, links.source, links.target, left.ids, left.offsets, np.asarray(right.offsets), given
+    )
+    index = np.empty(len(right.ids), np.int32)
+    targets, sources = _numbered(right.ids, given, len(right.types), len(left.types) + 1, index)
+    names = (*left.types, _NULL)
+    words = zip(targets.tolist(), sources.tolist(), strict=True)
+    types = tuple(f"{right.types[t]}{_SEPARATOR}{names[s]}" for t, s in words)
+    return Tokens(types, index, np.asarray(right.offsets))
+
+
+@numba.njit(cache=True, nogil=True)
+def _first_links(
+    links: Any, positions: Any, others: Any, ids: Any, offsets: Any, places: Any, given: Any
+) -> None:
+    """given[target token] = the source word of its first link."""
+    for k in range(len(links) - 1):
+        for e in range(links[k + 1] - 1, links[k] - 1, -1):
+            given[places[k] + others[e]] = ids[offsets[k] + positions[e]]
+
+
+@numba.njit(cache=True, nogil=True)
+def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
+    """The distinct pairs of a word and its given word, in ascending order; fills the index of each token's.
+
+    Words are sorted by counting: three numbers per token are all the memory.
+    """
+    starts = np.zeros(types + 1, np.int64)
+    for word in words:
+        starts[word + 1] += 1
+    starts = np.cumsum(starts)
+    free, order = starts[:-1].copy(), np.empty(len(words), np.int32)
+    for token in range(len(words)):
+        order[free[words[token]]] = token
+        free[words[token]] += 1
+    lefts, rights = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
+    number, found = np.full(size, -1, np.int32), 0
+    for word in range(types):
+        here, first = order[starts[word] : starts[word + 1]], found
+        for token in here:
+            if number[given[token]] < 0:
+                number[given[token]] = 0
+                lefts[found], rights[found] = word, given[token]
+                found += 1
+        rights[first:found].sort()
+        for k in range(first, found):
+            number[rights[k]] = k
+        for token in here:
+            index[token] = number[given[token]]
+        for k in range(first, found):
+            number[rights[k]] = -1
+    return lefts[:found].copy(), rights[:found].copy()
 
 
 @dataclass(frozen=True, eq=False)
