@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +19,10 @@ from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tokenizer import batches
 from features.core.tokens import Tokens
-from qe.translation import PATIENCE, apertium_code
+from qe.apertium import MODES, apertium_code, call, unseen
 
 STOP = "."  # around every text: the tagger's context ends there
-CHUNK = 100  # texts analysed at a time, at least
-MODES = Path("/usr/share/apertium")
+CHUNK = 250  # texts analysed at a time
 
 # Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
 _SIGNS: Final = str.maketrans(dict.fromkeys("^$/<>{}[]\\@|*~+#", "_"))
@@ -64,8 +62,8 @@ class ApertiumTagger:
     so are all words of a text whose letters the program does not give back as they were.
 
     The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by
-    default every text has a process of its own, and is annotated alike in every batch. For corpora,
-    `together` is many times faster.
+    default texts with any have a process of their own, and every text is annotated alike in every batch. For
+    corpora, `together` is faster.
 
     Raises InputError where the program or the language pair is not installed, or where the program fails.
     """
@@ -81,7 +79,8 @@ class ApertiumTagger:
         paths = self._paths
         with ThreadPoolExecutor(self.workers or os.cpu_count() or 1) as pool:
             for blocks in pool.map(
-                lambda chunk: self._chunk(paths, chunk), batches(texts, max(CHUNK, self.together))
+                lambda chunk: self._chunk(paths, chunk),
+                batches(texts, self.together if self.together > 1 else CHUNK),
             ):
                 yield from blocks
 
@@ -92,33 +91,24 @@ class ApertiumTagger:
         ]
 
     def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Analyses of every token; where the program garbles letters, halves are analysed apart."""
+        """Analyses of every token; none in texts whose letters the programs garble."""
         shown = [[STOP, *(_shown(token) for token in text), STOP] for text in texts]
         text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
-        analysed = self._run(["lt-proc", "-z", "-w", str(paths[0])], text).split("\0")
-        tagged = [
-            self._run(
-                ["apertium-tagger", "-g", "-p", str(paths[1])], "\n".join(analysed[i : i + self.together])
-            )
-            for i in range(0, len(texts), self.together)
-        ]
-        found = _analyses("\n".join(tagged), shown)
-        if found is not None:
-            return [analyses[1:-1] for analyses in found]
-        if len(texts) == 1:
-            return [[""] * len(texts[0])]
-        middle = len(texts) // 2
-        return self._analyse(paths, texts[:middle]) + self._analyse(paths, texts[middle:])
+        analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], text)
+        found: dict[int, list[str]] = {}
+        for rows, tagged in self._tagged(paths[1], analysed.split("\0")[: len(texts)]):
+            found |= zip(rows, _analyses_of_lines(tagged, [shown[i] for i in rows]), strict=True)
+        return [found[i][1:-1] for i in range(len(texts))]
 
-    def _run(self, command: Sequence[str], text: str) -> str:
-        done = subprocess.run(
-            command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=False,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )  # fmt: skip
-        if done.returncode:
-            message = done.stderr.decode("utf-8", "replace").strip()
-            raise InputError(f"{command[0]} failed: {message[-500:]}")
-        return done.stdout.decode("utf-8", "replace")
+    def _tagged(self, path: Path, analysed: Sequence[str]) -> list[tuple[list[int], str]]:
+        """Which texts were tagged by one process, and what it wrote for them: a line for each."""
+
+        def run(some: Sequence[str]) -> tuple[str, str]:
+            return call(["apertium-tagger", "-g", "-d", "-p", str(path)], "".join(some))
+
+        if self.together > 1:
+            return [(list(range(len(analysed))), run(analysed)[0])]
+        return unseen(analysed, run)
 
     @cached_property
     def _paths(self) -> tuple[Path, Path]:
@@ -142,7 +132,7 @@ class ApertiumTagger:
     @property
     def fingerprint(self) -> str:
         """Identifies the language data and how analyses are read."""
-        return digest("apertium-tagger", 2, self.together, *(sha256(path) for path in self._paths))
+        return digest("apertium-tagger", 3, self.together, *(sha256(path) for path in self._paths))
 
 
 TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
@@ -203,10 +193,21 @@ def annotated(
     return tuple(found)
 
 
-def _analyses(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]] | None:
+def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The analyses of every token of every text, from one line each.
+
+    Raises InputError for another number of lines.
+    """
+    lines = tagged.split("\n")[:-1]
+    if len(lines) != len(texts):
+        raise InputError(f"apertium-tagger gave {len(lines)} lines for {len(texts)} texts")
+    return [_analyses(line, text) for line, text in zip(lines, texts, strict=True)]
+
+
+def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
     """The analysis of every token: that of the first unit which covers one of its letters, else empty.
 
-    None where the program did not give the tokens back letter by letter.
+    All are empty where the programs did not give the tokens back letter by letter.
     """
     letters: list[str] = []
     owner: list[str] = []
@@ -221,16 +222,13 @@ def _analyses(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]] | 
     owner += [""] * len(letters[-1])
     text, place = "".join(letters), 0
     found = []
-    for tokens in texts:
-        row = []
-        for token in tokens:
-            while place < len(text) and text[place].isspace():
-                place += 1
-            if not text.startswith(token, place):
-                return None
-            row.append(next((a for a in owner[place : place + len(token)] if a), ""))
-            place += len(token)
-        found.append(row)
+    for token in tokens:
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if not text.startswith(token, place):
+            return [""] * len(tokens)
+        found.append(next((a for a in owner[place : place + len(token)] if a), ""))
+        place += len(token)
     return found
 
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,22 +16,13 @@ from features.core.files import atomic_file, digest, read_lines
 from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tokenizer import batches, normalise
+from qe.apertium import MODES, apertium_code, call, talking_mode, unseen
 
 CHUNK = 250  # lines per process: starting one costs as much as some 30 lines
-PATIENCE = 600.0  # seconds for a chunk, after which the engine counts as hung
 
 # What Apertium's stream format uses; the programs escape it, but not everywhere. `~` is left: it survives.
 _STREAM_SIGNS = "^$/<>{}[]\\@|*"
 _CLEAN: Final = {ord(sign): " " for sign in _STREAM_SIGNS}
-
-# Apertium names languages by ISO 639-3; older packages by ISO 639-1.
-_ISO_639_3: Final[Mapping[str, str]] = {
-    "af": "afr", "an": "arg", "be": "bel", "bg": "bul", "br": "bre", "ca": "cat", "cs": "ces", "cy": "cym",
-    "da": "dan", "de": "deu", "en": "eng", "eo": "epo", "es": "spa", "eu": "eus", "fr": "fra", "gl": "glg",
-    "hi": "hin", "id": "ind", "is": "isl", "it": "ita", "kk": "kaz", "mk": "mkd", "ms": "msa", "mt": "mlt",
-    "nb": "nob", "nl": "nld", "nn": "nno", "oc": "oci", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
-    "sh": "hbs", "sl": "slv", "sv": "swe", "tr": "tur", "tt": "tat", "uk": "ukr", "ur": "urd",
-}  # fmt: skip
 
 # Column of Segments -> the side that is translated and the language it is translated into.
 _DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
@@ -58,8 +48,8 @@ class Apertium:
 
     Lines are normalised (`features.core.tokenizer.normalise`) and freed of the signs of Apertium's stream
     format; white space at the ends is dropped, unknown words stay as they are, without a mark. A line
-    with nothing left gives an empty line. Every other line is a paragraph of its own, so that no line
-    sees its neighbours: a line's translation does not depend on the batch.
+    with nothing left gives an empty line. Every other line is a paragraph of its own, or even alone where
+    the tagger has not seen its like: a line's translation does not depend on the batch.
 
     Raises InputError where the program or the language pair is not installed, and where the program
     fails or gives another number of lines even for one line alone.
@@ -69,13 +59,14 @@ class Apertium:
     target_language: str
     program: str = "apertium"
     workers: int = 0  # processes at a time; 0: one per core
+    folder: Path = MODES
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
-        mode = self.mode  # refuses before any work is done
         workers = self.workers or os.cpu_count() or 1
         ahead: deque[Future[list[str]]] = deque()
-        with ThreadPoolExecutor(workers) as pool:
+        # The mode refuses before any work is done.
+        with talking_mode(self.folder, self.mode) as mode, ThreadPoolExecutor(workers) as pool:
             try:
                 for chunk in batches(lines, CHUNK):
                     ahead.append(pool.submit(self._chunk, mode, [clean(line) for line in chunk]))
@@ -86,44 +77,34 @@ class Apertium:
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _chunk(self, mode: str, lines: Sequence[str]) -> list[str]:
+    def _chunk(self, mode: Sequence[str], lines: Sequence[str]) -> list[str]:
         """The translations of cleaned lines; empty ones are not shown to the program."""
         filled = [line for line in lines if line]
-        found = iter(self._paragraphs(mode, filled))
+        found = iter(self._filled(mode, filled))
         return [next(found) if line else "" for line in lines]
 
-    def _paragraphs(self, mode: str, lines: list[str]) -> list[str]:
-        """One translation per line; where the program mixes lines up, halves are translated apart."""
-        if not lines:
-            return []
-        found = apart(self._run(["-u", mode], "".join(f"{line}\n\n" for line in lines)), len(lines))
+    def _filled(self, mode: Sequence[str], lines: list[str]) -> list[str]:
+        """One translation per line."""
+        found: dict[int, str] = {}
+        for rows, output in unseen(lines, lambda some: self._run([*mode], paragraphs(some))):
+            found |= zip(rows, self._apart(mode, [lines[i] for i in rows], output), strict=True)
+        return [found[i] for i in range(len(lines))]
+
+    def _apart(self, mode: Sequence[str], lines: list[str], output: str) -> list[str]:
+        """One translation per line; where the program mixed lines up, halves are translated apart."""
+        found = apart(output, len(lines))
         if found is not None:
             return found
         if len(lines) == 1:
             raise InputError(
-                f"{self.program} -u {mode} did not give one line for {lines[0]!r}",
+                f"{self.program} {' '.join(mode)} did not give one line for {lines[0]!r}",
                 remedy="leave this line out, or make it plain text",
             )
         middle = len(lines) // 2
-        return self._paragraphs(mode, lines[:middle]) + self._paragraphs(mode, lines[middle:])
+        return self._filled(mode, lines[:middle]) + self._filled(mode, lines[middle:])
 
-    def _run(self, arguments: Sequence[str], text: str = "") -> str:
-        """What the program writes, given `text` to read."""
-        try:
-            done = subprocess.run(
-                [self._path, *arguments],
-                input=text.encode(),
-                capture_output=True,
-                timeout=PATIENCE,
-                check=False,
-                env={**os.environ, "LC_ALL": "C.UTF-8"},
-            )
-        except subprocess.TimeoutExpired:
-            raise InputError(f"{self.program} gave no answer in {PATIENCE:.0f} s") from None
-        if done.returncode:
-            message = done.stderr.decode("utf-8", "replace").strip()
-            raise InputError(f"{self.program} {' '.join(arguments)} failed: {message[-500:]}")
-        return done.stdout.decode("utf-8", "replace")
+    def _run(self, arguments: Sequence[str], text: str = "") -> tuple[str, str]:
+        return call([self._path, *arguments], text)
 
     @cached_property
     def _path(self) -> str:
@@ -138,7 +119,7 @@ class Apertium:
     @cached_property
     def mode(self) -> str:
         """Apertium's name of the language pair, such as `eng-spa`."""
-        installed = self._run(["-l"]).split()
+        installed = self._run(["-l"])[0].split()
         pair = (self.source_language, self.target_language)
         long = "-".join(apertium_code(code) for code in pair)
         for name in (long, "-".join(pair)):
@@ -153,12 +134,7 @@ class Apertium:
     @property
     def fingerprint(self) -> str:
         """Identifies version and language pair."""
-        return digest("apertium", self._run(["-V"]), self.mode)
-
-
-def apertium_code(language: str) -> str:
-    """Apertium's name of a language: `eng` for `en`."""
-    return _ISO_639_3.get(language, language)
+        return digest("apertium", 2, self._run(["-V"])[0], self.mode)
 
 
 ENGINES: Final[Mapping[str, type[Apertium]]] = {"apertium": Apertium}
@@ -182,6 +158,11 @@ def clean(line: str) -> str:
     """
     text = normalise(line).translate(_CLEAN)
     return " ".join("".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).split())
+
+
+def paragraphs(lines: Sequence[str]) -> str:
+    """The lines, each a paragraph of its own."""
+    return "".join(f"{line}\n\n" for line in lines)
 
 
 def apart(text: str, n: int) -> list[str] | None:

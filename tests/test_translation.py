@@ -12,7 +12,8 @@ from features.core.errors import InputError
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.__main__ import main
-from qe.translation import CHUNK, Apertium, apart, clean, engine, with_translations
+from qe.apertium import call
+from qe.translation import CHUNK, Apertium, apart, clean, engine, paragraphs, with_translations
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
@@ -38,7 +39,7 @@ def fake(tmp_path: Path) -> Callable[[str, str], Apertium]:
     program = tmp_path / "apertium"
     program.write_text(FAKE.format(folder=tmp_path))
     program.chmod(0o755)
-    return lambda source, target: Apertium(source, target, str(program), workers=2)
+    return lambda source, target: Apertium(source, target, str(program), workers=2, folder=tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_a_hung_program_is_an_error(fake: Fake, tmp_path: Path, monkeypatch: pyt
     by = fake("en", "es")
     assert by.mode == "eng-spa"
     (tmp_path / "apertium").write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr("qe.translation.PATIENCE", 0.2)
+    monkeypatch.setattr("qe.apertium.PATIENCE", 0.2)
     with pytest.raises(InputError, match="no answer"):
         list(by.translate(["a"]))
 
@@ -180,6 +181,19 @@ def test_apertium_keeps_lines_apart(apertium: None) -> None:
     assert found == [next(by.translate([line])) for line in lines]
     assert found[2].startswith('Dijo "hola"') and "blorfxx" in found[2] and "*" not in found[2]
     assert found[3:6] == ['"', "", ""]
+
+
+def test_a_line_is_translated_alike_whatever_came_before(
+    apertium: None, shared_data: Callable[[str], Path]
+) -> None:
+    """The tagger learns ambiguities that it meets: later lines of one process come out otherwise."""
+    lines = (shared_data("wmt12-qe/test_set") / "source.eng").read_text("utf-8").split("\n")[:240]
+    by = Apertium("en", "es")
+    together = list(by.translate(lines))
+    assert together == [*list(by.translate(lines[:100])), *list(by.translate(lines[100:]))]
+    # Without the care taken, at least one differs: else this test shows nothing.
+    output, _ = call(["apertium", "-u", "eng-spa"], paragraphs([clean(line) for line in lines]))
+    assert apart(output, len(lines)) != together
 
 
 def test_apertium_translates_both_ways(apertium: None) -> None:

@@ -1,0 +1,94 @@
+"""Apertium's programs: how they are run, and how no text sees another one."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from features.core.errors import InputError
+
+MODES = Path("/usr/share/apertium")
+PATIENCE = 600.0  # seconds for a call, after which the program counts as hung
+
+# Apertium names languages by ISO 639-3; older packages by ISO 639-1.
+_ISO_639_3: Final[Mapping[str, str]] = {
+    "af": "afr", "an": "arg", "be": "bel", "bg": "bul", "br": "bre", "ca": "cat", "cs": "ces", "cy": "cym",
+    "da": "dan", "de": "deu", "en": "eng", "eo": "epo", "es": "spa", "eu": "eus", "fr": "fra", "gl": "glg",
+    "hi": "hin", "id": "ind", "is": "isl", "it": "ita", "kk": "kaz", "mk": "mkd", "ms": "msa", "mt": "mlt",
+    "nb": "nob", "nl": "nld", "nn": "nno", "oc": "oci", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
+    "sh": "hbs", "sl": "slv", "sv": "swe", "tr": "tur", "tt": "tat", "uk": "ukr", "ur": "urd",
+}  # fmt: skip
+
+_SURPRISE: Final = re.compile(r"ambiguity class was found.*?^Word '(.*?)'\.$", re.DOTALL | re.MULTILINE)
+_TAGGER = "apertium-tagger -g"
+
+
+def apertium_code(language: str) -> str:
+    """Apertium's name of a language: `eng` for `en`."""
+    return _ISO_639_3.get(language, language)
+
+
+def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
+    """What the program writes given `text` to read, and its messages.
+
+    Raises InputError where it fails, or says nothing for ten minutes.
+    """
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=False,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{name} gave no answer in {PATIENCE:.0f} s") from None
+    messages = done.stderr.decode("utf-8", "replace")
+    if done.returncode:
+        raise InputError(f"{' '.join([name, *command[1:]])} failed: {messages.strip()[-500:]}")
+    return done.stdout.decode("utf-8", "replace"), messages
+
+
+def unseen(
+    texts: Sequence[str], run: Callable[[Sequence[str]], tuple[str, str]]
+) -> list[tuple[list[int], str]]:
+    """Runs of a program over texts in which none has an influence on another.
+
+    Apertium's tagger says with `-d` which ambiguities it was not trained on; from there on it tags otherwise.
+    Texts with such words are run alone, all others together.
+
+    run      texts -> what the program writes, its messages
+    Returns  (which texts, what the program wrote for them) of every run.
+    """
+    rest, alone, output = list(range(len(texts))), list[int](), ""
+    while rest:
+        output, messages = run([texts[i] for i in rest])
+        words = sorted(set(_SURPRISE.findall(messages)))
+        if not words or len(rest) == 1:
+            break
+        any_of_them = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, words))})(?!\w)")
+        surprising = {i for i in rest if any_of_them.search(texts[i])} or set(rest)
+        alone += sorted(surprising)
+        rest = [i for i in rest if i not in surprising]
+    runs = [([i], run([texts[i]])[0]) for i in alone]
+    return [*runs, (rest, output)] if rest else runs
+
+
+@contextmanager
+def talking_mode(folder: Path, mode: str) -> Iterator[tuple[str, ...]]:
+    """Options of the program `apertium` for the mode whose tagger says what it was not trained on.
+
+    The mode itself where there is no such file, or no such tagger in it.
+    """
+    file = folder / "modes" / f"{mode}.mode"
+    pipeline = file.read_text("utf-8") if file.is_file() else ""
+    if _TAGGER not in pipeline:
+        yield "-u", mode
+        return
+    with TemporaryDirectory(prefix="qe-apertium-") as changed:
+        (Path(changed) / "modes").mkdir()
+        talking = pipeline.replace(_TAGGER, f"{_TAGGER} -d", 1)
+        (Path(changed) / "modes" / file.name).write_text(talking, "utf-8", newline="")
+        yield "-d", changed, "-u", mode
