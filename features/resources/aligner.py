@@ -1,9 +1,11 @@
 """Aligner: word alignment by two HMMs trained to agree."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast, get_args
@@ -145,7 +147,7 @@ class Aligner(Resource):
             "prune": prune,
             "threshold": threshold,
         }
-        steps = 2 * model1_iterations + hmm_iterations
+        steps = 2 * model1_iterations
         source_vocabulary, source = _encode(corpus.source, prefix)
         target_vocabulary, target = _encode(corpus.target, prefix)
         table = _start(
@@ -154,9 +156,11 @@ class Aligner(Resource):
         jumps = np.stack([initial_jumps(), initial_jumps()])
         likelihoods = []
         for iteration in range(hmm_iterations):
-            table, jumps, likelihood = _iterate(table, jumps, source, target, null_share, alpha)
+            stage = f"aligning: HMM {iteration + 1}/{hmm_iterations}"
+            table, jumps, likelihood = _iterate(
+                table, jumps, source, target, null_share, alpha, partial(progress, stage)
+            )
             likelihoods.append(likelihood)
-            progress("aligning: HMM", 2 * model1_iterations + iteration + 1, steps)
         return cls(
             source_vocabulary,
             target_vocabulary,
@@ -412,40 +416,45 @@ def _iterate(
     target: _ibm1.Encoded,
     null_share: float,
     alpha: float,
+    report: Callable[[int, int], None],
 ) -> tuple[PairTable, Floats, float]:
     """One EM iteration; chunks are dealt to the threads in a fixed way."""
     chunks = list(_chunks(source, target))
+    parts = [_Counts.zero(table) for _ in range(_THREADS)]
 
-    def work(mine: list[tuple[int, int]]) -> _Counts:
-        counts = _Counts.zero(table)
-        for first, last in mine:
-            left, right = _slice(source, first, last), _slice(target, first, last)
-            cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
-            counts.likelihood += expect(
-                cells,
-                offsets,
-                left.ids,
-                left.offsets,
-                right.ids,
-                right.offsets,
-                table.forward,
-                table.backward,
-                table.forward_null,
-                table.backward_null,
-                jumps[0],
-                jumps[1],
-                null_share,
-                _FLOOR,
-                counts.pairs,
-                counts.forward_null,
-                counts.backward_null,
-                counts.jumps,
-                counts.chances,
-            )
-        return counts
+    def work(chunk: tuple[int, int], counts: _Counts) -> None:
+        left, right = _slice(source, *chunk), _slice(target, *chunk)
+        cells, offsets = table.cells(left.ids, left.offsets, right.ids, right.offsets)
+        counts.likelihood += expect(
+            cells,
+            offsets,
+            left.ids,
+            left.offsets,
+            right.ids,
+            right.offsets,
+            table.forward,
+            table.backward,
+            table.forward_null,
+            table.backward_null,
+            jumps[0],
+            jumps[1],
+            null_share,
+            _FLOOR,
+            counts.pairs,
+            counts.forward_null,
+            counts.backward_null,
+            counts.jumps,
+            counts.chances,
+        )
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        parts = list(pool.map(work, [chunks[i::_THREADS] for i in range(_THREADS)]))
+    with ExitStack() as stack:
+        threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in parts]
+        waiting = [
+            threads[k % _THREADS].submit(work, chunk, parts[k % _THREADS]) for k, chunk in enumerate(chunks)
+        ]
+        for done, finished in enumerate(as_completed(waiting), start=1):
+            finished.result()
+            report(done, len(chunks))
     for part in parts[1:]:
         parts[0].add(part)
     return *_maximise(table, parts[0], alpha), parts[0].likelihood

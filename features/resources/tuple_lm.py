@@ -114,8 +114,7 @@ class TupleLM(Resource):
         progress: Progress = silent,
     ) -> Self:
         """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
-        progress("tuple language model: aligning", 0, 1)
-        links = aligner.align(corpus.source, corpus.target, "source-target")
+        links = aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
         return cls.from_links(
             corpus,
             links,
