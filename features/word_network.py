@@ -9,15 +9,15 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.columns import Longs
-from features._word_quality.labels import TokenLabels, gap_offsets
+from features._word_quality.beginnings import standardised
+from features._word_quality.labels import error_rate
 from features._word_quality.network import Matrix
+from features._word_quality.pooling import Parameters
 from features._word_quality.text_model import TextModel
-from features._word_quality.two_sides import Sides, TwoSides
+from features._word_quality.two_sides import Side, Sides, TwoSides
 from features.core.errors import InputError
 from features.core.extractor import Feature, FloatArray
 from features.core.segments import Segments
-from features.core.tokens import ratio, segment_sum
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")
@@ -89,7 +89,7 @@ class WordNetwork(TwoSides):
         bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides)}
         scores = np.asarray(labels["scores"], np.float64)
         rate = error_rate(target, sides.target.offsets)
-        outcomes = np.column_stack([_standardised(scores), _standardised(rate)])
+        outcomes = np.column_stack([standardised(scores), standardised(rate)])
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
         return prepared._with(
             {
@@ -101,6 +101,7 @@ class WordNetwork(TwoSides):
                     networks=self.networks,
                     epochs=self.epochs,
                     seed=self.seed,
+                    beginnings=self._beginnings(name, side, outcomes),
                 )
                 for name, side in _by_name(sides).items()
             }
@@ -123,30 +124,15 @@ class WordNetwork(TwoSides):
         models = {name: TextModel.load(Path(path) / name) for name in _SIDES}
         return self._restored_sides(Path(path))._with(models)
 
+    def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
+        """Where the networks of a side begin; none: anywhere."""
+        return ()
+
     def _with(self, models: Mapping[str, TextModel]) -> Self:
         fitted = copy(self)
         object.__setattr__(fitted, "_models", models)
         return fitted
 
 
-def error_rate(labels: TokenLabels, offsets: Longs) -> FloatArray:
-    """(n,) BAD words and gaps per word, near HTER without shifts; NaN for a text without words.
-
-    >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
-    >>> error_rate(labels, np.array([0, 2, 2]))
-    array([ 1., nan])
-    """
-    return ratio(
-        segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets)), np.diff(offsets)
-    )
-
-
 def _by_name(sides: Sides) -> dict[str, Any]:
     return {name: getattr(sides, name) for name in _SIDES}
-
-
-def _standardised(values: FloatArray) -> Matrix:
-    """Mean 0 and deviation 1; what is undefined (texts without words) becomes 0; constants too."""
-    deviation = float(np.nanstd(values))
-    scaled = (values - np.nanmean(values)) / (deviation if deviation > 0 else 1.0)
-    return np.nan_to_num(scaled).astype(np.float32)

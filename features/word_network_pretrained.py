@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from features._word_quality.network import Matrix
+from features._word_quality.pooling import Parameters
 from features._word_quality.pretrained import with_synthetic
 from features._word_quality.tokens import TokenTable
+from features._word_quality.two_sides import Side
 from features.core.extractor import Feature
 from features.core.segments import Segments
 from features.resources.synthetic_word_quality import SyntheticWordQuality
@@ -13,8 +16,8 @@ from features.word_network import WordNetwork
 
 @dataclass(frozen=True, eq=False)
 class PretrainedWordNetwork(WordNetwork):
-    """Predictions as `word_network` gives them; its words of the translation have the log-odds of
-    `synthetic_word_quality` beside their other columns.
+    """Predictions as `word_network` gives them, helped by `synthetic_word_quality`: words of the translation
+    have its log-odds beside their other columns, and their networks begin as it taught them.
 
     A side without tokens has NaN.
     """
@@ -30,3 +33,8 @@ class PretrainedWordNetwork(WordNetwork):
 
     def _described(self, segments: Segments) -> TokenTable:
         return with_synthetic(super()._described(segments), self.synthetic_word_quality)
+
+    def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
+        if name != "target":
+            return ()
+        return self.synthetic_word_quality.texts.parameters(side.names, side.inputs.width, outcomes)

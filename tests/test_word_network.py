@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from features._word_quality import pooling
+from features._word_quality.beginnings import standardised
 from features._word_quality.columns import Longs
 from features._word_quality.model import Inputs
 from features._word_quality.pooling import Learned, PoolingNetwork, Texts
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Side
 from features.core.errors import InputError
-from features.word_network import WordNetwork, _standardised
+from features.word_network import WordNetwork
 
 LENGTHS = np.array([3, 1, 5, 2])
 
@@ -76,7 +77,7 @@ def test_the_number_of_bad_words_is_learned() -> None:
     rng = np.random.default_rng(2)
     lengths = rng.integers(0, 12, 2500)
     side, bad, share = _spoiled(rng, lengths)
-    outcomes, weights = _standardised(share)[:, None], np.ones(2500, np.float32)
+    outcomes, weights = standardised(share)[:, None], np.ones(2500, np.float32)
     model = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
     new = rng.integers(1, 12, 300)
     unseen, _, wanted = _spoiled(rng, new)
@@ -92,7 +93,9 @@ def _spoiled(rng: np.random.Generator, lengths: Longs) -> tuple[Side, np.ndarray
     columns = rng.normal(size=(size, 10)).astype(np.float32)
     bad = columns[:, 0] > 0.8
     keys = {"word": rng.integers(0, 50, size).astype(np.uint64)}
-    side = Side(Inputs(columns, keys, np.zeros((size, 2), np.float32)), offsets_of(lengths))
+    side = Side(
+        Inputs(columns, keys, np.zeros((size, 2), np.float32)), offsets_of(lengths), tuple("abcdefghij")
+    )
     counts = np.bincount(side.segment, weights=bad, minlength=len(lengths))
     return side, bad, counts / np.where(lengths > 0, lengths, np.nan)
 
@@ -110,10 +113,10 @@ def test_a_heavier_row_is_fitted_better() -> None:
     assert means[0] > 0.3 > -0.3 > means[1]
 
 
-def test_standardised_labels() -> None:
-    values = _standardised(np.array([1.0, 3.0, np.nan]))
+def teststandardised_labels() -> None:
+    values = standardised(np.array([1.0, 3.0, np.nan]))
     np.testing.assert_allclose(values, [-1, 1, 0])
-    assert _standardised(np.array([2.0, 2.0])).tolist() == [0, 0]
+    assert standardised(np.array([2.0, 2.0])).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(

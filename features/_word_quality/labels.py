@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from features._word_quality.columns import Longs
 from features.core.errors import InputError
-from features.core.tokens import Tokens
+from features.core.tokens import FloatArray, Tokens, ratio, segment_sum
 
 Flags = NDArray[np.bool_]
 
@@ -30,6 +30,17 @@ class TokenLabels:
 def gap_offsets(offsets: Longs) -> Longs:
     """(n + 1,) offsets of gaps: one more than tokens in every text."""
     return np.asarray(offsets + np.arange(len(offsets)), np.int64)
+
+
+def error_rate(labels: TokenLabels, offsets: Longs) -> FloatArray:
+    """(n,) BAD words and gaps per word, near HTER without shifts; NaN for a text without words.
+
+    >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
+    >>> error_rate(labels, np.array([0, 2, 2]))
+    array([ 1., nan])
+    """
+    bad = segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets))
+    return ratio(bad, np.diff(offsets))
 
 
 def common_ids(left: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -36,6 +36,11 @@ class Inputs:
     keys: Mapping[str, Keys]
     vectors: NDArray[np.float32]
 
+    @property
+    def width(self) -> int:
+        """Of columns, encodings and vectors."""
+        return int(self.columns.shape[1]) + 2 * len(self.keys) + int(self.vectors.shape[1])
+
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:

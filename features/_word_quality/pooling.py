@@ -74,10 +74,17 @@ class PoolingNetwork:
     parameters: Parameters
 
     @classmethod
-    def fit(cls, texts: Texts, learned: Learned, *, epochs: int, seed: int) -> "PoolingNetwork":
-        """Adam (Kingma and Ba 2015) on squared errors and cross-entropy, the rate falling to 0."""
+    def fit(
+        cls, texts: Texts, learned: Learned, *, epochs: int, seed: int, beginning: Parameters | None = None
+    ) -> "PoolingNetwork":
+        """Adam (Kingma and Ba 2015) on squared errors and cross-entropy, the rate falling to 0.
+
+        Begins with small random numbers, or where it is told to.
+        """
         rng = np.random.default_rng(seed)
         parameters = _beginning(rng, texts.inputs.shape[1], learned.outcomes.shape[1])
+        if beginning is not None:
+            parameters = {name: beginning[name].copy() for name in parameters}
         n = len(learned.outcomes)
         adam = _Adam(parameters, steps=epochs * -(-n // _BATCH))
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
@@ -99,6 +106,12 @@ class PoolingNetwork:
         exact = {name: value.astype(np.float64) for name, value in self.parameters.items()}
         found = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets), row_products)
         return row_products(found.units, exact["outcome"]) + exact["outcome_bias"]
+
+
+def full_texts(inputs: NDArray[Any], offsets: Longs) -> tuple[Texts, NDArray[np.bool_]]:
+    """The texts that have tokens, and (n,) which they are."""
+    full = np.diff(offsets) > 0
+    return Texts(inputs, np.append(offsets[:-1][full], offsets[-1])), full
 
 
 def _beginning(rng: np.random.Generator, width: int, outcomes: int) -> Parameters:

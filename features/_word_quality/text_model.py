@@ -1,6 +1,6 @@
 """TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,14 @@ from features._word_quality.encodings import (
 )
 from features._word_quality.model import Inputs
 from features._word_quality.network import Matrix, _inputs, _moments
-from features._word_quality.pooling import Learned, PoolingNetwork, Texts, load_network, save_network
+from features._word_quality.pooling import (
+    Learned,
+    Parameters,
+    PoolingNetwork,
+    full_texts,
+    load_network,
+    save_network,
+)
 from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 
@@ -44,15 +51,25 @@ class TextModel:
         networks: int,
         epochs: int,
         seed: int,
+        beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over."""
+        """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over.
+
+        Networks begin at `beginnings` in turn, if there are any.
+        """
         columns = _columns(side.inputs, left_out(side.inputs.keys, bad, side.segment))
         mean, deviation = _moments(columns)
-        full = np.diff(side.offsets) > 0
-        texts = Texts(_inputs(columns, side.inputs.vectors, mean, deviation), _offsets(side.offsets, full))
+        texts, full = full_texts(_inputs(columns, side.inputs.vectors, mean, deviation), side.offsets)
         learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
         found = tuple(
-            PoolingNetwork.fit(texts, learned, epochs=epochs, seed=seed + i) for i in range(networks)
+            PoolingNetwork.fit(
+                texts,
+                learned,
+                epochs=epochs,
+                seed=seed + i,
+                beginning=beginnings[i % len(beginnings)] if beginnings else None,
+            )
+            for i in range(networks)
         )
         return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, found)
 
@@ -60,8 +77,8 @@ class TextModel:
         """(n, m); NaN for texts without tokens."""
         columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
         inputs = _inputs(columns, side.inputs.vectors, self.mean, self.deviation)
-        full = np.flatnonzero(np.diff(side.offsets) > 0)
-        texts = Texts(inputs, _offsets(side.offsets, np.diff(side.offsets) > 0))
+        texts, there = full_texts(inputs, side.offsets)
+        full = np.flatnonzero(there)
         result = np.full((len(side.offsets) - 1, self._width), np.nan)
         for first in range(0, len(full), _BATCH):
             rows = np.arange(first, min(first + _BATCH, len(full)))
@@ -90,8 +107,3 @@ class TextModel:
 
 def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:
     return np.hstack([inputs.columns, encodings.astype(np.float32)])
-
-
-def _offsets(offsets: NDArray[np.int64], full: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Offsets of the texts that have tokens."""
-    return np.append(offsets[:-1][full], offsets[-1])

@@ -32,10 +32,13 @@ LABELS = ("post_edit", "word_tags", "source_tags")
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The tokens of one side of n segments: what a model sees of them; offsets (n + 1,)."""
+    """The tokens of one side of n segments: what a model sees of them, and the names of its columns;
+    offsets (n + 1,).
+    """
 
     inputs: Inputs
     offsets: Longs
+    names: tuple[str, ...]
 
     @property
     def segment(self) -> Longs:
@@ -87,8 +90,8 @@ class TwoSides(Knowledge, FittedExtractor):
         table = self._target_table(segments, own)
         sources = describe_sources(segments, aligned_links(segments, self.aligner), table, self)
         return Sides(
-            Side(sources.inputs(self), sources.offsets),
-            Side(table.word_inputs(self), table.offsets),
+            Side(sources.inputs(self), sources.offsets, sources.names),
+            Side(table.word_inputs(self), table.offsets, table.word_names),
             sources.links,
         )
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features._word_quality.beginnings import Beginnings
 from features._word_quality.keys import Keys
 from features._word_quality.labels import TokenLabels
 from features._word_quality.model import Inputs, TokenModel
@@ -36,16 +37,18 @@ class SyntheticWordQuality(Resource):
     reference changes them. No columns are used that mean something else in other systems' translations.
 
     words, gaps                the models
+    texts                      networks that tell how much of a translation is wrong, where others may begin
     word_columns, gap_columns  what they see of a TokenTable
 
     Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
     """
 
-    version: ClassVar[int] = COLUMNS_VERSION
+    version: ClassVar[int] = 10 * COLUMNS_VERSION + 1
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"synthetic_word_quality": {}}
 
     words: TokenModel
     gaps: TokenModel
+    texts: Beginnings
     word_columns: tuple[str, ...]
     gap_columns: tuple[str, ...]
     settings: Mapping[str, Any]
@@ -59,12 +62,14 @@ class SyntheticWordQuality(Resource):
         pairs: int = 20_000,
         share: int = 8,
         rounds: int = 200,
+        networks: int = 3,
         seed: int = 0,
         progress: Progress = silent,
+        scratch: Path | None = None,
     ) -> Self:
-        """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting.
+        """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts.
 
-        The resources of the rest live in a temporary directory (TMPDIR) while examples are made.
+        The resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made.
 
         Raises InputError where fewer than 50 pairs of ordinary length can be held out.
         """
@@ -75,7 +80,7 @@ class SyntheticWordQuality(Resource):
                 f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
                 remedy="give a larger parallel corpus, or leave out the features that need this",
             )
-        table, bad = _examples(corpus, left, held_out, progress)
+        table, bad = _examples(corpus, left, held_out, progress, scratch)
         columns = shared_columns(table.word_names), shared_columns(table.gap_names)
         options = {"rounds": rounds, "seed": seed, **_TREES}
         progress("synthetic word quality: learning", 0, 2)
@@ -93,9 +98,12 @@ class SyntheticWordQuality(Resource):
             **options,
         )
         progress("synthetic word quality: learning", 2, 2)
-        settings = {"pairs": pairs, "share": share, "rounds": rounds, "seed": seed}
+        texts = Beginnings.fit(
+            table, bad, columns[0], networks=networks, seed=seed, progress=_named(progress)
+        )
+        settings = {"pairs": pairs, "share": share, "rounds": rounds, "networks": networks, "seed": seed}
         settings |= {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
-        return cls(words, gaps, *columns, settings, corpus.fingerprint)
+        return cls(words, gaps, texts, *columns, settings, corpus.fingerprint)
 
     def probabilities(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
         """P(BAD) of the (n_tokens,) words and the (n_gaps,) gaps of a table."""
@@ -115,6 +123,7 @@ class SyntheticWordQuality(Resource):
         (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
         self.words.save(path / "words")
         self.gaps.save(path / "gaps")
+        self.texts.save(path / "texts")
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -122,6 +131,7 @@ class SyntheticWordQuality(Resource):
         return cls(
             TokenModel.load(path / "words"),
             TokenModel.load(path / "gaps"),
+            Beginnings.load(path / "texts", tuple(meta["word_columns"])),
             tuple(meta["word_columns"]),
             tuple(meta["gap_columns"]),
             meta["settings"],
@@ -130,18 +140,26 @@ class SyntheticWordQuality(Resource):
 
 
 def _examples(
-    corpus: ParallelCorpus, left: NDArray[np.int64], held_out: NDArray[np.int64], progress: Progress
+    corpus: ParallelCorpus,
+    left: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    progress: Progress,
+    scratch: Path | None,
 ) -> tuple[TokenTable, TokenLabels]:
     """Described and labelled by resources of the rows that are left; these are gone afterwards."""
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        progress(f"synthetic word quality: {stage}", done, total)
-
+    report = _named(progress)
     names = [field.name for field in fields(Knowledge)]
-    with TemporaryDirectory(prefix="qe-held-out-") as folder:
+    with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
         reduced = bundle.build(lambda: corpus.take(left), Path(folder) / "bundle", names, progress=report)
         parts: dict[str, Any] = {name: reduced.part(name) for name in names}
         return examples(corpus.take(held_out), Knowledge(**parts), report)
+
+
+def _named(progress: Progress) -> Progress:
+    def report(stage: str, done: int, total: int | None) -> None:
+        progress(f"synthetic word quality: {stage}", done, total)
+
+    return report
 
 
 def _inputs(

@@ -1,0 +1,104 @@
+"""Pooling networks taught by parallel text alone: where those of a task begin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.labels import TokenLabels, error_rate
+from features._word_quality.network import Matrix, _inputs, _moments
+from features._word_quality.pooling import (
+    Learned,
+    Parameters,
+    PoolingNetwork,
+    full_texts,
+    load_network,
+    save_network,
+)
+from features._word_quality.tokens import TokenTable
+from features.core.progress import Progress, silent
+from features.core.tokens import FloatArray
+
+_EPOCHS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Beginnings:
+    """Networks of some columns, whose one outcome is the standardised rate of BAD words and gaps."""
+
+    columns: tuple[str, ...]
+    networks: tuple[PoolingNetwork, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        table: TokenTable,
+        bad: TokenLabels,
+        columns: tuple[str, ...],
+        *,
+        networks: int,
+        seed: int,
+        progress: Progress = silent,
+    ) -> "Beginnings":
+        """From translations without human labels; texts without tokens are passed over."""
+        values = np.ascontiguousarray(table.words[:, [table.word_names.index(name) for name in columns]])
+        inputs = _inputs(values, np.empty((len(values), 0), np.float32), *_moments(values))
+        texts, full = full_texts(inputs, table.offsets)
+        rate = standardised(error_rate(bad, table.offsets))[full, None]
+        learned = Learned(rate, np.ones(len(rate), np.float32), bad.words.astype(np.float32))
+        found = []
+        for i in range(networks):
+            progress("teaching pooling networks", i, networks)
+            found.append(PoolingNetwork.fit(texts, learned, epochs=_EPOCHS, seed=seed + i))
+        progress("teaching pooling networks", networks, networks)
+        return cls(columns, tuple(found))
+
+    def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
+        """Where networks of a task begin: those of a `width` of inputs, the first of which are `names`.
+
+        outcomes  (n, m) of the task, the last of them the rate of BAD words and gaps; the others begin as it,
+                  times their correlation with it
+
+        Inputs that were not there in teaching weigh nothing yet.
+        """
+        along = _correlations(outcomes)
+        return tuple(self._widened(network, names, width, along) for network in self.networks)
+
+    def _widened(
+        self, network: PoolingNetwork, names: Sequence[str], width: int, along: FloatArray
+    ) -> Parameters:
+        taught = network.parameters
+        token = np.zeros((width, taught["token"].shape[1]), np.float32)
+        token[[names.index(name) for name in self.columns]] = taught["token"]
+        return {
+            **taught,
+            "token": token,
+            "outcome": np.asarray(taught["outcome"] * along, np.float32),
+            "outcome_bias": np.asarray(taught["outcome_bias"] * along, np.float32),
+        }
+
+    def save(self, path: Path) -> None:
+        """Writes into the new directory `path`."""
+        path.mkdir()
+        for i, network in enumerate(self.networks):
+            save_network(network, path / f"network{i}")
+
+    @classmethod
+    def load(cls, path: Path, columns: tuple[str, ...]) -> "Beginnings":
+        return cls(columns, tuple(load_network(folder) for folder in sorted(path.glob("network*"))))
+
+
+def standardised(values: FloatArray) -> Matrix:
+    """Mean 0 and deviation 1; what is undefined (texts without words) becomes 0; constants too."""
+    deviation = float(np.nanstd(values))
+    scaled = (values - np.nanmean(values)) / (deviation if deviation > 0 else 1.0)
+    return np.nan_to_num(scaled).astype(np.float32)
+
+
+def _correlations(outcomes: NDArray[np.float32]) -> FloatArray:
+    """(m,) of standardised outcomes with the last of them, which goes with itself."""
+    found = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
+    found[-1] = 1.0
+    return np.asarray(found, np.float64)
