@@ -1,11 +1,14 @@
 """TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.encodings import (
     Encoding,
@@ -61,16 +64,14 @@ class TextModel:
         mean, deviation = _moments(columns)
         texts, full = full_texts(_inputs(columns, side.inputs.vectors, mean, deviation), side.offsets)
         learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
-        found = tuple(
-            PoolingNetwork.fit(
-                texts,
-                learned,
-                epochs=epochs,
-                seed=seed + i,
-                beginning=beginnings[i % len(beginnings)] if beginnings else None,
-            )
-            for i in range(networks)
-        )
+
+        def network(i: int) -> PoolingNetwork:
+            begun = beginnings[i % len(beginnings)] if beginnings else None
+            return PoolingNetwork.fit(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
+
+        # One thread each, and one for their products: not for all of them at once.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:
+            found = tuple(pool.map(network, range(networks)))
         return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, found)
 
     def outcomes(self, side: Side) -> NDArray[np.float64]:
