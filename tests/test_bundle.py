@@ -142,3 +142,27 @@ def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports
     for name in ("source_ngrams", "source_lm"):
         assert exported.part(name).fingerprint == bundle.part(name).fingerprint
     assert not list((tmp_path / "copy").rglob("*.arpa*")) and list(bundle.path.rglob("*.arpa*"))
+
+
+def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
+    from features.resources.ngrams import NgramCounts
+
+    folder = tmp_path / "b"
+    seen: list[Path] = []
+
+    def make(given: ParallelCorpus, *, scratch: Path, **settings: object) -> NgramCounts:
+        assert scratch.parent == folder and not list(scratch.iterdir())
+        (scratch / "half").write_text("x")
+        seen.append(scratch)
+        return NgramCounts.build(given, **settings)  # type: ignore[arg-type]
+
+    bundles.build(corpus, folder, [])
+    for left in (".scratch.killed", ".source_ngrams.killed", ".mine.kept"):
+        (folder / left / "below").mkdir(parents=True)
+    bundles.build(corpus, folder, ORDER[:1], makers={"ngrams": make})
+    assert len(seen) == 1
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
+        ".mine.kept",
+        "corpus",
+        "source_ngrams",
+    ]

@@ -4,9 +4,11 @@ import inspect
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_type_hints
 
 from filelock import FileLock
@@ -22,6 +24,7 @@ from features.core.tokenizer import Tokenizer
 RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource")
 MANIFEST = "manifest.json"
 LOCK = ".lock"
+_SCRATCH = "scratch"
 
 
 @dataclass(eq=False)
@@ -220,6 +223,7 @@ def _build_parts(
 ) -> None:
     """Builds parts in order; the manifest names each as soon as it lies there whole."""
     parts = known_parts(makers)
+    _clear(directory, parts)
     bundle = Bundle(directory)
     for done, name in enumerate(names):
         progress(f"building {name}", done, len(names))
@@ -227,7 +231,8 @@ def _build_parts(
         started = time.perf_counter(), time.process_time()
         needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
         make = makers.get(part.kind) or RESOURCES.get(part.kind).build
-        resource = make(corpus, progress=progress, **part.settings, **needs)
+        with _scratch(make, directory) as scratch:
+            resource = make(corpus, progress=progress, **part.settings, **needs, **scratch)
         with atomic_directory(directory / name) as temporary:
             resource.save(temporary)
             size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())
@@ -243,6 +248,23 @@ def _build_parts(
         }
         _write_manifest(directory, manifest)
     progress("building resources", len(names), len(names))
+
+
+@contextmanager
+def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[str, Path]]:
+    """An empty folder in the bundle's own, as argument `scratch`, for a `build` that takes one."""
+    if "scratch" not in inspect.signature(make).parameters:
+        yield {}
+        return
+    with TemporaryDirectory(prefix=f".{_SCRATCH}.", dir=directory) as folder:
+        yield {"scratch": Path(folder)}
+
+
+def _clear(directory: Path, parts: Iterable[str]) -> None:
+    """Removes what killed builds left half done; nobody else builds here while the lock is held."""
+    for name in (*parts, _SCRATCH):
+        for left in directory.glob(f".{name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _open_manifest(
