@@ -450,9 +450,21 @@ def scoring_app(predict: Callable[[Any], pd.DataFrame], columns: Sequence[str], 
     from mlflow.models import Model as Metadata
     from mlflow.pyfunc import scoring_server
 
-    os.environ["MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT"] = str(seconds)
     inputs = Schema([ColSpec(DataType.string, column, required=False) for column in columns])
-    return scoring_server.init(_Served(Metadata(signature=ModelSignature(inputs=inputs)), predict))
+    served = _Served(Metadata(signature=ModelSignature(inputs=inputs)), predict)
+    with _environment("MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT", str(seconds)):  # read when the server is made
+        return scoring_server.init(served)
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """An environment variable for the block alone: not for other servers that this process starts."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name) if before is None else os.environ.update({name: before})
 
 
 def spark_scorer(session: Any, folder: Path, config: Mapping[str, Any], output: Mapping[str, str]) -> Any:
