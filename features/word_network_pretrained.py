@@ -17,7 +17,7 @@ from features.word_network import WordNetwork
 @dataclass(frozen=True, eq=False)
 class PretrainedWordNetwork(WordNetwork):
     """Predictions as `word_network` gives them, helped by `synthetic_word_quality`: words of the translation
-    have its log-odds beside their other columns, and their networks begin as it taught them.
+    have its log-odds beside their other columns, and networks begin as it taught them.
 
     A side without tokens has NaN.
     """
@@ -35,6 +35,4 @@ class PretrainedWordNetwork(WordNetwork):
         return with_synthetic(super()._described(segments), self.synthetic_word_quality)
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
-        if name != "target":
-            return ()
-        return self.synthetic_word_quality.texts.parameters(side.names, side.inputs.width, outcomes)
+        return self.synthetic_word_quality.texts[name].parameters(side.names, side.inputs.width, outcomes)

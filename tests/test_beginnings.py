@@ -5,29 +5,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._word_quality.beginnings import Beginnings, standardised
+from features._word_quality.beginnings import Beginnings, Lesson, standardised
 from features._word_quality.labels import TokenLabels, error_rate
-from features._word_quality.pooling import Learned, PoolingNetwork, Texts
-from features._word_quality.tokens import TokenTable
+from features._word_quality.pooling import Learned, PoolingNetwork, Texts, full_texts
 
 NAMES = ("noise", "lm", "copied", "ibm", "unrelated")
 SHARED = ("ibm", "lm")
 
 
-def table(rng: np.random.Generator, n: int) -> tuple[TokenTable, TokenLabels]:
+def lesson(rng: np.random.Generator, n: int, names: tuple[str, ...] = NAMES) -> Lesson:
     """Texts of 0 to 9 words; a word is BAD where `lm` and `ibm` together are high."""
     lengths = rng.integers(0, 10, n)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     words = rng.normal(size=(offsets[-1], len(NAMES))).astype(np.float32)
     bad = words[:, 1] + words[:, 3] > 1
     gaps = np.zeros(offsets[-1] + n, np.bool_)
-    none = np.empty((0, 0), np.int32)
-    return TokenTable(NAMES, (), words, none, {}, {}, none, none, offsets), TokenLabels(words=bad, gaps=gaps)
+    rate = error_rate(TokenLabels(words=bad, gaps=gaps), offsets)
+    return Lesson(names, words[:, [NAMES.index(name) for name in names]], bad, offsets, rate)
 
 
 @pytest.fixture(scope="module")
 def taught() -> Beginnings:
-    return Beginnings.fit(*table(np.random.default_rng(1), 1500), SHARED, networks=2, seed=0)
+    return Beginnings.fit(lesson(np.random.default_rng(1), 1500, SHARED), networks=2, seed=0, stage="")
 
 
 def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
@@ -46,21 +45,14 @@ def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
 
 
 def test_what_was_taught_helps_where_labels_are_few(taught: Beginnings) -> None:
-    few, bad = table(np.random.default_rng(3), 40)
-    full = np.diff(few.offsets) > 0
-    offsets = np.append(few.offsets[:-1][full], few.offsets[-1])
-    rate = standardised(error_rate(bad, few.offsets))[full, None]
-    learned = Learned(rate, np.ones(len(rate), np.float32), bad.words.astype(np.float32))
-    many, truth = table(np.random.default_rng(4), 800)
-    seen = np.diff(many.offsets) > 0
-    texts = Texts(many.words, np.append(many.offsets[:-1][seen], many.offsets[-1]))
-    wanted = error_rate(truth, many.offsets)[seen]
+    few, many = lesson(np.random.default_rng(3), 40), lesson(np.random.default_rng(4), 800)
+    (own, full), (texts, seen) = (full_texts(side.columns, side.offsets) for side in (few, many))
+    rate = standardised(few.rate)[full, None]
+    learned = Learned(rate, np.ones(len(rate), np.float32), few.bad.astype(np.float32))
 
     def correlation(beginning: dict[str, np.ndarray] | None) -> float:
-        network = PoolingNetwork.fit(
-            Texts(few.words, offsets), learned, epochs=10, seed=0, beginning=beginning
-        )
-        return float(np.corrcoef(network.outcomes(texts)[:, 0], wanted)[0, 1])
+        network = PoolingNetwork.fit(own, learned, epochs=10, seed=0, beginning=beginning)
+        return float(np.corrcoef(network.outcomes(texts)[:, 0], many.rate[seen])[0, 1])
 
     assert correlation(taught.parameters(NAMES, len(NAMES), rate)[0]) > correlation(None) + 0.05
 

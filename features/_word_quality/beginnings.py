@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.labels import TokenLabels, error_rate
+from features._word_quality.columns import Longs
 from features._word_quality.network import Matrix, _inputs, _moments
 from features._word_quality.pooling import (
     Learned,
@@ -17,11 +17,27 @@ from features._word_quality.pooling import (
     load_network,
     save_network,
 )
-from features._word_quality.tokens import TokenTable
 from features.core.progress import Progress, silent
 from features.core.tokens import FloatArray
 
 _EPOCHS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The tokens of one side of n translations that nobody has labelled.
+
+    names, columns  (n_tokens, k) what is seen of them; NaN: undefined
+    bad             (n_tokens,)
+    offsets         (n + 1,)
+    rate            (n,) of BAD words and gaps; NaN for a translation without words
+    """
+
+    names: tuple[str, ...]
+    columns: Matrix
+    bad: NDArray[np.bool_]
+    offsets: Longs
+    rate: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,27 +49,20 @@ class Beginnings:
 
     @classmethod
     def fit(
-        cls,
-        table: TokenTable,
-        bad: TokenLabels,
-        columns: tuple[str, ...],
-        *,
-        networks: int,
-        seed: int,
-        progress: Progress = silent,
+        cls, lesson: Lesson, *, networks: int, seed: int, stage: str, progress: Progress = silent
     ) -> "Beginnings":
-        """From translations without human labels; texts without tokens are passed over."""
-        values = np.ascontiguousarray(table.words[:, [table.word_names.index(name) for name in columns]])
-        inputs = _inputs(values, np.empty((len(values), 0), np.float32), *_moments(values))
-        texts, full = full_texts(inputs, table.offsets)
-        rate = standardised(error_rate(bad, table.offsets))[full, None]
-        learned = Learned(rate, np.ones(len(rate), np.float32), bad.words.astype(np.float32))
+        """Texts without tokens are passed over."""
+        moments = _moments(lesson.columns)
+        inputs = _inputs(lesson.columns, np.empty((len(lesson.columns), 0), np.float32), *moments)
+        texts, full = full_texts(inputs, lesson.offsets)
+        rate = standardised(lesson.rate)[full, None]
+        learned = Learned(rate, np.ones(len(rate), np.float32), lesson.bad.astype(np.float32))
         found = []
         for i in range(networks):
-            progress("teaching pooling networks", i, networks)
+            progress(stage, i, networks)
             found.append(PoolingNetwork.fit(texts, learned, epochs=_EPOCHS, seed=seed + i))
-        progress("teaching pooling networks", networks, networks)
-        return cls(columns, tuple(found))
+        progress(stage, networks, networks)
+        return cls(lesson.names, tuple(found))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
         """Where networks of a task begin: those of a `width` of inputs, the first of which are `names`.

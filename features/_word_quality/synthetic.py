@@ -1,13 +1,17 @@
 """Synthetic examples: words and gaps of our own translations, BAD where they differ from the reference."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features._decoder import decode
-from features._word_quality.labels import TokenLabels, post_edit_labels
+from features._word_quality.beginnings import Lesson
+from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
+from features._word_quality.links import aligned_links
 from features._word_quality.memory import joined
+from features._word_quality.source_side import describe_sources, projected
 from features._word_quality.surface import PLACES
 from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.corpus import ParallelCorpus
@@ -24,23 +28,49 @@ _OTHER = ("decoder_", "pseudo_", "back_", "capital")
 _CLASS = "class"
 
 
-def examples(
-    pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress
-) -> tuple[TokenTable, TokenLabels]:
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Our translations: the table of their tokens, what is BAD in it, what is seen of source tokens."""
+
+    table: TokenTable
+    bad: TokenLabels
+    source: Lesson
+
+    @property
+    def target(self) -> Lesson:
+        """The words of the table, of the columns that are shared."""
+        names = shared_columns(self.table.word_names)
+        columns = chosen(self.table.words, self.table.word_names, names)
+        rate = error_rate(self.bad, self.table.offsets)
+        return Lesson(names, columns, self.bad.words, self.table.offsets, rate)
+
+
+def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) -> Examples:
     """What is known of the tokens of our translations of the sources, and what is BAD in them.
 
-    Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit.
+    Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit; those of
+    source tokens follow them over the links.
     """
-    tables, words, gaps = [], [], []
+    tables, words, gaps, sources = [], [], [], []
     for first in range(0, len(pairs), _CHUNK):
         progress("translating held-out pairs", first, len(pairs))
         part = pairs.take(np.arange(first, min(first + _CHUNK, len(pairs))))
         segments = _translated(part, knowledge)
         bad = post_edit_labels(segments.target_tokens.lower(), part.target.lower())
-        tables.append(describe(segments, knowledge, frozenset(), decoder=False))
+        table = describe(segments, knowledge, frozenset(), decoder=False)
+        tables.append(table)
         words.append(bad.words)
         gaps.append(bad.gaps)
-    return joined(tables), TokenLabels(np.concatenate(words), np.concatenate(gaps))
+        sources.append(_source_lesson(segments, table, bad, knowledge))
+    labels = TokenLabels(np.concatenate(words), np.concatenate(gaps))
+    return Examples(joined(tables), labels, _together(sources))
+
+
+def chosen(
+    values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
+) -> NDArray[np.float32]:
+    """(n, k) the columns `wanted` of values with columns `names`."""
+    return np.ascontiguousarray(values[:, [names.index(name) for name in wanted]])
 
 
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -50,13 +80,37 @@ def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
     >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
     ('lm', 'backward')
+    >>> shared_columns(("target_place", "target_decoder_equal", "target_lm"))  # seen from a source word
+    ('target_lm',)
     """
-    return tuple(n for n in names if n not in PLACES and not any(other in n for other in _OTHER))
+    places = {*PLACES, *(f"target_{name}" for name in PLACES)}
+    return tuple(n for n in names if n not in places and not any(other in n for other in _OTHER))
 
 
 def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
     """The keys that mean the same in every bundle."""
     return tuple(name for name in names if _CLASS not in name)
+
+
+def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, knowledge: Knowledge) -> Lesson:
+    links = aligned_links(segments, knowledge.aligner)
+    found = describe_sources(segments, links, table, knowledge)
+    names = shared_columns(found.names)
+    flags = projected(bad.words, found.links, len(found.columns))
+    rate = error_rate(bad, table.offsets)
+    return Lesson(names, chosen(found.columns, found.names, names), flags, found.offsets, rate)
+
+
+def _together(lessons: list[Lesson]) -> Lesson:
+    """One after the other."""
+    lengths = np.concatenate([np.diff(lesson.offsets) for lesson in lessons])
+    return Lesson(
+        lessons[0].names,
+        np.concatenate([lesson.columns for lesson in lessons]),
+        np.concatenate([lesson.bad for lesson in lessons]),
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate([lesson.rate for lesson in lessons]),
+    )
 
 
 def _translated(pairs: ParallelCorpus, knowledge: Knowledge) -> Segments:

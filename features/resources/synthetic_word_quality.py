@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from features._word_quality.beginnings import Beginnings
 from features._word_quality.keys import Keys
-from features._word_quality.labels import TokenLabels
 from features._word_quality.model import Inputs, TokenModel
-from features._word_quality.synthetic import examples, segment_of, shared_columns, shared_keys
+from features._word_quality.synthetic import (
+    Examples,
+    chosen,
+    examples,
+    segment_of,
+    shared_columns,
+    shared_keys,
+)
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable
 from features.core import bundle
 from features.core.corpus import ParallelCorpus
@@ -37,18 +43,18 @@ class SyntheticWordQuality(Resource):
     reference changes them. No columns are used that mean something else in other systems' translations.
 
     words, gaps                the models
-    texts                      networks that tell how much of a translation is wrong, where others may begin
+    texts                      side -> networks that tell how much of a translation is wrong; others begin there
     word_columns, gap_columns  what they see of a TokenTable
 
     Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
     """
 
-    version: ClassVar[int] = 10 * COLUMNS_VERSION + 1
+    version: ClassVar[int] = 10 * COLUMNS_VERSION + 2
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"synthetic_word_quality": {}}
 
     words: TokenModel
     gaps: TokenModel
-    texts: Beginnings
+    texts: Mapping[str, Beginnings]
     word_columns: tuple[str, ...]
     gap_columns: tuple[str, ...]
     settings: Mapping[str, Any]
@@ -80,7 +86,8 @@ class SyntheticWordQuality(Resource):
                 f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
                 remedy="give a larger parallel corpus, or leave out the features that need this",
             )
-        table, bad = _examples(corpus, left, held_out, progress, scratch)
+        found = _examples(corpus, left, held_out, progress, scratch)
+        table, bad = found.table, found.bad
         columns = shared_columns(table.word_names), shared_columns(table.gap_names)
         options = {"rounds": rounds, "seed": seed, **_TREES}
         progress("synthetic word quality: learning", 0, 2)
@@ -98,11 +105,9 @@ class SyntheticWordQuality(Resource):
             **options,
         )
         progress("synthetic word quality: learning", 2, 2)
-        texts = Beginnings.fit(
-            table, bad, columns[0], networks=networks, seed=seed, progress=_named(progress)
-        )
         settings = {"pairs": pairs, "share": share, "rounds": rounds, "networks": networks, "seed": seed}
         settings |= {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
+        texts = _texts(found, networks, seed, progress)
         return cls(words, gaps, texts, *columns, settings, corpus.fingerprint)
 
     def probabilities(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
@@ -119,11 +124,13 @@ class SyntheticWordQuality(Resource):
             "corpus_fingerprint": self.corpus_fingerprint,
             "word_columns": self.word_columns,
             "gap_columns": self.gap_columns,
+            "text_columns": {side: texts.columns for side, texts in self.texts.items()},
         }
         (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
         self.words.save(path / "words")
         self.gaps.save(path / "gaps")
-        self.texts.save(path / "texts")
+        for side, texts in self.texts.items():
+            texts.save(path / f"{side}_texts")
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -131,7 +138,10 @@ class SyntheticWordQuality(Resource):
         return cls(
             TokenModel.load(path / "words"),
             TokenModel.load(path / "gaps"),
-            Beginnings.load(path / "texts", tuple(meta["word_columns"])),
+            {
+                side: Beginnings.load(path / f"{side}_texts", tuple(columns))
+                for side, columns in meta["text_columns"].items()
+            },
             tuple(meta["word_columns"]),
             tuple(meta["gap_columns"]),
             meta["settings"],
@@ -145,7 +155,7 @@ def _examples(
     held_out: NDArray[np.int64],
     progress: Progress,
     scratch: Path | None,
-) -> tuple[TokenTable, TokenLabels]:
+) -> Examples:
     """Described and labelled by resources of the rows that are left; these are gone afterwards."""
     report = _named(progress)
     names = [field.name for field in fields(Knowledge)]
@@ -153,6 +163,21 @@ def _examples(
         reduced = bundle.build(lambda: corpus.take(left), Path(folder) / "bundle", names, progress=report)
         parts: dict[str, Any] = {name: reduced.part(name) for name in names}
         return examples(corpus.take(held_out), Knowledge(**parts), report)
+
+
+def _texts(found: Examples, networks: int, seed: int, progress: Progress) -> dict[str, Beginnings]:
+    """Networks of the texts of either side."""
+    lessons = {"target": found.target, "source": found.source}
+    return {
+        side: Beginnings.fit(
+            lesson,
+            networks=networks,
+            seed=seed,
+            stage=f"synthetic word quality: networks of {side} texts",
+            progress=progress,
+        )
+        for side, lesson in lessons.items()
+    }
 
 
 def _named(progress: Progress) -> Progress:
@@ -165,10 +190,10 @@ def _named(progress: Progress) -> Progress:
 def _inputs(
     values: NDArray[np.float32],
     names: tuple[str, ...],
-    chosen: tuple[str, ...],
+    wanted: tuple[str, ...],
     keys: Mapping[str, Keys],
-    chosen_keys: Any,
+    wanted_keys: Any,
 ) -> Inputs:
-    columns = np.ascontiguousarray(values[:, [names.index(name) for name in chosen]])
-    found = {name: keys[name] for name in keys if name in chosen_keys}
+    columns = chosen(values, names, wanted)
+    found = {name: keys[name] for name in keys if name in wanted_keys}
     return Inputs(columns, found, np.empty((len(columns), 0), np.float32))
