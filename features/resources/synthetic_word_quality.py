@@ -43,7 +43,7 @@ class SyntheticWordQuality(Resource):
     reference changes them. No columns are used that mean something else in other systems' translations.
 
     words, gaps                the models
-    texts                      side -> networks that tell how much of a translation is wrong; others begin there
+    texts                      side -> networks that tell how much of a translation is wrong; others begin so
     word_columns, gap_columns  what they see of a TokenTable
 
     Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
