@@ -18,6 +18,7 @@ JUMPS = 2 * WINDOW + 3
 
 # Kernels fuse multiply-add but never reorder sums: reordered, the last digits of a segment's posteriors
 # depend on where arrays lie in memory, and so on the batch that the segment is in.
+# Shifted arrays are slices: an index with an offset might be negative, and its loop would be gathers.
 
 
 def initial_jumps() -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -46,14 +47,15 @@ def _spread(values: Any, length: int, jumps: Any, sign: int, sums: Any, result: 
         sums[p + 1] = sums[p] + values[WINDOW + p]
         result[p] = 0.0
     for d in range(-WINDOW, WINDOW + 1):
-        weight, shift = jumps[sign * d + WINDOW + 1], WINDOW - d
+        weight, there = jumps[sign * d + WINDOW + 1], values[WINDOW - d :]
         for p in range(length + 1):
-            result[p] += weight * values[p + shift]
+            result[p] += weight * there[p]
     left, right = (jumps[JUMPS - 1], jumps[0]) if sign > 0 else (jumps[0], jumps[JUMPS - 1])
-    for p in range(WINDOW + 1, length + 1):
-        result[p] += left * sums[p - WINDOW]
-    for p in range(0, length - WINDOW):
-        result[p] += right * (sums[length + 1] - sums[p + WINDOW + 1])
+    behind, before, after = result[WINDOW + 1 :], sums[1:], sums[WINDOW + 1 :]
+    for p in range(length - WINDOW):
+        behind[p] += left * before[p]
+    for p in range(length - WINDOW):
+        result[p] += right * (sums[length + 1] - after[p])
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
@@ -63,12 +65,16 @@ def _meet(departures: Any, arrivals: Any, length: int, sums: Any, met: Any) -> N
     `sums` are the prefix sums of the arrivals that `_spread` left.
     """
     for d in range(-WINDOW, WINDOW + 1):
+        row, there = met[d + WINDOW + 1], arrivals[WINDOW + d :]
         for p in range(length + 1):
-            met[d + WINDOW + 1, p] += departures[p] * arrivals[WINDOW + p + d]
-    for p in range(0, length - WINDOW):
-        met[JUMPS - 1, p] += departures[p] * (sums[length + 1] - sums[p + WINDOW + 1])
-    for p in range(WINDOW + 1, length + 1):
-        met[0, p] += departures[p] * sums[p - WINDOW]
+            row[p] += departures[p] * there[p]
+    row, there = met[JUMPS - 1], sums[WINDOW + 1 :]
+    for p in range(length - WINDOW):
+        row[p] += departures[p] * (sums[length + 1] - there[p])
+    row, far = met[0, WINDOW + 1 :], departures[WINDOW + 1 :]
+    there = sums[1:]
+    for p in range(length - WINDOW):
+        row[p] += far[p] * there[p]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
