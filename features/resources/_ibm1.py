@@ -120,6 +120,9 @@ def _empty_table(
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 
+# Slices and unsigned words in the kernels: an index that might be negative is checked in every cell.
+
+
 @numba.njit(cache=True, nogil=True)
 def _count_row_sizes(
     first: int, last: int, postings: Any, sentences: Any, offsets: Any, ids: Any, size: int, sizes: Any
@@ -128,10 +131,9 @@ def _count_row_sizes(
     for row in range(first, last):
         found = 0
         for p in range(postings[row], postings[row + 1]):
-            k = sentences[p]
-            for j in range(offsets[k], offsets[k + 1]):
-                if stamp[ids[j]] != row:
-                    stamp[ids[j]] = row
+            for word in ids[offsets[sentences[p]] : offsets[sentences[p] + 1]]:
+                if stamp[np.uint32(word)] != row:
+                    stamp[np.uint32(word)] = row
                     found += 1
         sizes[row] = found
 
@@ -152,11 +154,10 @@ def _fill_rows(
     for row in range(first, last):
         free = starts[row]
         for p in range(postings[row], postings[row + 1]):
-            k = sentences[p]
-            for j in range(offsets[k], offsets[k + 1]):
-                if stamp[ids[j]] != row:
-                    stamp[ids[j]] = row
-                    columns[free] = ids[j]
+            for word in ids[offsets[sentences[p]] : offsets[sentences[p] + 1]]:
+                if stamp[np.uint32(word)] != row:
+                    stamp[np.uint32(word)] = row
+                    columns[free] = word
                     free += 1
         columns[starts[row] : free].sort()
 
@@ -212,18 +213,20 @@ def _update_rows(
     for row in range(first, last):
         for p in range(postings[row], postings[row + 1]):
             k = sentences[p]
-            for j in range(offsets[k], offsets[k + 1]):
-                dense[ids[j]] += reciprocals[j]
+            here, add = ids[offsets[k] : offsets[k + 1]], reciprocals[offsets[k] : offsets[k + 1]]
+            for j in range(len(here)):
+                dense[np.uint32(here[j])] += add[j]
         total = 0.0
         for e in range(starts[row], starts[row + 1]):
-            values[e] *= dense[columns[e]]
+            values[e] *= dense[np.uint32(columns[e])]
             total += values[e]
         for e in range(starts[row], starts[row + 1]):
             values[e] /= total
             dense[columns[e]] = values[e]
         for p in range(postings[row], postings[row + 1]):
             k = sentences[p]
-            for j in range(offsets[k], offsets[k + 1]):
-                denominators[j] += dense[ids[j]]
+            here, sums = ids[offsets[k] : offsets[k + 1]], denominators[offsets[k] : offsets[k + 1]]
+            for j in range(len(here)):
+                sums[j] += dense[np.uint32(here[j])]
         for e in range(starts[row], starts[row + 1]):
             dense[columns[e]] = 0.0
