@@ -1,6 +1,7 @@
 """What feature families cost: microseconds of processor time per segment, measured."""
 
 import datetime
+import importlib.util
 import json
 import os
 import platform
@@ -130,9 +131,12 @@ def measurable() -> list[str]:
 def measure_on_demo(progress: Progress = silent) -> Costs:
     """Costs of families on generated data with small resources: less than with real ones.
 
-    Those whose resources need parts of speech are left out: no program tags the generated data.
+    Those whose resources need parts of speech are left out: no program tags the generated data. So are those
+    of morphemes where the package that learns them is not installed.
     """
     kinds = [name for name in measurable() if not sides_to_annotate(parts_needed([{"kind": name}]))]
+    if importlib.util.find_spec("morfessor") is None:
+        kinds.remove("morphemes")
     with demo_world(kinds, progress=progress) as data:
         what = f"generated data, {len(data.training)} segments, resources of 300 pairs"
         return measure(data, what, kinds, progress=progress)

@@ -1,0 +1,192 @@
+"""Morphemes: the words of one side of the corpus in parts, by Morfessor Baseline."""
+
+import importlib
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.tokens import Tokens
+from features.resources.annotation import Side
+
+TYPES = (
+    30_000  # most frequent words that are learned from: training time grows with them, not with the corpus
+)
+_LONGEST = 30  # letters of the longest morpheme that a new word can have, as in Morfessor
+
+
+@dataclass(frozen=True, eq=False)
+class Morphemes(Resource):
+    """A morpheme lexicon with counts, and the most probable segmentation of any word by it (lower-cased).
+
+    Creutz and Lagus 2005 (Morfessor Baseline), trained on word types. Words without a letter stay whole.
+    Training needs the package `morfessor`; segmenting does not.
+
+    morphemes  the lexicon
+    counts     (morphemes,) how often each occurs in the words that it was learned from
+    words      number of these words
+
+    >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, {"side": "target"}, "toy")
+    >>> model.segment("casas"), model.segment("1990")
+    (('casa', 's'), ('1990',))
+    """
+
+    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "source_morphemes": {"side": "source"},
+        "target_morphemes": {"side": "target"},
+    }
+
+    morphemes: tuple[str, ...]
+    counts: NDArray[np.int64]
+    words: int
+    settings: Mapping[str, Any]
+    corpus_fingerprint: str
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        corpus: ParallelCorpus,
+        *,
+        side: Side,
+        types: int = TYPES,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> Self:
+        """From the `types` most frequent words; `seed` orders them in training.
+
+        Raises InputError where the package is absent, or no word has a letter.
+        """
+        progress(f"morphemes of the {side} side", 0, 1)
+        words = frequent_words(corpus.side(side), types)
+        counts = _trained(words, seed)
+        settings = {"side": side, "types": types, "seed": seed}
+        numbers = np.array(list(counts.values()), np.int64)
+        return cls(tuple(counts), numbers, len(words), settings, corpus.fingerprint)
+
+    def save(self, path: Path) -> None:
+        (path / "morphemes.txt").write_text(
+            "".join(f"{morpheme}\n" for morpheme in self.morphemes), "utf-8", newline=""
+        )
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "words": self.words,
+        }
+        save_arrays(path, meta, counts=self.counts)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        with (path / "morphemes.txt").open(encoding="utf-8", newline="\n") as stream:
+            morphemes = tuple(stream.read().split("\n")[:-1])
+        return cls(morphemes, arrays["counts"], meta["words"], meta["settings"], meta["corpus_fingerprint"])
+
+    @cached_property
+    def _costs(self) -> tuple[dict[str, float], float]:
+        """Morpheme -> negative log probability; log of all morphemes and word ends in training."""
+        total = math.log(int(self.counts.sum()) + self.words)
+        costs = total - np.log(np.asarray(self.counts, np.float64))
+        return dict(zip(self.morphemes, costs.tolist(), strict=True)), total
+
+    def segment(self, word: str) -> tuple[str, ...]:
+        """The morphemes of a lower-cased word; letters that no morpheme of the lexicon fits stand alone."""
+        if not any(letter.isalpha() for letter in word):
+            return (word,)
+        costs, total = self._costs
+        alone = len(word) * total + 1.0  # dearer than any segmentation into known morphemes
+        best, start = [0.0], [0]
+        for end in range(1, len(word) + 1):
+            lowest, origin = math.inf, end - 1
+            for low in range(max(0, end - _LONGEST), end):
+                cost = costs.get(word[low:end])
+                if cost is None:
+                    if low < end - 1:
+                        continue
+                    cost = alone
+                if best[low] + cost < lowest:
+                    lowest, origin = best[low] + cost, low
+            best.append(lowest)
+            start.append(origin)
+        return _traced(word, start)
+
+    def units(self, tokens: Tokens) -> Tokens:
+        """The morphemes of every text, lower-cased, in order.
+
+        >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, {"side": "target"}, "toy")
+        >>> found = model.units(Tokens.from_lists([["Casas", "casa"], []]))
+        >>> found.words(0), found.words(1)
+        (['casa', 's', 'casa'], [])
+        """
+        lowered = tokens.lower()
+        return expanded(lowered, [self.segment(word) for word in lowered.types])
+
+
+def frequent_words(tokens: Tokens, most: int) -> list[str]:
+    """The `most` frequent lower-cased words that have a letter; of equally frequent ones the first."""
+    lowered = tokens.lower()
+    counts = np.bincount(lowered.ids, minlength=len(lowered.types))
+    order = np.argsort(-counts, kind="stable").tolist()
+    words = [lowered.types[i] for i in order if any(letter.isalpha() for letter in lowered.types[i])]
+    if not words:
+        raise InputError("morphemes are learned from words, but no token of the corpus has a letter")
+    return words[:most]
+
+
+def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:
+    """Texts whose tokens of type i are replaced by the tokens `parts[i]`."""
+    index: dict[str, int] = {}
+    flat = np.array([index.setdefault(part, len(index)) for group in parts for part in group], np.int32)
+    sizes = np.array([len(group) for group in parts], np.int64)
+    firsts = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+    ids = np.asarray(tokens.ids)
+    lengths = sizes[ids] if len(parts) else np.empty(0, np.int64)
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    starts = firsts[ids] if len(parts) else lengths
+    places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+    return Tokens(tuple(index), flat[places], ends[np.asarray(tokens.offsets)])
+
+
+def _traced(word: str, start: Sequence[int]) -> tuple[str, ...]:
+    found: list[str] = []
+    end = len(word)
+    while end > 0:
+        found.append(word[start[end] : end])
+        end = start[end]
+    return tuple(reversed(found))
+
+
+def _trained(words: Sequence[str], seed: int) -> dict[str, int]:
+    """Morpheme -> count, by Morfessor's recursive batch training, every word counted once."""
+    morfessor = _load()
+    # The package draws from Python's own generator, and prints dots.
+    state, shown = random.getstate(), morfessor.utils.show_progress_bar
+    random.seed(seed)
+    morfessor.utils.show_progress_bar = False
+    try:
+        model = morfessor.BaselineModel()
+        model.load_data([(1, word) for word in words])
+        model.train_batch()
+    finally:
+        random.setstate(state)
+        morfessor.utils.show_progress_bar = shown
+    return {str(morpheme): int(count) for morpheme, count in model.get_constructions()}
+
+
+def _load() -> Any:
+    try:
+        return importlib.import_module("morfessor")
+    except ImportError:
+        raise InputError(
+            "morphemes are learned by the package morfessor, which is not installed",
+            remedy="pip install morfessor (extra `morphemes`)",
+        ) from None
