@@ -1,23 +1,21 @@
 """Explanation: which features moved a segment's score most, and by how much, in words."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from features.core.errors import InputError
+from qe.attribution import Attribution, Sampling, attribution
 from qe.model import Model, split_steps
 
 FloatArray = NDArray[np.float64]
-Method = Literal["linear", "trees", "sampling"]
 _FILES = ("explanation_background.npy", "explanation_typical.npy")
 _BACKGROUND = 64  # training rows kept
-_EVALUATIONS = 1200  # predictions per explained segment, about, where sampling is needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +63,21 @@ class Contributions:
 
     values  (n, k) what each feature adds
     base    the mean score of the background (of the training data, for trees)
-    method  linear and trees: exact; sampling: Shapley values estimated from random orders, their sum exact
+    method  linear, trees, kernel: exact; sampling: Shapley values estimated from random orders, their sum
+            exact; with `+` between them where learners are combined
     """
 
     values: FloatArray
     base: float
-    method: Method
+    method: str
 
 
 @dataclass(frozen=True, eq=False)
 class Explainer:
-    """Takes a model's scores apart by Shapley values.
+    """Takes a model's scores apart by Shapley values (qe/attribution.py).
 
-    linear    coefficient times distance from the background's mean
-    trees     LightGBM's own pred_contrib (Lundberg et al. 2020, TreeSHAP)
-    sampling  features take the segment's values one after the other, in `orders` random orders and their
-              reverses, starting from a background row each (Strumbelj and Kononenko 2014; antithetic
-              orders: Mitchell et al. 2022); the same draws for every segment, so that a segment's
-              explanation depends on nothing else
-
-    Whether a model is linear or a sum of trees is found by trying: only what adds up counts as exact.
+    Exactly for linear models, LightGBM, RBF kernels and linear combinations of them; other learners are
+    sampled, in `orders` random orders. A segment's explanation depends on no other segment.
     """
 
     model: Model
@@ -110,6 +103,12 @@ class Explainer:
         table = pd.DataFrame(prepared, columns=self.model.feature_set.names)
         return np.asarray(self._parts[1].predict(table), np.float64)
 
+    def _predict_chosen(self, inputs: FloatArray) -> FloatArray:
+        """Scores from the columns that reach the learner alone; the others do not matter."""
+        prepared = np.zeros((len(inputs), len(self.model.feature_set.names)))
+        prepared[:, self._chosen] = inputs
+        return self._predict(prepared)
+
     @cached_property
     def _chosen(self) -> NDArray[np.int64]:
         """The columns that reach the learner; empty where a step makes new ones."""
@@ -124,79 +123,23 @@ class Explainer:
             chosen = chosen[step.get_support()]
         return chosen
 
+    @cached_property
+    def _attribution(self) -> Attribution:
+        if not len(self._chosen):
+            return Sampling(self._predict, self._prepared, self.orders, self.seed)
+        learner = self._parts[1].steps[-1][1]
+        inputs = np.ascontiguousarray(self._prepared[:, self._chosen])
+        return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
+
     def contributions(self, features: pd.DataFrame) -> Contributions:
         """What each of k features adds to the scores of n segments."""
         prepared = self._prepare(features)
-        slopes = self._slopes
-        if slopes is not None:
-            mean = self._prepared.mean(axis=0)
-            return Contributions(
-                (prepared - mean) * slopes, float(self._predict(self._prepared).mean()), "linear"
-            )
-        if self._trees is not None:
-            return self._by_trees(prepared)
-        return self._by_sampling(prepared)
-
-    @cached_property
-    def _slopes(self) -> FloatArray | None:
-        """(k,) the coefficients, where the model is linear in the prepared features."""
-        learner = self._parts[1].steps[-1][1]
-        coefficients = np.ravel(getattr(learner, "coef_", np.empty(0)))
-        if not len(self._chosen) or len(coefficients) != len(self._chosen):
-            return None
-        slopes = np.zeros(len(self.model.feature_set.names))
-        slopes[self._chosen] = coefficients
-        # Beyond the background, too: two rows on either side of it.
-        probe = np.vstack([self._prepared, 3 * self._prepared[:1], -2 * self._prepared[-1:]])
-        rest = self._predict(probe) - probe @ slopes
-        return slopes if np.ptp(rest) <= 1e-8 * max(1.0, float(np.abs(rest).max())) else None
-
-    @cached_property
-    def _trees(self) -> Any:
-        """The LightGBM booster, where its trees alone make the score."""
-        booster = getattr(self._parts[1].steps[-1][1], "booster_", None)
-        if booster is None or not len(self._chosen):
-            return None
-        inputs = self._prepared[:, self._chosen]
-        try:
-            parts = booster.predict(inputs, pred_contrib=True)
-        except Exception as error:  # LightGBM's own type; importing it only to name it costs start-up time
-            if type(error).__name__ != "LightGBMError":
-                raise
-            return None
-        return booster if np.allclose(parts.sum(axis=1), self._predict(self._prepared), atol=1e-8) else None
-
-    def _by_trees(self, prepared: FloatArray) -> Contributions:
-        parts = self._trees.predict(prepared[:, self._chosen], pred_contrib=True)
+        found = self._attribution
+        if not len(self._chosen):
+            return Contributions(found.values(prepared), found.base, found.method)
         values = np.zeros_like(prepared)
-        values[:, self._chosen] = parts[:, :-1]
-        return Contributions(values, float(parts[0, -1]), "trees")
-
-    @cached_property
-    def _walks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(w, k) orders of the features, each followed by its reverse, and the background row of each."""
-        k = self._prepared.shape[1]
-        pairs = self.orders or max(2, _EVALUATIONS // (2 * (k + 1)))
-        generator = np.random.default_rng(self.seed)
-        orders = [order for _ in range(pairs) for order in _both_ways(generator.permutation(k))]
-        starts = np.repeat(np.resize(generator.permutation(len(self._prepared)), pairs), 2)
-        return np.array(orders), starts
-
-    def _by_sampling(self, prepared: FloatArray) -> Contributions:
-        orders, starts = self._walks
-        values = np.array([self._sampled(row, orders, starts) for row in prepared])
-        base = float(self._predict(self._prepared)[starts].mean())
-        return Contributions(values.reshape(prepared.shape), base, "sampling")
-
-    def _sampled(self, row: FloatArray, orders: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
-        """(k,) contributions of one row; the matrix predicted has the same shape for every row."""
-        walks, k = orders.shape
-        position = np.argsort(orders, axis=1)  # when each feature is switched
-        switched = position[:, None, :] < np.arange(k + 1)[None, :, None]
-        points = np.where(switched, row, self._prepared[starts][:, None, :])
-        scores = self._predict(points.reshape(-1, k)).reshape(walks, k + 1)
-        steps = np.diff(scores, axis=1)
-        return np.asarray(np.take_along_axis(steps, position, axis=1).mean(axis=0))
+        values[:, self._chosen] = found.values(np.ascontiguousarray(prepared[:, self._chosen]))
+        return Contributions(values, found.base, found.method)
 
     def because(self, features: pd.DataFrame, top: int) -> list[str]:
         """For each segment the `top` features that moved its score most, in words, the largest first."""
@@ -213,10 +156,6 @@ class Explainer:
             or "nothing in particular"
             for i, row in enumerate(largest)
         ]
-
-
-def _both_ways(order: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    return order, order[::-1]
 
 
 def _words(description: str, value: float, typical: float, moved: float) -> str:
