@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -24,7 +25,10 @@ _ISO_639_3: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _SURPRISE: Final = re.compile(r"ambiguity class was found.*?^Word '(.*?)'\.$", re.DOTALL | re.MULTILINE)
-_TAGGER = "apertium-tagger -g"
+_STAGES: Final = re.compile(
+    r"(?P<before>.+?)\| *apertium-tagger -g \$2 '(?P<tagger>[^']+)' *\|(?P<after>.+)", re.DOTALL
+)
+_END = "[][\n\n]"  # of a paragraph, between the stages
 
 
 def apertium_code(language: str) -> str:
@@ -76,19 +80,54 @@ def unseen(
     return [*runs, (rest, output)] if rest else runs
 
 
-@contextmanager
-def talking_mode(folder: Path, mode: str) -> Iterator[tuple[str, ...]]:
-    """Options of the program `apertium` for the mode whose tagger says what it was not trained on.
+@dataclass(frozen=True)
+class Pipeline:
+    """A mode of Apertium's, taken apart at its tagger; what comes before and after are modes in `folder`."""
 
-    The mode itself where there is no such file, or no such tagger in it.
-    """
+    program: str
+    folder: str
+    tagger: str
+
+    def run(self, lines: Sequence[str]) -> str:
+        """What the mode makes of lines that are a paragraph each; empty where it mixes them up.
+
+        All stages see all lines, but the tagger only those that have no influence on each other.
+        """
+        text, _ = call(["apertium-destxt"], paragraphs(lines))
+        analysed = self._stage("before", text).split(_END)
+        if len(analysed) != len(lines) + 1:
+            return ""
+        tagged: dict[int, str] = {}
+        for rows, output in unseen([f"{piece}{_END}" for piece in analysed[:-1]], self._tag):
+            pieces = output.split(_END)
+            if len(pieces) != len(rows) + 1:
+                return ""
+            tagged |= zip(rows, pieces, strict=False)
+        text = "".join(f"{tagged[i]}{_END}" for i in range(len(lines)))
+        return call(["apertium-retxt"], self._stage("after", text))[0]
+
+    def _tag(self, texts: Sequence[str]) -> tuple[str, str]:
+        return call(["apertium-tagger", "-g", "-d", self.tagger], "".join(texts))
+
+    def _stage(self, name: str, text: str) -> str:
+        return call([self.program, "-f", "none", "-d", self.folder, "-u", name], text)[0]
+
+
+@contextmanager
+def pipeline(program: str, folder: Path, mode: str) -> Iterator[Pipeline | None]:
+    """The mode taken apart; None where there is no such file in `folder`, or no such tagger in it."""
     file = folder / "modes" / f"{mode}.mode"
-    pipeline = file.read_text("utf-8") if file.is_file() else ""
-    if _TAGGER not in pipeline:
-        yield "-u", mode
+    stages = _STAGES.fullmatch(file.read_text("utf-8").strip() if file.is_file() else "")
+    if stages is None:
+        yield None
         return
     with TemporaryDirectory(prefix="qe-apertium-") as changed:
         (Path(changed) / "modes").mkdir()
-        talking = pipeline.replace(_TAGGER, f"{_TAGGER} -d", 1)
-        (Path(changed) / "modes" / file.name).write_text(talking, "utf-8", newline="")
-        yield "-d", changed, "-u", mode
+        for name in ("before", "after"):
+            (Path(changed) / "modes" / f"{name}.mode").write_text(stages[name], "utf-8", newline="")
+        yield Pipeline(program, changed, stages["tagger"])
+
+
+def paragraphs(lines: Sequence[str]) -> str:
+    """The lines, each a paragraph of its own."""
+    return "".join(f"{line}\n\n" for line in lines)

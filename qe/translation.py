@@ -4,7 +4,7 @@ import os
 import shutil
 import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from features.core.files import atomic_file, digest, read_lines
 from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tokenizer import batches, normalise
-from qe.apertium import MODES, apertium_code, call, talking_mode, unseen
+from qe.apertium import MODES, apertium_code, call, paragraphs, pipeline
 
 CHUNK = 250  # lines per process: starting one costs as much as some 30 lines
 
@@ -48,8 +48,8 @@ class Apertium:
 
     Lines are normalised (`features.core.tokenizer.normalise`) and freed of the signs of Apertium's stream
     format; white space at the ends is dropped, unknown words stay as they are, without a mark. A line
-    with nothing left gives an empty line. Every other line is a paragraph of its own, or even alone where
-    the tagger has not seen its like: a line's translation does not depend on the batch.
+    with nothing left gives an empty line. Every other line is a paragraph of its own, and has the tagger for
+    itself where that has not seen its like: a line's translation does not depend on the batch.
 
     Raises InputError where the program or the language pair is not installed, and where the program
     fails or gives another number of lines even for one line alone.
@@ -65,11 +65,12 @@ class Apertium:
         """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
         workers = self.workers or os.cpu_count() or 1
         ahead: deque[Future[list[str]]] = deque()
-        # The mode refuses before any work is done.
-        with talking_mode(self.folder, self.mode) as mode, ThreadPoolExecutor(workers) as pool:
+        mode = self.mode  # refuses before any work is done
+        with pipeline(self._path, self.folder, mode) as stages, ThreadPoolExecutor(workers) as pool:
+            run = self._whole if stages is None else stages.run
             try:
                 for chunk in batches(lines, CHUNK):
-                    ahead.append(pool.submit(self._chunk, mode, [clean(line) for line in chunk]))
+                    ahead.append(pool.submit(self._chunk, run, [clean(line) for line in chunk]))
                     if len(ahead) > 2 * workers:
                         yield from ahead.popleft().result()
                 while ahead:
@@ -77,34 +78,32 @@ class Apertium:
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _chunk(self, mode: Sequence[str], lines: Sequence[str]) -> list[str]:
+    def _chunk(self, run: Callable[[Sequence[str]], str], lines: Sequence[str]) -> list[str]:
         """The translations of cleaned lines; empty ones are not shown to the program."""
         filled = [line for line in lines if line]
-        found = iter(self._filled(mode, filled))
+        found = iter(self._filled(run, filled))
         return [next(found) if line else "" for line in lines]
 
-    def _filled(self, mode: Sequence[str], lines: list[str]) -> list[str]:
-        """One translation per line."""
-        found: dict[int, str] = {}
-        for rows, output in unseen(lines, lambda some: self._run([*mode], paragraphs(some))):
-            found |= zip(rows, self._apart(mode, [lines[i] for i in rows], output), strict=True)
-        return [found[i] for i in range(len(lines))]
-
-    def _apart(self, mode: Sequence[str], lines: list[str], output: str) -> list[str]:
-        """One translation per line; where the program mixed lines up, halves are translated apart."""
-        found = apart(output, len(lines))
+    def _filled(self, run: Callable[[Sequence[str]], str], lines: list[str]) -> list[str]:
+        """One translation per line; where the program mixes lines up, halves are translated apart."""
+        if not lines:
+            return []
+        found = apart(run(lines), len(lines))
         if found is not None:
             return found
         if len(lines) == 1:
             raise InputError(
-                f"{self.program} {' '.join(mode)} did not give one line for {lines[0]!r}",
+                f"{self.program} -u {self.mode} did not give one line for {lines[0]!r}",
                 remedy="leave this line out, or make it plain text",
             )
         middle = len(lines) // 2
-        return self._filled(mode, lines[:middle]) + self._filled(mode, lines[middle:])
+        return self._filled(run, lines[:middle]) + self._filled(run, lines[middle:])
 
-    def _run(self, arguments: Sequence[str], text: str = "") -> tuple[str, str]:
-        return call([self._path, *arguments], text)
+    def _whole(self, lines: Sequence[str]) -> str:
+        return self._run(["-u", self.mode], paragraphs(lines))
+
+    def _run(self, arguments: Sequence[str], text: str = "") -> str:
+        return call([self._path, *arguments], text)[0]
 
     @cached_property
     def _path(self) -> str:
@@ -119,7 +118,7 @@ class Apertium:
     @cached_property
     def mode(self) -> str:
         """Apertium's name of the language pair, such as `eng-spa`."""
-        installed = self._run(["-l"])[0].split()
+        installed = self._run(["-l"]).split()
         pair = (self.source_language, self.target_language)
         long = "-".join(apertium_code(code) for code in pair)
         for name in (long, "-".join(pair)):
@@ -134,7 +133,7 @@ class Apertium:
     @property
     def fingerprint(self) -> str:
         """Identifies version and language pair."""
-        return digest("apertium", 2, self._run(["-V"])[0], self.mode)
+        return digest("apertium", 2, self._run(["-V"]), self.mode)
 
 
 ENGINES: Final[Mapping[str, type[Apertium]]] = {"apertium": Apertium}
@@ -158,11 +157,6 @@ def clean(line: str) -> str:
     """
     text = normalise(line).translate(_CLEAN)
     return " ".join("".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).split())
-
-
-def paragraphs(lines: Sequence[str]) -> str:
-    """The lines, each a paragraph of its own."""
-    return "".join(f"{line}\n\n" for line in lines)
 
 
 def apart(text: str, n: int) -> list[str] | None:

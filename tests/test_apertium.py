@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qe.apertium import talking_mode, unseen
+from qe.apertium import pipeline, unseen
 
 WARNING = (
     "Error: A new ambiguity class was found. \nRetraining is necessary.\nWord '{}'.\nNew class: {{A,B}}\n"
@@ -38,13 +38,18 @@ def test_texts_without_surprises_share_one_run() -> None:
     assert [rows for rows, _ in runs] == [[2], [0, 1, 3]]
 
 
-def test_a_mode_without_the_tagger_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
     (tmp_path / "modes").mkdir()
-    with talking_mode(tmp_path, "a-b") as options:
-        assert options == ("-u", "a-b")
-    (tmp_path / "modes" / "a-b.mode").write_text("lt-proc x | apertium-tagger -g $2 'a b.prob' | lt-proc y")
-    with talking_mode(tmp_path, "a-b") as options:
-        assert options[0] == "-d" and options[2:] == ("-u", "a-b")
-        changed = Path(options[1])
-        assert "apertium-tagger -g -d $2 'a b.prob' |" in (changed / "modes" / "a-b.mode").read_text()
-    assert not changed.exists()
+    with pipeline("apertium", tmp_path, "a-b") as found:
+        assert found is None
+    mode = tmp_path / "modes" / "a-b.mode"
+    mode.write_text("lt-proc 'x y' | cg-proc z | lt-proc $1 w")
+    with pipeline("apertium", tmp_path, "a-b") as found:
+        assert found is None
+    mode.write_text("lt-proc 'x y' | apertium-tagger -g $2 'a b.prob' | lt-proc z | lt-proc $1 w\n")
+    with pipeline("apertium", tmp_path, "a-b") as found:
+        assert found is not None and found.tagger == "a b.prob"
+        folder = Path(found.folder)
+        assert (folder / "modes" / "before.mode").read_text() == "lt-proc 'x y' "
+        assert (folder / "modes" / "after.mode").read_text() == " lt-proc z | lt-proc $1 w"
+    assert not folder.exists()

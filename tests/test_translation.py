@@ -12,8 +12,8 @@ from features.core.errors import InputError
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.__main__ import main
-from qe.apertium import call
-from qe.translation import CHUNK, Apertium, apart, clean, engine, paragraphs, with_translations
+from qe.apertium import call, paragraphs
+from qe.translation import CHUNK, Apertium, apart, clean, engine, with_translations
 
 # A program with Apertium's options: upper-cases ASCII text. What it does to input with odd words is said
 # in the cases below; every call is noted in the file `calls`.
