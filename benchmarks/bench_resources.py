@@ -7,7 +7,8 @@ python benchmarks/bench_resources.py --output /tmp/bench      # keeps what was m
 Grows the English-Spanish corpus by sampling sentence pairs with replacement (2,000,000 pairs are 50 million
 tokens a side); beyond its own 315,831 pairs tokens grow, but hardly the distinct words and n-grams. Every
 part is built in a process of its own, from the encoded corpus on disk: the peak memory is the part's alone.
-The last column is the exponent of growth from size to size, log(time ratio) / log(size ratio): 1 is linear,
+`cores` is CPU time by wall time: on a busy machine less than the part would use. The last column is the
+exponent of growth from size to size, log(time ratio) / log(size ratio): 1 is linear,
 and the alternative is the same part at the size before. Parts of tags need an annotated corpus and are not
 among them.
 """
@@ -146,7 +147,8 @@ def report(name: str, size: int, now: Measured, before: tuple[int, Measured] | N
         growth = f"{exponent:5.2f}"
         marks += ["STEEP"] if exponent > STEEPEST else []
     print(
-        f"{name:<26}{size:>10,}{now['cpu']:>9.1f}{now['wall']:>9.1f}{now['peak']:>8.2f}{now['disk']:>9.1f}"
+        f"{name:<26}{size:>10,}{now['cpu']:>9.1f}{now['wall']:>9.1f}{now['cpu'] / now['wall']:>7.2f}"
+        f"{now['peak']:>8.2f}{now['disk']:>9.1f}"
         f"  {growth:>6}  {' '.join(marks) or 'ok'}",
         flush=True,
     )
@@ -183,7 +185,7 @@ def main() -> None:
 
 def run(folder: Path, parts: Sequence[str], arguments: argparse.Namespace) -> None:
     warm(folder, parts, arguments)
-    print(f"{'part':<26}{'pairs':>10}{'CPU s':>9}{'wall s':>9}{'GiB':>8}{'MB':>9}  growth")
+    print(f"{'part':<26}{'pairs':>10}{'CPU s':>9}{'wall s':>9}{'cores':>7}{'GiB':>8}{'MB':>9}  growth")
     before: dict[str, tuple[int, Measured]] = {}
     for size in arguments.sizes:
         here = folder / str(size)
