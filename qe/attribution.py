@@ -14,7 +14,6 @@ FloatArray = NDArray[np.float64]
 Predict = Callable[[FloatArray], FloatArray]
 
 _EVALUATIONS = 1200  # predictions per explained row, about, where sampling is needed
-_TOGETHER = 8  # rows sampled in one call: always as many, so that a row is predicted alike beside any others
 _SMALL = 1e-8  # of the predictions: what counts as adding up
 
 
@@ -67,8 +66,13 @@ class Kernel:
     base: float
     method: str = "kernel"
 
+    @cached_property
+    def _nodes(self) -> int:
+        """What one row of the background needs: most others need no more."""
+        return int(shapley_values(self.expansion, self.background[:1], self.background)[1][0])
+
     def values(self, rows: FloatArray) -> FloatArray:
-        return shapley_values(self.expansion, rows, self.background)[0]
+        return shapley_values(self.expansion, rows, self.background, self._nodes)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +106,17 @@ class Sampling:
 
     def values(self, rows: FloatArray) -> FloatArray:
         orders, starts = self._walks
-        n, (walks, k) = len(rows), orders.shape
         position = np.argsort(orders, axis=1)  # when each feature is switched
+        return np.array([self._sampled(row, position, starts) for row in rows]).reshape(rows.shape)
+
+    def _sampled(self, row: FloatArray, position: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
+        """(k,) values of one row; the matrix predicted has the same shape for every row."""
+        walks, k = position.shape
         switched = position[:, None, :] < np.arange(k + 1)[None, :, None]
-        absent = self.background[starts][:, None, :]
-        found = np.empty((n, k))
-        for first in range(0, n, _TOGETHER):
-            group = np.minimum(np.arange(first, first + _TOGETHER), n - 1)  # the last one filled up
-            points = np.where(switched, rows[group][:, None, None, :], absent)
-            scores = self.predict(points.reshape(-1, k)).reshape(_TOGETHER, walks, k + 1)
-            steps = np.take_along_axis(np.diff(scores, axis=2), position[None], axis=2).mean(axis=1)
-            found[first : first + _TOGETHER] = steps[: n - first]
-        return found
+        points = np.where(switched, row, self.background[starts][:, None, :])
+        scores = self.predict(points.reshape(-1, k)).reshape(walks, k + 1)
+        steps = np.diff(scores, axis=1)
+        return np.asarray(np.take_along_axis(steps, position, axis=1).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
