@@ -1,11 +1,17 @@
 """`qe resources`: builds what features need from a parallel corpus."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
+
+if TYPE_CHECKING:
+    from features.core.bundle import Bundle
+    from features.core.progress import Progress
+    from qe.partial_bundle import Build
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -39,7 +45,7 @@ def build(
         list[str] | None, typer.Option(help="Build this part (repeatable) and its needs.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every part there is; those of tags where both sides have them.")
+        bool, typer.Option("--all", help="Every part that can be built; others are named, and left out.")
     ] = False,
     resume: Annotated[
         bool,
@@ -56,6 +62,9 @@ def build(
 
     Parts that are there and up to date are not built again; each part lands whole or not at all. On Spark the
     n-grams are counted by the executors, to the same files; the other parts are built here (docs/scale.md).
+
+    With --all, parts of tags are built where both sides have them, and a part that the corpus is too small
+    for is left out and named on stderr; with --only it is an error.
 
     Example:
 
@@ -96,21 +105,35 @@ def build(
         from qe.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or as_json) as session:
-            bundle = build_bundle(
-                source, target, languages, tokenizer, output, parts, silent, makers(session), annotations,
+            bundle = _built(everything, parts, silent, lambda chosen, progress: build_bundle(
+                source, target, languages, tokenizer, output, chosen, progress, makers(session), annotations,
                 alignments,
-            )  # fmt: skip
+            ))  # fmt: skip
     else:
-        with progress_bar(quiet or as_json) as progress:
-            bundle = build_bundle(
-                source, target, languages, tokenizer, output, parts, progress, None, annotations, alignments
-            )
+        with progress_bar(quiet or as_json) as shown:
+            bundle = _built(everything, parts, shown, lambda chosen, progress: build_bundle(
+                source, target, languages, tokenizer, output, chosen, progress, None, annotations, alignments
+            ))  # fmt: skip
     if as_json:
         import json
 
         print(json.dumps(bundle.manifest, indent=1))
     elif not quiet:
         _print_bundle(bundle.manifest, output)
+
+
+def _built(everything: bool, parts: Sequence[str], progress: "Progress", build: "Build") -> "Bundle":
+    """The bundle; with --all, what cannot be built is said on stderr, also when --quiet, and left out."""
+    import sys
+
+    from qe.partial_bundle import build_named, build_possible
+
+    if not everything:
+        return build_named(build, parts, progress)
+    bundle, left_out = build_possible(build, parts, progress)
+    for name, reason in left_out.items():
+        print(f"qe resources: left out: {name} ({reason.what})", file=sys.stderr)
+    return bundle
 
 
 def _print_bundle(manifest: dict[str, object], output: Path) -> None:
