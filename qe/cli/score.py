@@ -33,7 +33,12 @@ def score(
         typer.Option(help="Add columns low and high that hold this share of true labels, such as 0.9."),
     ] = None,
     explain: Annotated[
-        int, typer.Option(min=0, help="Add a column `because`: this many features that moved the score most.")
+        int,
+        typer.Option(
+            min=0,
+            help="Add a column `because`: this many features that moved the score most (exact Shapley "
+            "values for linear models, LightGBM, RBF kernels and means of them; sampled for others).",
+        ),
     ] = 0,
     tokens: Annotated[
         bool,
