@@ -108,6 +108,8 @@ def connect(path: Path | None = None) -> Settings:
 def _quiet() -> None:
     """MLflow's migrations, downloads and hints are not the user's business; its errors are."""
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    # On stdout, where a server tracks: it would stand in the middle of what --json prints.
+    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.ERROR)
 
