@@ -2,29 +2,46 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
+from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature, FloatArray
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio
 from features.resources.corpus_index import CorpusIndex
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.6"
+_CHARACTERS: Final = {
+    "of_nearest_words": "character edits between the {side} and the corpus segment nearest by words (not the "
+    "least over the corpus; of several as near the one with the least longer length minus shared words, then "
+    "the shortest)",
+    "nearest": "least character edits between the {side} and a corpus segment",
+}
 
 
 @dataclass(frozen=True)
 class EditDistance(Extractor):
     """Levenshtein distance to the nearest corpus segment by words, on both sides, lower-cased.
 
-    The search for the nearest segment by words is exact. Characters (of the lower-cased tokens joined by
-    blanks) are compared with that segment alone, so that theirs is an upper bound of the distance to the
-    nearest segment by characters: no bound makes an exact search for that fast, as the distances of most of
-    the corpus lie within a few per cent of the least.
+    The search for the nearest segment by words is exact. Characters are those of the lower-cased tokens
+    joined by blanks:
+
+    characters  `of_nearest_words`: edits into the segment nearest by words, an upper bound of the least;
+                `nearest`: the least over the corpus, exactly, at a few hundred times the cost: no bound
+                makes that search fast, as the distances of most of the corpus lie close to the least
     """
 
     source_index: CorpusIndex
     target_index: CorpusIndex
+    characters: Literal["of_nearest_words", "nearest"] = "of_nearest_words"
+
+    def __post_init__(self) -> None:
+        if self.characters not in _CHARACTERS:
+            raise InputError(
+                f"unknown `characters` '{self.characters}'", remedy=f"known: {', '.join(_CHARACTERS)}"
+            )
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -40,9 +57,8 @@ class EditDistance(Extractor):
                 ),
                 Feature(
                     f"edit_distance_{side}_characters",
-                    f"character edits between the {side} and the corpus segment nearest by words (not the "
-                    "least over the corpus; of several as near the one with the least longer length minus "
-                    f"shared words, then the shortest), per character of the {side}; NaN if empty",
+                    f"{_CHARACTERS[self.characters].format(side=side)}, per character of the {side}; "
+                    "NaN if empty",
                     _UEDIN,
                     "edits per character",
                 ),
@@ -51,17 +67,16 @@ class EditDistance(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         sides = (
-            _distances(self.source_index, segments.source_tokens),
-            _distances(self.target_index, segments.target_tokens),
+            self._distances(self.source_index, segments.source_tokens),
+            self._distances(self.target_index, segments.target_tokens),
         )
         return np.hstack(sides)
 
-
-def _distances(index: CorpusIndex, tokens: Tokens) -> FloatArray:
-    """(n, 2) by words, by characters."""
-    found = index.nearest(tokens)
-    values = np.column_stack(
-        [ratio(found.word_edits, tokens.lengths), ratio(found.character_edits, found.characters)]
-    )
-    values[tokens.lengths == 0] = np.nan
-    return values
+    def _distances(self, index: CorpusIndex, tokens: Tokens) -> FloatArray:
+        """(n, 2) by words, by characters."""
+        found = index.nearest(tokens, by_characters=self.characters == "nearest")
+        values = np.column_stack(
+            [ratio(found.word_edits, tokens.lengths), ratio(found.character_edits, found.characters)]
+        )
+        values[tokens.lengths == 0] = np.nan
+        return values

@@ -61,6 +61,19 @@ def test_equal_on_anything(corpus: list[str], query: str) -> None:
     assert found.word_edits[0] == min(Levenshtein.distance(query.split(), line.split()) for line in corpus)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(st.text("aäb ", max_size=70).map(lambda line: " ".join(line.split())), min_size=1, max_size=8),
+    st.text("aäbc ", max_size=140).map(lambda line: " ".join(line.split())),
+)
+def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], query: str) -> None:
+    """Also texts of several 64-character blocks, whose nearest segment by words is another one."""
+    known = [line for line in corpus if line] or ["a"]
+    found = index(known).nearest(tokens([query]), by_characters=True)
+    least = min(Levenshtein.distance(query, line) for line in known)
+    assert found.character_edits[0] == (least if query else -1)
+
+
 def test_ties_go_to_the_segment_that_shares_most_words() -> None:
     """Both are two edits away; the second shares all words but one."""
     found = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))

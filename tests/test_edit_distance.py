@@ -1,8 +1,10 @@
 """Distances to the nearest corpus segment, normalised by the text (UEdin 3.6)."""
 
 import numpy as np
+import pytest
 
 from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.edit_distance import EditDistance
@@ -22,3 +24,20 @@ def test_by_hand() -> None:
         extractor.extract(segments), [[1 / 3, 1 / 13, 1 / 2, 5 / 7], [np.nan, np.nan, 0, 0]]
     )
     assert extractor.names[0] == "edit_distance_source_words" and len(extractor.names) == 4
+
+
+def test_least_characters_by_hand() -> None:
+    """`tea sea` shares a word with the first segment, and most letters with the second."""
+    pairs = [("sea view", "x"), ("team seat", "x")]
+    corpus = ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
+    indices = CorpusIndex.build(corpus, side="source"), CorpusIndex.build(corpus, side="target")
+    segments = Segments(("tea sea",), ("x",), PLAIN, PLAIN)
+    near, least = EditDistance(*indices), EditDistance(*indices, characters="nearest")
+    np.testing.assert_allclose(near.extract(segments)[0, :2], [2 / 2, 4 / 7])
+    np.testing.assert_allclose(least.extract(segments)[0, :2], [2 / 2, 2 / 7])
+    assert (
+        "nearest by words" in near.features[1].description
+        and "least character" in least.features[1].description
+    )
+    with pytest.raises(InputError, match="unknown `characters` 'all'"):
+        EditDistance(*indices, characters="all")  # type: ignore[arg-type]

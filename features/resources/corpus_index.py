@@ -17,6 +17,7 @@ from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
 from features.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
+from features.resources._nearest_characters import character_lengths, least_by_characters
 from features.resources._ngram_tables import encode
 
 _SLICE = 64  # segments that a thread searches for at a time
@@ -115,21 +116,33 @@ class CorpusIndex(Resource):
     def _letters(self) -> tuple[Ints, Longs]:
         return _code_points(self.vocabulary.words)
 
-    def nearest(self, tokens: Tokens) -> Nearest:
+    @cached_property
+    def _by_characters(self) -> tuple[Ints, Ints]:
+        """The segments by ascending number of characters, and these numbers."""
+        lengths = character_lengths(self.ids, self.offsets, self._letters[1])
+        order = np.argsort(lengths, kind="stable").astype(np.int32)
+        return order, lengths[order]
+
+    def nearest(self, tokens: Tokens, *, by_characters: bool = False) -> Nearest:
         """The nearest corpus segments by words, exactly; slices of the batch on all cores.
 
-        Words that the corpus lacks equal none of its words.
+        Words that the corpus lacks equal none of its words. Character edits are those into that segment;
+        `by_characters`: the least of all segments, exactly, which takes a hundred times as long.
         """
         lowered = tokens.lower()
         queries = lowered.ids_in(self.vocabulary)
         letters = _code_points(lowered.types)
         starts = range(0, len(tokens), _SLICE)
         with ThreadPoolExecutor(min(os.cpu_count() or 1, max(len(starts), 1))) as pool:
-            parts = list(pool.map(lambda start: self._slice(lowered, queries, letters, start), starts))
+            parts = list(
+                pool.map(lambda start: self._slice(lowered, queries, letters, start, by_characters), starts)
+            )
         found = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
         return Nearest(found[:, 0], found[:, 1], found[:, 2])
 
-    def _slice(self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int) -> Longs:
+    def _slice(
+        self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int, by_characters: bool
+    ) -> Longs:
         offsets = np.asarray(lowered.offsets[start : start + _SLICE + 1], np.int64)
         found = np.full((len(offsets) - 1, 3), -1, np.int64)
         longest, n = int(np.diff(offsets).max()), len(self.offsets) - 1
@@ -142,6 +155,11 @@ class CorpusIndex(Resource):
         nearest_batch(
             queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, bound, found
         )
+        if by_characters:
+            least_by_characters(
+                np.asarray(lowered.ids), offsets, letters, self.ids, self.offsets, self._letters,
+                *self._by_characters, found,
+            )  # fmt: skip
         return found
 
 
