@@ -84,7 +84,7 @@ class SyntheticWordQuality(Resource):
             raise InputError(
                 f"quality of words is learned from {_LEAST} held-out sentence pairs or more, but of "
                 f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
-                remedy="give a larger parallel corpus (some 170 pairs), or leave out the features that need this",
+                remedy="give a parallel corpus of some 170 pairs or more, or leave out what needs this",
             )
         found = _examples(corpus, left, held_out, progress, scratch)
         table, bad = found.table, found.bad
