@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 
 from features.core.files import link_or_copy
 
-LARGE = (
-    1 << 20
-)  # bytes: of a model's folder, resources and fitted word models; nothing that is edited by hand
+# Bytes. Of a model's folder: resources and fitted word models, nothing that is edited by hand.
+LARGE = 1 << 20
 
 
 def large_files(folder: Path) -> list[Path]:

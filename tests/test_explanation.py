@@ -95,6 +95,7 @@ def shapley(explainer: Explainer, row: FloatArray, background: FloatArray) -> Fl
         ("gaussian_process", "kernel"),
         ("averaging", "kernel+linear+trees"),
         ("stacking", "kernel+linear+trees"),
+        ("seed_averaging", "trees"),
         ("svr_poly", "sampling"),
         ("random_forest", "sampling"),
     ],

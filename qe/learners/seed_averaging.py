@@ -21,7 +21,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
     repeats  fits, with the seeds `seed`, `seed` + 1, ...
 
     Takes out the part of an error that comes from the draws of rows and columns alone. A learner without
-    draws gives what it gives once. After fit: `members_`.
+    draws gives what it gives once. After fit: `members_`, `weights_`.
 
     Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
     """
@@ -46,6 +46,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
             fit_member(make_members([member], self.seed + i)[0], X, y, sample_weight)
             for i in range(self.repeats)
         ]
+        self.weights_ = np.full(self.repeats, 1 / self.repeats)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
