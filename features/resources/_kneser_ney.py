@@ -11,13 +11,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.threads import even_ranges, for_each, side_by_side
 from features.core.vocabulary import BOS
-from features.resources._ngram_tables import Ints, OrderTable, Trie
+from features.resources._ngram_tables import Ints, OrderTable, Trie, occurrences
 
 Floats = NDArray[np.float64]
 
 # What kenlm's `lmplz --discount_fallback` uses where the counts of counts define no discounts.
 FIXED_DISCOUNTS = (0.5, 1.0, 1.5)
+_SMALLEST = 200_000  # n-grams that are worth a thread of their own
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,10 @@ def estimate(tables: list[OrderTable], prune: bool = False) -> Estimate:
             adjusted[BOS] = 0  # <s> is never predicted
         rule = discounts(_counts_of_counts(adjusted))
         suffix = table.suffix if order > 1 else np.zeros(len(adjusted), np.int32)
-        p, gamma = _interpolate(table.first, adjusted, kept[order - 1], suffix, np.array(rule.values), lower)
+        p, gamma = _interpolated(table.first, adjusted, kept[order - 1], suffix, np.array(rule.values), lower)
         if order > 1:
-            backoffs.append(_log10(gamma[kept[order - 2]]))
-        probabilities.append(_log10(p[kept[order - 1]]))
+            backoffs.append(_log10(gamma, kept[order - 2]))
+        probabilities.append(_log10(p, kept[order - 1]))
         rules.append(rule)
         lower = p
     probabilities[0][BOS] = -99.0  # the convention of ARPA files for "never predicted"
@@ -108,7 +110,7 @@ def _adjusted(tables: list[OrderTable], order: int) -> Ints:
     table = tables[order - 1]
     if order == len(tables):
         return table.counts.copy()
-    result = np.bincount(tables[order].suffix, minlength=len(table.words)).astype(np.int32)
+    result: Ints = occurrences(tables[order].suffix, len(table.words))
     begin, end = BOS, BOS + 1  # n-grams that begin with <s> are neighbours, as their contexts are
     for lower in tables[1:order]:
         begin, end = int(lower.first[begin]), int(lower.first[end])
@@ -117,17 +119,38 @@ def _adjusted(tables: list[OrderTable], order: int) -> Ints:
 
 
 def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
-    found = np.bincount(np.minimum(counts, 5), minlength=6)
+    found = occurrences(np.minimum(counts, 5), 6)
     return int(found[1]), int(found[2]), int(found[3]), int(found[4])
 
 
-@numba.njit(cache=True, nogil=True)
-def _interpolate(
+def _interpolated(
     first: Ints, counts: Ints, kept: NDArray[np.bool_], suffix: Ints, discount: Floats, lower: Floats
 ) -> tuple[Floats, Floats]:
     """p(w | context) per n-gram and gamma(context) per context (Chen and Goodman eq. 27)."""
     p, gamma = np.empty(len(counts), np.float64), np.ones(len(first) - 1, np.float64)
-    for context in range(len(first) - 1):
+
+    def work(contexts: tuple[int, int]) -> None:
+        _interpolate(*contexts, first, counts, kept, suffix, discount, lower, p, gamma)
+
+    for_each(work, even_ranges(np.diff(first), _SMALLEST))
+    return p, gamma
+
+
+@numba.njit(cache=True, nogil=True)
+def _interpolate(
+    low: int,
+    high: int,
+    first: Ints,
+    counts: Ints,
+    kept: NDArray[np.bool_],
+    suffix: Ints,
+    discount: Floats,
+    lower: Floats,
+    p: Floats,
+    gamma: Floats,
+) -> None:
+    """Sets p and gamma of the contexts low:high."""
+    for context in range(low, high):
         total, left = 0.0, 0.0
         for g in range(first[context], first[context + 1]):
             total += counts[g]
@@ -140,11 +163,14 @@ def _interpolate(
         for g in range(first[context], first[context + 1]):
             own = counts[g] - discount[min(counts[g], 3) - 1] if counts[g] > 0 else 0.0
             p[g] = own / max(total, 1.0) + gamma[context] * lower[suffix[g]]
-    return p, gamma
 
 
-def _log10(values: Floats) -> NDArray[np.float32]:
-    return np.log10(values).astype(np.float32)
+def _log10(values: Floats, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
+    found = side_by_side(
+        lambda part: np.log10(values[slice(*part)][kept[slice(*part)]]).astype(np.float32),
+        [(low, low + _SMALLEST) for low in range(0, len(values), _SMALLEST)],
+    )
+    return np.concatenate([np.empty(0, np.float32), *found])
 
 
 def _pruned(tables: list[OrderTable], kept: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:

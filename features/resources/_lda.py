@@ -8,12 +8,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.threads import even_ranges, for_each, side_by_side
 from features.core.tokens import FloatArray
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 _ROUNDS = 50  # updates of a document's topics at most
+_ROWS = 4096  # words a thread computes expectations of at a time
 _CLOSE = 1e-3  # mean change of a topic's weight at which a document's topics are settled
 
 
@@ -57,7 +59,8 @@ def train(bags: Bags, vocabulary: int, settings: Settings, report: Callable[[int
             chosen = order[start : start + settings.batch]
             expected = expected_words(weights)
             found = np.zeros_like(weights)
-            _gather(bags.ids, bags.counts, bags.offsets, chosen, expected, settings.alpha, found)
+            theta, norm = settled(bags, chosen, expected, settings.alpha)
+            _gather(bags.ids, bags.counts, bags.offsets, chosen, theta, norm, found)
             rate = (step + settings.delay) ** -settings.decay
             weights = (1 - rate) * weights + rate * (
                 settings.eta + len(bags) / len(chosen) * found * expected
@@ -71,8 +74,26 @@ def expected_words(weights: FloatArray) -> FloatArray:
     """(vocabulary, topics) exp E[log p(word | topic)]."""
     from scipy.special import psi
 
-    expected: FloatArray = np.exp(psi(weights) - psi(weights.sum(axis=0)))
-    return expected
+    totals = psi(weights.sum(axis=0))
+    rows = [slice(low, low + _ROWS) for low in range(0, len(weights), _ROWS)]
+    found = side_by_side(lambda here: np.exp(psi(weights[here]) - totals), rows)
+    return np.concatenate([np.empty((0, weights.shape[1])), *found])
+
+
+def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Of the chosen documents: (n, topics) exp E[log share]; the normaliser of every distinct word.
+
+    Documents are independent of each other: ranges of them are settled side by side.
+    """
+    sizes = np.diff(bags.offsets)[chosen]
+    begins = np.concatenate(([0], np.cumsum(sizes)))
+    theta, norm = np.empty((len(chosen), expected.shape[1])), np.empty(begins[-1])
+
+    def work(documents: tuple[int, int]) -> None:
+        _settle(*documents, bags.ids, bags.counts, bags.offsets, chosen, begins, expected, alpha, theta, norm)
+
+    for_each(work, even_ranges(sizes + 1))
+    return theta, norm
 
 
 def infer(bags: Bags, expected: FloatArray, alpha: float) -> FloatArray:
@@ -123,19 +144,34 @@ def _document(ids: Any, counts: Any, expected: Any, alpha: float, gamma: Any, th
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(
-    ids: Any, counts: Any, offsets: Any, chosen: Any, expected: Any, alpha: float, found: Any
+def _settle(
+    low: int,
+    high: int,
+    ids: Any,
+    counts: Any,
+    offsets: Any,
+    chosen: Any,
+    begins: Any,
+    expected: Any,
+    alpha: float,
+    theta: Any,
+    norm: Any,
 ) -> None:
+    gamma = np.empty(expected.shape[1])
+    for n in range(low, high):
+        here = slice(offsets[chosen[n]], offsets[chosen[n] + 1])
+        _document(ids[here], counts[here], expected, alpha, gamma, theta[n], norm[begins[n] : begins[n + 1]])
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, found: Any) -> None:
     """Adds to found (vocabulary, topics) the expected counts of the chosen documents, short of `expected`."""
-    topics = expected.shape[1]
-    gamma, theta = np.empty(topics), np.empty(topics)
-    for d in chosen:
-        words, times = ids[offsets[d] : offsets[d + 1]], counts[offsets[d] : offsets[d + 1]]
-        norm = np.empty(len(words))
-        _document(words, times, expected, alpha, gamma, theta, norm)
-        for i in range(len(words)):
-            for k in range(topics):
-                found[words[i], k] += times[i] * theta[k] / norm[i]
+    at = 0
+    for n in range(len(chosen)):
+        for i in range(offsets[chosen[n]], offsets[chosen[n] + 1]):
+            for k in range(theta.shape[1]):
+                found[ids[i], k] += counts[i] * theta[n, k] / norm[at]
+            at += 1
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,19 +1,23 @@
 """N-gram tables: every n-gram of an encoded text, counted and numbered order by order, and as one trie.
 
-Everything is linear in the length of the text: positions are put in the order (context, last word) by a
-counting sort, the two-pass radix sort whose first pass is shared by all orders.
+The places where an n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places
+one word on, each group sorted by that word: linear in the length of the text. N-grams that begin with
+different words never meet, so that ranges of first words are counted side by side, on all cores; the tables
+do not depend on how many there are.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from features.core.errors import InputError
+from features.core.threads import even_ranges, for_each, side_by_side
 from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, EOS, MARKERS, Vocabulary
 
@@ -21,7 +25,9 @@ Ints = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 Case = Literal["lower", "true"]
 
-_LARGEST = 2**31 - 2  # positions and n-grams are numbered with 32 bits
+_LARGEST = 2**31 - 2  # places and n-grams are numbered with 32 bits
+_SMALLEST = 50_000  # tokens that are worth a range of their own
+_FEW, _MANY = 32, 4096  # places sorted by insertion; places sorted in larger digits
 
 
 def cased(tokens: Tokens, case: Case) -> Tokens:
@@ -45,18 +51,19 @@ def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
 
 def with_markers(ids: Ints, offsets: Offsets, *, backward: bool = False) -> tuple[Ints, Offsets]:
     """`<s> w1 ... wn </s>` for every text, words in reverse where `backward`; and the new offsets."""
-    n = len(offsets) - 1
-    lengths = np.diff(offsets)
-    grown = np.asarray(offsets + 2 * np.arange(n + 1), np.int64)
-    result = np.empty(len(ids) + 2 * n, np.int32)
-    result[grown[:-1]] = BOS
-    result[grown[1:] - 1] = EOS
-    within = np.arange(len(ids)) - np.repeat(offsets[:-1], lengths)
-    place = np.repeat(grown[:-1] + 1, lengths) + within
-    if backward:
-        place = np.repeat(grown[:-1] + lengths, lengths) - within
-    result[place] = ids
-    return result, grown
+    grown = np.asarray(offsets + 2 * np.arange(len(offsets)), np.int64)
+    return _marked(ids, np.asarray(offsets, np.int64), grown, backward), grown
+
+
+@numba.njit(cache=True, nogil=True)
+def _marked(ids: Ints, offsets: Offsets, grown: Offsets, backward: bool) -> Ints:
+    result = np.empty(grown[-1], np.int32)
+    for text in range(len(offsets) - 1):
+        begin, end = grown[text], grown[text + 1] - 1
+        result[begin], result[end] = BOS, EOS
+        for i in range(offsets[text + 1] - offsets[text]):
+            result[end - 1 - i if backward else begin + 1 + i] = ids[offsets[text] + i]
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,92 +93,145 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
         raise InputError(f"the order of n-grams must be at least 1, but got {order}")
     if len(ids) > _LARGEST:
         raise InputError(f"at most {_LARGEST} tokens can be counted, but the text has {len(ids)}")
-    everything = np.arange(vocabulary, dtype=np.int32)
-    counts = np.bincount(ids, minlength=vocabulary).astype(np.int32)
-    empty = np.empty(0, np.int32)
+    counts = occurrences(ids, vocabulary)
+    everything, empty = np.arange(vocabulary, dtype=np.int32), np.empty(0, np.int32)
     yield OrderTable(everything, np.array([0, vocabulary], np.int32), counts, empty)
-    starts = np.zeros(len(ids) + 1, np.bool_)
-    starts[offsets[:-1]] = True
-    by_word = _sort_by_word(ids, vocabulary)
-    numbers, size = np.array(ids, np.int32), vocabulary
+    following = _following(ids, np.asarray(offsets, np.int64))
+    numbers = np.array(ids, np.int32)  # of the n-gram that ends at each place, order by order
+    ranges = even_ranges(counts, _SMALLEST)
+    places = list(side_by_side(lambda words: _places(ids, counts, *words), ranges))
     for _ in range(2, order + 1):
-        first_position, positions = _sort_by_context(by_word, numbers, starts, size)
-        size = _count_types(first_position, positions, ids)
-        table, numbers = _number(first_position, positions, ids, numbers, size)
-        yield OrderTable(*table)
+        within = [counts[low:high] for low, high in ranges]
+        found = list(side_by_side(lambda ends, times: _one_word_on(ends, times, following), places, within))
+        places, words, times, children = (list(column) for column in zip(*found, strict=True))
+        ranges = list(pairwise(np.cumsum([0, *map(len, words)]).tolist()))
+        counts = np.concatenate(times)
+        suffix = _numbered(places, counts, ranges, numbers)
+        first = np.cumsum(np.concatenate([np.zeros(1, np.int32), *children]), dtype=np.int32)
+        yield OrderTable(np.concatenate(words), first, counts, suffix)
+
+
+def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], numbers: Ints) -> Ints:
+    """(n-grams,) the numbers of their suffixes; `numbers`, where those were, gets the n-grams' own."""
+    suffix = np.empty(len(counts), np.int32)
+
+    def number(ends: Ints, own: tuple[int, int]) -> None:
+        _number(ends, counts, *own, suffix, numbers)
+
+    for_each(number, places, ranges)
+    return suffix
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_by_word(ids: Ints, vocabulary: int) -> Ints:
-    """Positions sorted by their word (stable)."""
-    slot = np.zeros(vocabulary + 1, np.int64)
-    for word in ids:
-        slot[word + 1] += 1
-    slot = np.cumsum(slot)
-    result = np.empty(len(ids), np.int32)
-    for position in range(len(ids)):
-        word = ids[position]
-        result[slot[word]] = position
-        slot[word] += 1
+def occurrences(ids: Ints, size: int) -> Ints:
+    """(size,) how often each of the ids below `size` is there."""
+    result = np.zeros(size, np.int32)
+    for i in ids:
+        result[i] += 1
     return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_by_context(
-    by_word: Ints, numbers: Ints, starts: NDArray[np.bool_], contexts: int
-) -> tuple[Ints, Ints]:
-    """Positions that have a context, sorted by (context, word): where each context begins, and they."""
-    begin = np.zeros(contexts + 1, np.int32)
-    for position in range(1, len(by_word)):
-        if not starts[position] and numbers[position - 1] >= 0:
-            begin[numbers[position - 1] + 1] += 1
-    for context in range(contexts):
-        begin[context + 1] += begin[context]
-    slot = begin[:-1].copy()
-    result = np.empty(begin[-1], np.int32)
-    for position in by_word:
-        if not starts[position] and numbers[position - 1] >= 0:
-            context = numbers[position - 1]
-            result[slot[context]] = position
-            slot[context] += 1
-    return begin, result
+def _following(ids: Ints, offsets: Offsets) -> Ints:
+    """(n_tokens,) the word after each place, -1 where the text ends."""
+    result = np.empty(len(ids), np.int32)
+    for text in range(len(offsets) - 1):
+        for place in range(offsets[text], offsets[text + 1]):
+            result[place] = ids[place + 1] if place + 1 < offsets[text + 1] else -1
+    return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _count_types(begin: Ints, positions: Ints, ids: Ints) -> int:
-    """Distinct (context, word) among the sorted positions."""
-    size = 0
-    for context in range(len(begin) - 1):
-        last = -1
-        for k in range(begin[context], begin[context + 1]):
-            word = ids[positions[k]]
-            size += word != last
-            last = word
-    return size
+def _places(ids: Ints, counts: Ints, low: int, high: int) -> Ints:
+    """The places of the words low:high, word by word."""
+    slot = np.zeros(high - low + 1, np.int64)
+    for word in range(low, high):
+        slot[word - low + 1] = slot[word - low] + counts[word]
+    result = np.empty(slot[-1], np.int32)
+    for place in range(len(ids)):
+        word = ids[place]
+        if low <= word < high:
+            result[slot[word - low]] = place
+            slot[word - low] += 1
+    return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _number(
-    begin: Ints, positions: Ints, ids: Ints, numbers: Ints, size: int
-) -> tuple[tuple[Ints, Ints, Ints, Ints], Ints]:
-    """The table of the distinct n-grams, and the number of the n-gram that ends at each position (or -1)."""
-    words, counts = np.empty(size, np.int32), np.zeros(size, np.int32)
-    first, suffix = np.zeros(len(begin), np.int32), np.empty(size, np.int32)
-    result = np.full(len(ids), -1, np.int32)
-    current = -1
-    for context in range(len(begin) - 1):
-        last = -1
-        for k in range(begin[context], begin[context + 1]):
-            position = positions[k]
-            if ids[position] != last:
-                current += 1
-                last = ids[position]
-                words[current] = last
-                suffix[current] = numbers[position]
-            counts[current] += 1
-            result[position] = current
-        first[context + 1] = current + 1
-    return (words, first, counts, suffix), result
+def _one_word_on(places: Ints, counts: Ints, following: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The n-grams one word longer than those that end at `places`, and occur `counts` times.
+
+    Returns the places where they end, n-gram by n-gram; their last words and counts; and how many there are
+    of each context.
+    """
+    after = following[places]
+    words, times = np.empty(len(places), np.int32), np.empty(len(places), np.int32)
+    children, result = np.zeros(len(counts), np.int32), np.empty(len(places), np.int32)
+    most = counts.max() if len(counts) else 0
+    keys, spare = np.empty(most, np.int64), np.empty(most, np.int64)
+    read, written, types = 0, 0, 0
+    for context in range(len(counts)):
+        size = 0
+        for k in range(read, read + counts[context]):
+            if after[k] >= 0:
+                keys[size] = (np.int64(after[k]) << 32) | (places[k] + 1)
+                size += 1
+        read += counts[context]
+        _sort(keys, spare, size)
+        last = np.int64(-1)
+        for k in range(size):
+            word = keys[k] >> 32
+            if word != last:
+                words[types], times[types] = word, 0
+                children[context] += 1
+                types += 1
+                last = word
+            times[types - 1] += 1
+            result[written + k] = keys[k] & 0xFFFFFFFF
+        written += size
+    return result[:written].copy(), words[:types].copy(), times[:types].copy(), children
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort(keys: Any, spare: Any, size: int) -> None:
+    """Sorts keys[:size], whose low halves ascend, by their high halves."""
+    if size <= _FEW:
+        for i in range(1, size):
+            key = keys[i]
+            k = i
+            while k > 0 and keys[k - 1] > key:
+                keys[k] = keys[k - 1]
+                k -= 1
+            keys[k] = key
+        return
+    highest = np.int64(0)
+    for i in range(size):
+        highest |= keys[i]
+    shift = 32
+    bits = 8 if size < _MANY else 11
+    slot = np.empty((1 << bits) + 1, np.int64)
+    while highest >> shift:
+        slot[:] = 0
+        for i in range(size):
+            slot[((keys[i] >> shift) & ((1 << bits) - 1)) + 1] += 1
+        for digit in range(1 << bits):
+            slot[digit + 1] += slot[digit]
+        for i in range(size):
+            digit = (keys[i] >> shift) & ((1 << bits) - 1)
+            spare[slot[digit]] = keys[i]
+            slot[digit] += 1
+        keys[:size] = spare[:size]
+        shift += bits
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(places: Ints, counts: Ints, low: int, high: int, suffix: Ints, numbers: Ints) -> None:
+    """Writes the numbers low:high of the n-grams that end at `places` there, in place of their suffixes'."""
+    k = 0
+    for ngram in range(low, high):
+        suffix[ngram] = numbers[places[k]]
+        for _ in range(counts[ngram]):
+            numbers[places[k]] = ngram
+            k += 1
 
 
 @dataclass(frozen=True, eq=False)

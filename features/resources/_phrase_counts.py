@@ -1,17 +1,16 @@
 """Phrase counts: the phrase pairs of word-aligned text with counts and probabilities, in bounded memory."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from features.core.progress import Progress
+from features.core.threads import for_each, side_by_side
 from features.resources._phrases import (
     AlignedText,
     Ints,
@@ -31,9 +30,6 @@ _HELD = 1 << 27
 _PARTITION = 1 << 17
 _BLOCKS = 64  # of sentences, dealt out to the threads
 _MULTIPLIER, _U0, _U1, _U32 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0), np.uint64(1), np.uint64(32)
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +83,10 @@ def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) 
         def count(part: tuple[int, int], pairs: PhrasePairs = pairs) -> Entries:
             return _entries(text, pairs, slice(*part), minimum)
 
-        for entries in _map(count, list(pairwise([0, *ends.tolist()]))):
+        for entries in side_by_side(count, list(pairwise([0, *ends.tolist()]))):
             found.append(entries)
             progress("phrase table: counting", len(found), 1 << bits)
     return found
-
-
-def _map(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """The results in order; threads are never more than some items ahead of who takes them."""
-    threads = os.cpu_count() or 1
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = [pool.submit(function, item) for item in items[: 4 * threads]]
-        for k in range(len(items)):
-            if k + 4 * threads < len(items):
-                waiting.append(pool.submit(function, items[k + 4 * threads]))
-            yield waiting.pop(0).result()
 
 
 def _blocks(offsets: Longs) -> list[tuple[int, int]]:
@@ -122,7 +107,7 @@ def _sizes(text: AlignedText, longest: int, blocks: list[tuple[int, int]]) -> tu
         parts = (keys >> np.uint64(64 - most)).astype(np.int64)
         return np.bincount(parts.ravel(), weights=counts.ravel(), minlength=1 << most).astype(np.int64)
 
-    sizes = np.stack(list(_map(count, blocks)))
+    sizes = np.stack(list(side_by_side(count, blocks)))
     bits = min(most, max(1, (int(sizes.sum()) // _PARTITION).bit_length()))
     return bits, sizes.reshape(len(blocks), 1 << bits, -1).sum(axis=2)
 
@@ -145,8 +130,7 @@ def _dealt(
     ends = np.cumsum(sizes.sum(axis=0))
     free = ends - sizes.sum(axis=0) + np.cumsum(sizes, axis=0) - sizes
     pairs = PhrasePairs.empty(int(ends[-1]))
-    for _ in _map(lambda k: deal(text, longest, blocks[k], bits, low, free[k], pairs), range(len(blocks))):
-        pass
+    for_each(lambda k: deal(text, longest, blocks[k], bits, low, free[k], pairs), range(len(blocks)))
     return pairs, ends
 
 
@@ -229,7 +213,9 @@ def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Pro
         phrases, counts = extracted(turned, longest, rows)
         return find(keys, phrases), counts
 
-    for done, (rows, (places, counts)) in enumerate(zip(blocks, _map(look_up, blocks), strict=True), start=1):
+    for done, (rows, (places, counts)) in enumerate(
+        zip(blocks, side_by_side(look_up, blocks), strict=True), start=1
+    ):
         _tally(places, counts, offsets[rows[0]], found.totals, found.lengths, found.places)
         progress("phrase table: target phrases", done, len(blocks))
     return found
@@ -267,8 +253,7 @@ def assembled(entries: list[Entries], targets: Keys, totals: Ints) -> dict[str, 
         part = left.pop(k)
         _place(part, slice(ends[k] - len(part.rows), ends[k]), find(targets, part.targets), totals, table)
 
-    for _ in _map(place, range(len(ends))):
-        pass
+    for_each(place, range(len(ends)))
     return table
 
 

@@ -1,6 +1,5 @@
 """Aligner: word alignment by two HMMs trained to agree."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import side_by_side
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, Vocabulary
@@ -219,10 +219,9 @@ class Aligner(Resource):
             return self._infer(encoded.slice(*rows)).links(symmetrization)
 
         pieces = []
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for piece in pool.map(work, pairwise(edges)):
-                pieces.append(piece)
-                progress("aligning", edges[len(pieces)], len(source))
+        for piece in side_by_side(work, list(pairwise(edges))):
+            pieces.append(piece)
+            progress("aligning", edges[len(pieces)], len(source))
         return _joined(pieces)
 
     def _encode(self, source: Tokens, target: Tokens) -> "_Pairs":

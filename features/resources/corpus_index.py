@@ -1,8 +1,6 @@
 """CorpusIndex: the distinct segments of one side of the corpus, ready for exact nearest-neighbour search."""
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import side_by_side
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
 from features.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
@@ -133,10 +132,9 @@ class CorpusIndex(Resource):
         queries = lowered.ids_in(self.vocabulary)
         letters = _code_points(lowered.types)
         starts = range(0, len(tokens), _SLICE)
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, max(len(starts), 1))) as pool:
-            parts = list(
-                pool.map(lambda start: self._slice(lowered, queries, letters, start, by_characters), starts)
-            )
+        parts = list(
+            side_by_side(lambda start: self._slice(lowered, queries, letters, start, by_characters), starts)
+        )
         found = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
         return Nearest(found[:, 0], found[:, 1], found[:, 2])
 

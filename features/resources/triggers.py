@@ -1,8 +1,6 @@
 """Triggers: mutual information of words in the same segment, or in a segment and its translation."""
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import side_by_side
 from features.core.tokens import FloatArray, Tokens, ratio
 from features.core.vocabulary import Vocabulary
 from features.resources._pair_values import pair_values
@@ -77,12 +76,11 @@ class Triggers(Resource):
             )
             return counted
 
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for (_, stop), (sizes, found, together) in zip(blocks, pool.map(count, blocks), strict=True):
-                offsets.append(offsets[-1][-1] + np.cumsum(sizes))
-                columns.append(found)
-                counts.append(together)
-                progress(f"triggers, {given} and {other}", stop, len(left))
+        for (_, stop), (sizes, found, together) in zip(blocks, side_by_side(count, blocks), strict=True):
+            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
+            columns.append(found)
+            counts.append(together)
+            progress(f"triggers, {given} and {other}", stop, len(left))
         ends, words = np.concatenate(offsets), np.concatenate(columns)
         rows = np.repeat(np.arange(len(left)), np.diff(ends))
         pairs = np.concatenate(counts) / len(corpus)

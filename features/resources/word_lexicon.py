@@ -1,8 +1,6 @@
 """WordLexicon: for every target word, the probability that a translation has it, given all source words."""
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import side_by_side
 from features.core.tokens import FloatArray, Tokens
 from features.core.vocabulary import UNK, Vocabulary
 from features.resources._pair_values import pair_values
@@ -104,10 +103,9 @@ class WordLexicon(Resource):
             return found
 
         trained = []
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for block, found in zip(blocks, pool.map(train, blocks), strict=True):
-                trained.append(found)
-                progress("word lexicon", block[1], len(target))
+        for block, found in zip(blocks, side_by_side(train, blocks), strict=True):
+            trained.append(found)
+            progress("word lexicon", block[1], len(target))
         sizes, columns, values, intercepts = (np.concatenate(column) for column in zip(*trained, strict=True))
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         settings = {"words": words, "minimum": minimum, "source_minimum": source_minimum, **asdict(training)}

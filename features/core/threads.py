@@ -1,0 +1,59 @@
+"""Work on all cores: threads, for kernels that let go of the interpreter (numba's `nogil`, numpy)."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Result = TypeVar("Result")
+
+_AHEAD = 4  # items a thread that are worked on, or done and waiting
+
+
+def cores() -> int:
+    """How many threads work side by side."""
+    return os.cpu_count() or 1
+
+
+def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> Iterator[Result]:
+    """The results of `function` over items, in their order; threads keep only a few items ahead of the taker.
+
+    columns  the arguments, as `map` takes them, equally many of each
+
+    >>> list(side_by_side(pow, [2, 3, 4], [3, 2, 1]))
+    [8, 9, 4]
+    """
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(cores()) as pool:
+        for item in zip(*columns, strict=True):
+            if len(waiting) == _AHEAD * cores():
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(function, *item))
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def for_each(function: Callable[..., object], *columns: Sequence[Any]) -> None:
+    """`side_by_side` for what the function does, not what it returns."""
+    deque(side_by_side(function, *columns), maxlen=0)
+
+
+def even_ranges(work: ArrayLike, smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
+    """Ranges of neighbouring items of about equal work, some for each core, few of less than `smallest`.
+
+    work  (n,) what each item takes, in any unit
+
+    >>> even_ranges([5, 1, 1, 1, 5, 5], smallest=6)
+    [(0, 2), (2, 5), (5, 6)]
+    >>> even_ranges([])
+    []
+    """
+    done = np.cumsum(np.concatenate(([0], np.asarray(work, np.float64))))
+    pieces = max(1, min(per_core * cores(), int(done[-1] // smallest)))
+    inner = np.searchsorted(done, done[-1] * np.arange(1, pieces) / pieces)
+    return list(pairwise(np.unique([0, *inner.tolist(), len(done) - 1]).tolist()))

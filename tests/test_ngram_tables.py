@@ -1,0 +1,60 @@
+"""N-gram tables against numpy's sort of all n-grams: large groups, ranges of first words on several cores."""
+
+import numpy as np
+import pytest
+
+from features.core import threads
+from features.core.vocabulary import BOS, EOS
+from features.resources._ngram_tables import Ints, Offsets, OrderTable, ngram_tables, with_markers
+
+VOCABULARY = 5_000
+
+
+@pytest.fixture(scope="module")
+def text() -> tuple[Ints, Offsets]:
+    """300,000 tokens by Zipf's law, the most frequent word tens of thousands of times; some texts empty."""
+    random = np.random.default_rng(0)
+    ids = np.minimum(random.zipf(1.3, 300_000) + 2, VOCABULARY - 1).astype(np.int32)
+    ends = np.sort(random.integers(0, len(ids) + 1, 20_000))
+    return ids, np.concatenate(([0], ends, [len(ids)])).astype(np.int64)
+
+
+def check_against_sort(table: OrderTable, lower: OrderTable, ids: Ints, offsets: Offsets, order: int) -> None:
+    """Numbers are the ranks of the n-grams among the distinct ones: what `np.unique` gives."""
+    inside = np.repeat(offsets[1:], np.diff(offsets)) - np.arange(len(ids)) >= order
+    windows = np.stack([ids[np.flatnonzero(inside) + k] for k in range(order)], axis=1)
+    distinct, counts = np.unique(windows, axis=0, return_counts=True)
+    np.testing.assert_array_equal(table.words, distinct[:, -1])
+    np.testing.assert_array_equal(table.counts, counts)
+    contexts = np.repeat(np.arange(len(lower.words)), np.diff(table.first))
+    if order > 2:
+        np.testing.assert_array_equal(lower.words[contexts], distinct[:, -2])
+    np.testing.assert_array_equal(lower.words[table.suffix], distinct[:, -1])
+
+
+def test_tables_equal_a_sort_of_all_ngrams(text: tuple[Ints, Offsets]) -> None:
+    tables = list(ngram_tables(*text, VOCABULARY, 4))
+    np.testing.assert_array_equal(tables[0].counts, np.bincount(text[0], minlength=VOCABULARY))
+    for order in (2, 3, 4):
+        check_against_sort(tables[order - 1], tables[order - 2], *text, order)
+
+
+def test_tables_do_not_depend_on_the_number_of_cores(
+    text: tuple[Ints, Offsets], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr(threads, "cores", lambda cores=cores: cores)
+        found.append(list(ngram_tables(*text, VOCABULARY, 4)))
+    for one, other in zip(*found, strict=True):
+        for name in ("words", "first", "counts", "suffix"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_markers_surround_every_text_in_either_direction() -> None:
+    ids, offsets = np.array([5, 6, 7], np.int32), np.array([0, 2, 2, 3])
+    forward, ends = with_markers(ids, offsets)
+    assert forward.tolist() == [BOS, 5, 6, EOS, BOS, EOS, BOS, 7, EOS]
+    assert ends.tolist() == [0, 4, 6, 9]
+    backward, _ = with_markers(ids, offsets, backward=True)
+    assert backward.tolist() == [BOS, 6, 5, EOS, BOS, EOS, BOS, 7, EOS]
