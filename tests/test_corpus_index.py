@@ -74,6 +74,29 @@ def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], 
     assert found.character_edits[0] == (least if query else -1)
 
 
+@pytest.mark.parametrize(
+    ("letters", "longest"), [("ab ", 30), ("etaoin shrdlu", 130), ("añ語🙂 \u0301xyz", 400)]
+)
+def test_least_characters_in_many_blocks(letters: str, longest: int) -> None:
+    """More segments than are compared at a time, of every length; queries longer and shorter than all."""
+    random = np.random.default_rng(0)
+    shares = 1 / np.arange(1, len(letters) + 1)
+
+    def line(size: int) -> str:
+        drawn = "".join(random.choice(list(letters), size, p=shares / shares.sum()))
+        return " ".join(drawn.split()) or letters[0]
+
+    corpus = sorted({line(size) for size in random.integers(1, longest, 1800)})
+    mixed = [
+        a[: len(a) // 2] + "?" + b[len(b) // 2 :]
+        for a, b in zip(corpus[::150], corpus[70::150], strict=False)
+    ]
+    queries = [*(" ".join(query.split()) for query in mixed), line(3 * longest), letters[0], "?", corpus[7]]
+    found = index(corpus).nearest(tokens(queries), by_characters=True)
+    least = [min(Levenshtein.distance(query, segment) for segment in corpus) for query in queries]
+    assert found.character_edits.tolist() == least
+
+
 def test_ties_go_to_the_segment_that_shares_most_words() -> None:
     """Both are two edits away; the second shares all words but one."""
     found = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))
