@@ -49,20 +49,26 @@ def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
     return vocabulary, mapping[ids] if len(mapping) else ids
 
 
-def with_markers(ids: Ints, offsets: Offsets, *, backward: bool = False) -> tuple[Ints, Offsets]:
-    """`<s> w1 ... wn </s>` for every text, words in reverse where `backward`; and the new offsets."""
-    grown = np.asarray(offsets + 2 * np.arange(len(offsets)), np.int64)
-    return _marked(ids, np.asarray(offsets, np.int64), grown, backward), grown
+def with_markers(
+    ids: Ints, offsets: Offsets, *, times: int = 1, backward: bool = False
+) -> tuple[Ints, Offsets]:
+    """`<s> w1 ... wn </s>` for every text, words in reverse where `backward`; and the new offsets.
+
+    `times` markers stand before and after each text.
+    """
+    grown = np.asarray(offsets + 2 * times * np.arange(len(offsets)), np.int64)
+    return _marked(ids, np.asarray(offsets, np.int64), grown, times, backward), grown
 
 
 @numba.njit(cache=True, nogil=True)
-def _marked(ids: Ints, offsets: Offsets, grown: Offsets, backward: bool) -> Ints:
+def _marked(ids: Ints, offsets: Offsets, grown: Offsets, times: int, backward: bool) -> Ints:
     result = np.empty(grown[-1], np.int32)
     for text in range(len(offsets) - 1):
-        begin, end = grown[text], grown[text + 1] - 1
-        result[begin], result[end] = BOS, EOS
-        for i in range(offsets[text + 1] - offsets[text]):
-            result[end - 1 - i if backward else begin + 1 + i] = ids[offsets[text] + i]
+        begin, end = grown[text] + times, grown[text + 1] - times
+        result[grown[text] : begin] = BOS
+        result[end : grown[text + 1]] = EOS
+        for i in range(end - begin):
+            result[end - 1 - i if backward else begin + i] = ids[offsets[text] + i]
     return result
 
 

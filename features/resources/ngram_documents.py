@@ -13,12 +13,24 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import even_ranges, side_by_side
 from features.core.tokens import FloatArray, Tokens
 from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
-from features.resources._ngram_tables import Case, Ints, Offsets, Trie, cased, encode, ngram_tables
+from features.resources._ngram_tables import (
+    Case,
+    Ints,
+    Offsets,
+    Trie,
+    cased,
+    encode,
+    ngram_tables,
+    occurrences,
+    with_markers,
+)
 
 # Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
 K1, B, K3 = 1.2, 0.75, 7.0
+_SMALLEST = 1_000_000  # pairs of words that are worth a thread of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,15 +116,14 @@ class NgramDocuments(Resource):
         """
         text = _as_seen(tokens, case, punctuation)
         vocabulary, ids = encode(text)
-        padded, offsets = _pad(ids, text.offsets, order)
+        padded, offsets = with_markers(ids, np.asarray(text.offsets), times=order - 1)
         tables = []
         for done, table in enumerate(ngram_tables(padded, offsets, len(vocabulary), order), start=1):
             tables.append(table)
             progress("counting n-grams and their segments", done, order + 1)
         trie = Trie.from_levels([(table.words, table.first) for table in tables])
-        occurrences = np.concatenate([table.counts for table in tables])
-        documents = occurrences.copy()
-        _take_repeats_off(padded, offsets, trie.words, trie.first, order, documents)
+        counts = np.concatenate([table.counts for table in tables])
+        documents = counts - _repeated(padded, offsets, trie)
         progress("counting n-grams and their segments", order + 1, order + 1)
         settings = {
             "order": order,
@@ -122,7 +133,7 @@ class NgramDocuments(Resource):
             "mean_length": float(text.lengths.mean()),
             "ngrams": list(trie.sizes),
         }
-        return cls(settings, tokens.fingerprint, vocabulary, trie, occurrences, documents)
+        return cls(settings, tokens.fingerprint, vocabulary, trie, counts, documents)
 
     @property
     def order(self) -> int:
@@ -139,7 +150,7 @@ class NgramDocuments(Resource):
         text = _as_seen(tokens, self.settings["case"], self.settings["punctuation"])
         ids = text.ids_in(self.vocabulary)
         ids = np.where(ids == UNK, -1, ids).astype(np.int32)  # in no n-gram
-        padded, offsets = _pad(ids, text.offsets, self.order)
+        padded, offsets = with_markers(ids, np.asarray(text.offsets), times=self.order - 1)
         nodes = [padded]
         for _ in range(1, self.order):
             nodes.append(self.trie.extend(nodes[-1], padded, offsets))
@@ -214,23 +225,21 @@ def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
     return Tokens(text.types, text.ids[kept], offsets)
 
 
-def _pad(ids: Ints, offsets: Offsets, order: int) -> tuple[Ints, Offsets]:
-    """order - 1 marks before and after every text."""
-    lengths, extra = np.diff(offsets), order - 1
-    grown = np.asarray(offsets + 2 * extra * np.arange(len(offsets)), np.int64)
-    result = np.empty(len(ids) + 2 * extra * len(lengths), np.int32)
-    for i in range(extra):
-        result[grown[:-1] + i] = BOS
-        result[grown[1:] - 1 - i] = EOS
-    within = np.arange(len(ids)) - np.repeat(np.asarray(offsets[:-1]), lengths)
-    result[np.repeat(grown[:-1] + extra, lengths) + within] = ids
-    return result, grown
+def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
+    """(nodes,) how often each n-gram stands behind an equal one of the same text."""
+    found = side_by_side(
+        lambda texts: _repeats(*texts, ids, offsets, trie.words, trie.first, trie.order),
+        even_ranges(np.diff(offsets) ** 2, _SMALLEST),
+    )
+    result: Ints = occurrences(np.concatenate([np.empty(0, np.int32), *found]), len(trie.words))
+    return result
 
 
 @numba.njit(cache=True, nogil=True)
-def _take_repeats_off(ids: Any, offsets: Any, words: Any, first: Any, order: int, documents: Any) -> None:
-    """Lowers `documents` by one for every n-gram that stands earlier in the same text."""
-    for text in range(len(offsets) - 1):
+def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any, order: int) -> Any:
+    """The n-grams of the texts low:high that stand earlier in the same text, each time."""
+    found, n = np.empty(1024, np.int32), 0
+    for text in range(low, high):
         begin = offsets[text]
         for j in range(begin + 1, offsets[text + 1]):
             longest = 0
@@ -239,8 +248,12 @@ def _take_repeats_off(ids: Any, offsets: Any, words: Any, first: Any, order: int
                 while size < order and i - size >= begin and ids[i - size] == ids[j - size]:
                     size += 1
                 longest = max(longest, size)
+            if n + longest > len(found):
+                found = np.append(found, np.empty(len(found) + longest, np.int32))
             for size in range(1, longest + 1):
-                documents[_node(ids[j - size + 1 : j + 1], words, first)] -= 1
+                found[n] = _node(ids[j - size + 1 : j + 1], words, first)
+                n += 1
+    return found[:n].copy()
 
 
 @numba.njit(cache=True, nogil=True)

@@ -14,12 +14,14 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.threads import even_ranges, side_by_side
 from features.core.tokens import FloatArray, Tokens
 from features.core.vocabulary import UNK, Vocabulary
 from features.resources._lda import Bags, Settings, expected_words, infer, train
 from features.resources._word_sets import segments_with
 
 Side = Literal["source", "target"]
+_SMALLEST = 50_000  # tokens that are worth a thread of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,15 @@ def _content_words(tokens: Tokens, common: float, rare: int) -> Vocabulary:
 
 def _bags(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
     ids = tokens.lower().ids_in(vocabulary)
-    return Bags(*_count(np.asarray(ids), np.asarray(tokens.offsets)))
+    offsets = np.asarray(tokens.offsets)
+    ranges = even_ranges(np.diff(offsets), _SMALLEST) or [(0, 0)]
+    found = list(
+        side_by_side(lambda texts: _count(np.asarray(ids), offsets[texts[0] : texts[1] + 1]), ranges)
+    )
+    words, counts, sizes = (
+        np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*found, strict=True)
+    )
+    return Bags(words, counts, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 
 
 def _joined(left: Bags, right: Bags, shift: int) -> Bags:
@@ -145,9 +155,10 @@ def _joined(left: Bags, right: Bags, shift: int) -> Bags:
 
 @numba.njit(cache=True, nogil=True)
 def _count(ids: Any, offsets: Any) -> Any:
-    """The distinct known words of every text, ascending; how often each; offsets."""
-    words, counts = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32)
-    ends, n = np.zeros(len(offsets), np.int64), 0
+    """The distinct known words of every text, ascending; how often each; how many of each text."""
+    size = offsets[-1] - offsets[0]
+    words, counts = np.empty(size, np.int32), np.zeros(size, np.int32)
+    sizes, n = np.zeros(len(offsets) - 1, np.int32), 0
     for text in range(len(offsets) - 1):
         ordered = np.sort(ids[offsets[text] : offsets[text + 1]])
         for i in range(len(ordered)):
@@ -156,6 +167,6 @@ def _count(ids: Any, offsets: Any) -> Any:
             if i == 0 or ordered[i] != ordered[i - 1]:
                 words[n] = ordered[i]
                 n += 1
+                sizes[text] += 1
             counts[n - 1] += 1
-        ends[text + 1] = n
-    return words[:n].copy(), counts[:n].copy(), ends
+    return words[:n].copy(), counts[:n].copy(), sizes
