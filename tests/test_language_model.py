@@ -4,6 +4,7 @@ import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,72 @@ def test_modified_discounts_worked_by_hand() -> None:
     found = discounts((12, 4, 2, 1))
     assert found.rule == "modified-kneser-ney"
     assert found.values == pytest.approx((0.6, 1.1, 1.8))
+
+
+WORKED = ["a b", "a b", "a c", "a d d d", "e a b", "f a c", "b e"]
+
+
+def test_modified_values_worked_by_hand() -> None:
+    """Bigrams of `WORKED`: four times <s>a; three times ab b</s>; twice ac c</s> dd; once the nine
+    <s>b <s>e <s>f ad be d</s> e</s> ea fa. n1..n4 = 9, 3, 2, 1: Y = 9 / (9 + 2 * 3) = 3/5;
+    D1 = 1 - 2 * 3/5 * 3/9 = 3/5, D2 = 2 - 3 * 3/5 * 2/3 = 4/5, D3 = 3 - 4 * 3/5 * 1/2 = 9/5.
+
+    Unigram counts are numbers of predecessors: a 3 (<s> e f), b 2 (<s> a), c 1 (a), d 2 (a d), e 2 (<s> b),
+    f 1 (<s>), </s> 4 (b c d e); total 15. n1..n4 = 2, 3, 1, 1: Y = 2 / (2 + 2 * 3) = 1/4;
+    D1 = 1 - 2 * 1/4 * 3/2 = 1/4, D2 = 2 - 3 * 1/4 * 1/3 = 7/4, D3 = 3 - 4 * 1/4 * 1/1 = 2.
+    Taken off: 2 * 1/4 (c f) + 3 * 7/4 (b d e) + 2 * 2 (a </s>) = 39/4; gamma = 39/4 / 15 = 13/20. Its share
+    of each of the 8 words a .. f </s> <unk> is 13/20 / 8 = 39/480, which is all that <unk> has.
+    a = (3 - 2) / 15 + 39/480 = 71/480; b = d = e = (2 - 7/4) / 15 + 39/480 = 47/480;
+    c = f = (1 - 1/4) / 15 + 39/480 = 63/480; </s> = (4 - 2) / 15 + 39/480 = 103/480.
+    """
+    model = LanguageModel.from_tokens(Tokens.from_lists([text.split() for text in WORKED]), order=2)
+    lower, highest = model.settings["smoothing"]
+    assert lower == {"rule": "modified-kneser-ney", "discounts": pytest.approx([1 / 4, 7 / 4, 2])}
+    assert highest == {"rule": "modified-kneser-ney", "discounts": pytest.approx([3 / 5, 4 / 5, 9 / 5])}
+    gamma = {  # what is taken off the words seen after each, by their total
+        "<s>": (Fraction(9, 5) + 3 * Fraction(3, 5)) / 7,  # a 4, b 1, e 1, f 1
+        "a": (Fraction(9, 5) + Fraction(4, 5) + Fraction(3, 5)) / 6,  # b 3, c 2, d 1
+        "b": (Fraction(9, 5) + Fraction(3, 5)) / 4,  # </s> 3, e 1
+        "c": Fraction(4, 5) / 2,  # </s> 2
+        "d": (Fraction(4, 5) + Fraction(3, 5)) / 3,  # d 2, </s> 1
+        "e": (Fraction(3, 5) + Fraction(3, 5)) / 2,  # a 1, </s> 1
+        "f": Fraction(3, 5) / 1,  # a 1
+    }
+    ids = [model.vocabulary.words.index(word) for word in gamma]
+    np.testing.assert_allclose(10.0 ** model.backoff[ids], [float(g) for g in gamma.values()], rtol=1e-6)
+    a_begins = (4 - Fraction(9, 5)) / 7 + gamma["<s>"] * Fraction(71, 480)  # p(a | <s>), counted 4
+    expected = {  # of the words and of </s>
+        "a b": [
+            a_begins,
+            (3 - Fraction(9, 5)) / 6 + gamma["a"] * Fraction(47, 480),  # counted 3
+            (3 - Fraction(9, 5)) / 4 + gamma["b"] * Fraction(103, 480),  # counted 3
+        ],
+        "a c": [
+            a_begins,
+            (2 - Fraction(4, 5)) / 6 + gamma["a"] * Fraction(63, 480),  # counted 2
+            (2 - Fraction(4, 5)) / 2 + gamma["c"] * Fraction(103, 480),  # counted 2
+        ],
+        "a d": [
+            a_begins,
+            (1 - Fraction(3, 5)) / 6 + gamma["a"] * Fraction(47, 480),  # counted 1
+            (1 - Fraction(3, 5)) / 3 + gamma["d"] * Fraction(103, 480),  # counted 1
+        ],
+        "d f": [  # no such bigram seen, but every context
+            gamma["<s>"] * Fraction(47, 480),
+            gamma["d"] * Fraction(63, 480),
+            gamma["f"] * Fraction(103, 480),
+        ],
+        "a never": [  # a word not seen, then a context not seen
+            a_begins,
+            gamma["a"] * Fraction(39, 480),
+            Fraction(103, 480),
+        ],
+    }
+    scores = model.score(Tokens.from_lists([text.split() for text in expected]))
+    np.testing.assert_allclose(
+        10**scores.log10, [float(p) for row in expected.values() for p in row], rtol=1e-6
+    )
+    assert scores.matched.tolist() == [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 0, 1]
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
