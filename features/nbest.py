@@ -141,8 +141,12 @@ def _phrases(of: Callable[[_List], float]) -> Callable[[_List], float]:
     return lambda n: of(n) if len(n.phrases) else NAN
 
 
+def _ratio(value: float, by: float) -> float:
+    return value / by if by else NAN
+
+
 def _per_source(value: float, n: _List) -> float:
-    return value / n.source_length if n.source_length else NAN
+    return _ratio(value, n.source_length)
 
 
 def _share(n: _List, key: str) -> float:
@@ -188,12 +192,13 @@ DISPERSION: Final = (
             SPECIA, "ratio", lambda n: _mean(n.distances)),
     _Column("distance_highest", "highest edit distance from the best, by tokens; undefined for one", SPECIA,
             "ratio", lambda n: float(n.distances.max()) if len(n.distances) else NAN),
-    _Column("length_ratio", "tokens of the best by the mean over the list", SPECIA, "ratio",
-            lambda n: len(n.words[0]) / max(float(n.lengths.mean()), 1.0)),
-    _Column("length_sd", "standard deviation of the tokens by their mean", SPECIA, "ratio",
-            lambda n: float(n.lengths.std()) / max(float(n.lengths.mean()), 1.0)),
-    _Column("vocabulary", "distinct tokens of the list by tokens of the best", SPECIA, "ratio",
-            lambda n: len({w for words in n.words for w in words}) / max(len(n.words[0]), 1)),
+    _Column("length_ratio", "tokens of the best by the mean over the list; undefined without tokens", SPECIA,
+            "ratio", lambda n: _ratio(len(n.words[0]), float(n.lengths.mean()))),
+    _Column("length_sd", "standard deviation of the tokens by their mean; undefined without tokens", SPECIA,
+            "ratio", lambda n: _ratio(float(n.lengths.std()), float(n.lengths.mean()))),
+    _Column("vocabulary", "distinct tokens of the list by tokens of the best; undefined for an empty one",
+            SPECIA, "ratio",
+            lambda n: _ratio(len({w for words in n.words for w in words}), len(n.words[0]))),
     _Column("support", "mean posterior of the best's tokens; undefined for an empty one", SPECIA,
             "probability", lambda n: _mean(n.support)),
     _Column("support_lowest", "lowest posterior of the best's tokens; undefined for an empty one", SPECIA,

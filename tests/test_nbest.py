@@ -176,3 +176,12 @@ def test_plain_texts() -> None:
     assert v["support"][0] == pytest.approx((1 + 2 / 3) / 2) and v["distance"][0] == 0.25
     assert np.isnan(v["score"][0]) and np.isnan(v["size"][1])
     assert v["size"][2] == 1 and np.isnan(v["support"][2])
+
+
+def test_ratios_of_lists_with_few_tokens() -> None:
+    """By the mean number of tokens, 1/3, 1 and 0, and by the tokens of the best, 1, 0 and 0."""
+    v = features(('["a", "", ""]', '["", "a b"]', '["", ""]'))
+    assert v["length_ratio"] == [pytest.approx(3), 0, pytest.approx(np.nan, nan_ok=True)]
+    assert v["length_sd"] == [pytest.approx(2**0.5), 1, pytest.approx(np.nan, nan_ok=True)]
+    assert v["vocabulary"][0] == 1 and np.isnan(v["vocabulary"][1:]).all()
+    assert v["distance"] == [1, 1, 0] and v["distinct"][2] == 0.5
