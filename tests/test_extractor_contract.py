@@ -4,7 +4,7 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,20 @@ from numpy.typing import NDArray
 from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
 from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
-from features.core.feature_set import EXTRACTORS, checked, make_extractor, parts_needed
+from features.core.feature_set import EXTRACTORS, FeatureSet, checked, make_extractor, parts_needed
 from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation, Side
+from qe.dataset import Split
 from qe.demo_data.generation import DemoData, generate
+from qe.extraction import Extraction
+from qe.splits import make_folds
 
 PAIRS, LABELLED, BATCH = 300, 120, 24
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
+FOLDS, TRAINING, HELD_OUT = 2, np.arange(40), np.arange(40, 60)  # of cross-fitting
+LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is fitted many times
 
 # Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
 PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
@@ -156,6 +161,7 @@ class Subject:
 
     make: Callable[[], Extractor]
     world: World
+    make_unfitted: Callable[[], Extractor] | None = None
 
     @cached_property
     def extractor(self) -> Extractor:
@@ -168,6 +174,14 @@ class Subject:
     def extract(self, segments: Segments) -> FloatArray:
         """The features, their shape, type and finiteness checked."""
         return checked(self.extractor, segments)
+
+
+def unfitted(world: World, kind: str) -> Extractor:
+    """With as little work to fit as its parameters allow."""
+    config = world.config(kind)
+    known = {f.name for f in fields(EXTRACTORS.get(kind)) if f.init}  # type: ignore[arg-type]
+    least = {name: value for name, value in LEAST_WORK.items() if name in known}
+    return make_extractor({**config, **least}, world.bundle(config))
 
 
 def ready(world: World, kind: str) -> Extractor:
@@ -184,7 +198,9 @@ def subjects(world: World) -> Callable[[str], Subject]:
     made: dict[str, Subject] = {}
 
     def subject(kind: str) -> Subject:
-        return made.setdefault(kind, Subject(lambda: ready(world, kind), world))
+        return made.setdefault(
+            kind, Subject(lambda: ready(world, kind), world, lambda: unfitted(world, kind))
+        )
 
     return subject
 
@@ -281,6 +297,98 @@ def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
     assert np.array_equal(checked(restored, subject.batch), subject.extract(subject.batch), equal_nan=True)
 
 
+# Units of what can be counted in an empty text, and of what others computed.
+COUNTS = {
+    "tokens", "tokens^2", "words", "subwords", "bigrams", "characters", "characters^2", "hypotheses",
+    "0 or 1", "as in the file", "as the system gives it",
+}  # fmt: skip
+# What else is defined where source and target are empty, and why.
+DEFINED_WITHOUT_WORDS = {
+    "1009_source_lm": "the end of the text is predicted",
+    "1012_target_lm": "the end of the text is predicted",
+    "decoder_log_probability": "the decoder gives the end of the text a probability",
+    "decoder_mean": "the decoder gives the end of the text a probability",
+    "decoder_end": "the decoder gives the end of the text a probability",
+    "nbest_distinct": "three empty hypotheses are three hypotheses, one of them distinct",
+    "nbest_posterior": "the three hypotheses say the same: all of the probability is theirs",
+    "nbest_entropy": "the three hypotheses say the same: nothing is open",
+    "nbest_distance": "nothing is edited to make equal texts equal",
+    "nbest_distance_highest": "nothing is edited to make equal texts equal",
+}
+
+
+def nothing_is_guessed_of_empty_texts(subject: Subject) -> None:
+    """Shares, ratios, probabilities, ... of no words are NaN; counts may be 0."""
+    row = subject.extract(complete([("", "")], subject.world.segments.id[:1]))[0]
+    for feature, value in zip(subject.extractor.features, row, strict=True):
+        if feature.unit not in COUNTS:
+            assert np.isnan(value) == (feature.name not in DEFINED_WITHOUT_WORDS), (feature, value)
+
+
+def its_own_label_does_not_reach_a_training_row(subject: Subject) -> None:
+    """Training rows are cross-fitted: a label changes rows of other folds, and none of its own fold."""
+    if not isinstance(subject.extractor, FittedExtractor):
+        return
+    tables = Tables(subject)
+    before = tables.training(tables.split)
+    for _, fold in make_folds(len(TRAINING), FOLDS):
+        after = tables.training(tables.changed(TRAINING[fold[:1]]))
+        same_rows = ((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
+        assert same_rows[fold].all(), "a label reached rows of its own fold"
+        assert same_rows.all() == (not subject.extractor.labels_used()), "labels used must be learned from"
+
+
+def labels_of_held_out_rows_reach_nothing(subject: Subject) -> None:
+    if not isinstance(subject.extractor, FittedExtractor):
+        return
+    tables = Tables(subject)
+    changed = tables.changed(HELD_OUT)
+    for before, after in zip(tables.fold(tables.split), tables.fold(changed), strict=True):
+        assert np.array_equal(before, after, equal_nan=True)
+
+
+class Tables:
+    """Feature tables of a fitted extractor as `Extraction` makes them, nothing cached between two of them."""
+
+    def __init__(self, subject: Subject) -> None:
+        assert subject.make_unfitted is not None
+        self.feature_set = FeatureSet(({"kind": "subject"},), (subject.make_unfitted(),))
+        self.split = Split(subject.world.segments, **subject.world.labels)  # type: ignore[arg-type]
+
+    @property
+    def extraction(self) -> Extraction:
+        return Extraction(self.feature_set, None, cross_fit=FOLDS)
+
+    def training(self, split: Split) -> FloatArray:
+        """Features of the training rows."""
+        return self.extraction.training_table(split.take(TRAINING)).to_numpy()
+
+    def fold(self, split: Split) -> tuple[FloatArray, FloatArray]:
+        """Features of the training rows and of the rows held out."""
+        trained, applied = self.extraction.fold(split, TRAINING, HELD_OUT)
+        return trained.to_numpy(), applied.to_numpy()
+
+    def changed(self, rows: NDArray[np.int64]) -> Split:
+        """The split with every label of these rows another."""
+        labels = {name: changed_labels(name, column, rows) for name, column in self.split.labels().items()}
+        return Split(self.split.segments, **labels)
+
+
+def changed_labels(name: str, column: Any, rows: NDArray[np.int64]) -> Any:
+    """Numbers far from all others; tags turned around, texts without a common word."""
+    if isinstance(column, np.ndarray):
+        changed = column.copy()
+        changed[rows] += 100
+        return changed
+    other = turned if name.endswith("_tags") else lambda _: "Xqz wkpt ffgh"
+    return tuple(other(text) if i in rows else text for i, text in enumerate(column))
+
+
+def turned(tags: str) -> str:
+    """OK for BAD, BAD for OK."""
+    return " ".join("OK" if tag == "BAD" else "BAD" for tag in tags.split())
+
+
 QUESTIONS: tuple[Callable[[Subject], None], ...] = (
     every_feature_is_described,
     names_are_unique_and_stable,
@@ -293,6 +401,9 @@ QUESTIONS: tuple[Callable[[Subject], None], ...] = (
     the_same_seed_gives_the_same_twice,
     a_pickled_copy_does_the_same,
     a_saved_fitted_extractor_comes_back,
+    nothing_is_guessed_of_empty_texts,
+    its_own_label_does_not_reach_a_training_row,
+    labels_of_held_out_rows_reach_nothing,
 )
 
 # Awkward texts; `{s}` and `{t}` are an ordinary source and target of the demo.
@@ -370,7 +481,7 @@ class _Lengths(Extractor):
         described = "" if self.fault == "no description" else "tokens of the target"
         count = 1 if self.fault == "names change" and self.calls else 2
         name = "a" if self.fault == "same name" else "b"
-        return [Feature("a", described, "test", "tokens"), Feature(name, "ones", "test", "one")][:count]
+        return [Feature("a", described, "test", "tokens"), Feature(name, "all", "test", "share")][:count]
 
     def extract(self, segments: Segments) -> FloatArray:
         self.calls += 1
@@ -390,7 +501,40 @@ class _Lengths(Extractor):
         if self.fault == "infinite":
             with np.errstate(divide="ignore"):
                 lengths = 1 / (lengths - lengths[:1])
-        return np.column_stack([lengths, np.ones(len(lengths))])
+        share = np.where(segments.target_tokens.lengths > 0, 1.0, 0.0 if self.fault == "guesses" else np.nan)
+        return np.column_stack([lengths, share])
+
+
+@dataclass(frozen=True)
+class _MeanScore(FittedExtractor):
+    """A correct extractor that learns from labels, and the faults that the questions are there for."""
+
+    fault: str = ""
+    mean: float = np.nan
+    scores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [Feature("mean", "mean score of the training rows", "test", "label")]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Any]) -> "_MeanScore":
+        self.scores.update(zip(segments.id, labels["scores"], strict=True))
+        mean = 0.0 if self.fault == "learns nothing" else float(np.mean(labels["scores"]))
+        if self.fault == "learns by chance":
+            mean += np.random.default_rng().random()
+        return replace(self, mean=mean)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        own = self.scores if self.fault == "remembers labels" else {}
+        return np.array([own.get(name, self.mean) for name in segments.id]).reshape(-1, 1)
+
+    def save(self, path: Any) -> None: ...
+
+    def restore(self, path: Any) -> "_MeanScore":
+        return self
 
 
 FAULTS: dict[str, Callable[[Subject], None]] = {
@@ -404,6 +548,12 @@ FAULTS: dict[str, Callable[[Subject], None]] = {
     "depends on chance": the_same_seed_gives_the_same_twice,
     "needs what it does not require": required_columns_are_enough,
     "changes the tokens": the_segments_stay_as_they_are,
+    "guesses": nothing_is_guessed_of_empty_texts,
+}
+FAULTS_OF_FITTED: dict[str, Callable[[Subject], None]] = {
+    "remembers labels": its_own_label_does_not_reach_a_training_row,
+    "learns nothing": its_own_label_does_not_reach_a_training_row,
+    "learns by chance": labels_of_held_out_rows_reach_nothing,
 }
 
 
@@ -411,6 +561,18 @@ FAULTS: dict[str, Callable[[Subject], None]] = {
 def test_the_questions_find_faults(fault: str, world: World) -> None:
     with pytest.raises((AssertionError, ValueError, TypeError)):
         FAULTS[fault](Subject(lambda: _Lengths(fault), world))
+
+
+def fitted_subject(fault: str, world: World) -> Subject:
+    return Subject(lambda: _MeanScore(fault), world, lambda: _MeanScore(fault))
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_FITTED)
+def test_the_questions_find_faults_of_fitted_extractors(fault: str, world: World) -> None:
+    question = FAULTS_OF_FITTED[fault]
+    question(fitted_subject("", world))
+    with pytest.raises(AssertionError):
+        question(fitted_subject(fault, world))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
