@@ -52,12 +52,24 @@ def decode(source: Tokens, table: PhraseTable, model: LanguageModel) -> Decoded:
         table.offsets, table.target, table.forward, table.backward, table.forward_weight,
         table.backward_weight, table.target_starts, words[table.target_words],
     )  # fmt: skip
-    trie = model.trie.words, model.trie.first, model.log10, model.backoff
+    trie = _trigrams(model)
     own = table.target_words, table.target_starts
     options = _row_options(distinct[unknown:], entries, trie)
     while not _decode(rows, *options, copied, source.offsets, entries, trie, own, result, offsets, score):
         result = np.full((2 * len(result), 2), -1, np.int64)
     return Decoded(_as_tokens(result[: offsets[-1]], offsets, source, table), score)
+
+
+def _trigrams(model: LanguageModel) -> tuple[NDArray[Any], ...]:
+    """The model's words, first children, log10 probabilities and backoff weights.
+
+    The longest n-grams of a model below trigrams are given no children and the weight 1.
+    """
+    first, backoff = model.trie.first, model.backoff
+    if model.order < 3:
+        longest = (0, model.trie.sizes[-1])
+        first, backoff = np.pad(first, longest, mode="edge"), np.pad(backoff, longest)
+    return model.trie.words, first, model.log10, backoff
 
 
 def _lm_words(table: PhraseTable, model: LanguageModel) -> NDArray[np.int32]:

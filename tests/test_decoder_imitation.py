@@ -38,8 +38,8 @@ def tokens(*texts: Sequence[str]) -> Tokens:
     return Tokens.from_lists(texts)
 
 
-def model() -> LanguageModel:
-    return LanguageModel.from_tokens(tokens(*(line.split() for line in TEXT)), order=3)
+def model(order: int = 3) -> LanguageModel:
+    return LanguageModel.from_tokens(tokens(*(line.split() for line in TEXT)), order=order)
 
 
 def table(pairs: Pairs, longest: int = 3) -> PhraseTable:
@@ -127,6 +127,16 @@ def test_the_decoder_finds_the_best_translation(source: list[str]) -> None:
     words, score = best(tuple(word.lower() for word in source), PAIRS, lm)
     assert found.score[0] == pytest.approx(score, abs=1e-4)
     assert found.tokens.words(0) == words or best_is_tied(source, found.tokens.words(0), score, lm)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_small_language_models_have_no_trigrams(order: int) -> None:
+    lm = model(order)
+    for source in product(["the", "red", "house", "oslo"], repeat=3):
+        found = decode(tokens(source), table(PAIRS), lm)
+        words, score = best(source, PAIRS, lm)
+        assert found.score[0] == pytest.approx(score, abs=1e-4)
+        assert found.tokens.words(0) == words or best_is_tied(source, found.tokens.words(0), score, lm)
 
 
 def best_is_tied(source: Sequence[str], words: list[str], score: float, lm: LanguageModel) -> bool:
