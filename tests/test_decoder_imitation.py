@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,11 +12,17 @@ from hypothesis import strategies as st
 
 from features import _decoder
 from features._decoder import decode
+from features.core.corpus import ParallelCorpus
+from features.core.segments import Segments
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
+from features.decoder_imitation import DecoderImitation
+from features.resources._links import Links
 from features.resources._phrases import keys_of
+from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
+from features.resources.tuple_lm import TupleLM
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]
@@ -163,3 +170,125 @@ def test_texts_do_not_disturb_each_other() -> None:
         assert together.score[i] == alone.score[0]
     assert together.tokens.words(1) == ["zzz"] and together.tokens.words(3) == ["oslo"]
     assert together.tokens.lengths[0] == 0 and together.score[0] == 0
+
+
+# Kneser-Ney models of order 3 of two texts, `x y` and `x z`: of words (la casa, la roja), and of units (la of
+# the, casa of house; la of the, roja of red). Orders 1 and 2 are those of `test_bigram_values_worked_by_hand`
+# in test_language_model: x y z 0.176, </s> 0.376, <unk> 0.096; the backoff weight of <s> is 1/3, that of
+# x y z 2/3. All four trigrams occur once, which defines no discounts: 0.5 is taken off each, for the bigram.
+FIRST = 2 / 3 + 0.176 / 3  # x after <s>
+SECOND = 0.25 + 0.5 * (1 / 6 + 2 / 3 * 0.176)  # y after <s> x
+END = 0.5 + 0.5 * (1 / 3 + 2 / 3 * 0.376)  # </s> after x y
+END_ALONE = 1 / 3 + 2 / 3 * 0.376  # </s> after y alone
+NAN = math.nan
+log = math.log
+
+
+def imitation() -> DecoderImitation:
+    """Lexical weights are -1 and -2 for every phrase pair, so that they are told from its probabilities."""
+    pairs = table(PAIRS)
+    weights = {"forward_weight": -1, "backward_weight": -2}
+    pairs = replace(pairs, **{name: np.full_like(pairs.forward, w) for name, w in weights.items()})
+    words = LanguageModel.from_tokens(tokens(["la", "casa"], ["la", "roja"]), order=3)
+    aligner = Aligner.build(
+        ParallelCorpus.from_lines([("the", "la"), ("house", "casa"), ("red", "roja")] * 3)
+    )
+    corpus = ParallelCorpus.from_lines([("the house", "la casa"), ("the red", "la roja")])
+    units = TupleLM.from_links(corpus, Links.from_pharaoh(["0-0 1-1", "0-0 1-1"]), minimum=1)
+    return DecoderImitation(pairs, words, aligner, units)
+
+
+def columns(*pairs: tuple[str, str]) -> dict[str, list[float]]:
+    extractor = imitation()
+    values = extractor.extract(Segments(*(tuple(side) for side in zip(*pairs, strict=True))))
+    names = [name.removeprefix("decoder_imitation_") for name in extractor.names]
+    return dict(zip(names, values.T.tolist(), strict=True))
+
+
+def test_comparison_by_hand() -> None:
+    """The decoder says `la casa`: the same text; one that shares a word of three; the same words swapped.
+
+    chrF of `larojahoy` and `lacasa`: 3 of 9 letters and 1 of 8 pairs match, of 6 and 5 in the other; of
+    `casala` and `lacasa`: all letters, 4 of 5 pairs, 2 of 4 triples, 1 of 3 fours.
+    """
+    found = columns(("the house", "La casa"), ("the house", "La roja hoy"), ("the house", "casa la"))
+    precision, recall = (1 / 3 + 1 / 8) / 6, (1 / 2 + 1 / 5) / 6
+    unlike, swapped = 5 * precision * recall / (4 * precision + recall), (1 + 4 / 5 + 2 / 4 + 1 / 3) / 6
+    expected = {
+        "bleu": [1, (1 / 3 * 1 / 3 * 1 / 2) ** (1 / 3), (1 * 1 / 2) ** (1 / 2)],
+        "chrf": [1, unlike, swapped],
+        "ter": [0, 2 / 2, 1 / 2],  # a substitution and an insertion; a shift
+        "word_edits": [0, 2, 2],
+        "word_distance": [0, 2 / 3, 2 / 2],
+        "character_edits": [0, 7, 5],  # of 11 letters `la `, `a` stay; of 7 two `a`
+        "character_distance": [0, 7 / 11, 5 / 7],
+        "precision_1": [1, 1 / 3, 1],
+        "precision_2": [1, 0, 0],
+        "precision_3": [NAN, 0, NAN],
+        "precision_4": [NAN, NAN, NAN],
+        "recall_1": [1, 1 / 2, 1],
+        "recall_2": [1, 0, 0],
+        "recall_3": [NAN, NAN, NAN],
+        "recall_4": [NAN, NAN, NAN],
+        "words_only_in_text": [0, 2, 0],
+        "words_only_in_other": [0, 1, 0],
+        "length_ratio": [1, 3 / 2, 1],
+    }
+    for name, values in expected.items():
+        assert found[name] == pytest.approx(values, nan_ok=True), name
+
+
+def test_costs_of_the_decoder_by_hand() -> None:
+    """`la casa` and `casa`: 0.3 of the language model, 0.2 of the four scores of each pair, 0.85 a word, -0.2
+    a phrase; whatever the translation.
+    """
+    found = columns(("the house", "La casa"), ("The house", "hoy"), ("house", "una casa"))
+    two = 0.3 * log(FIRST * SECOND * END) + 0.2 * (2 * log(0.6) + 2 * log(0.8) - 6) + 2 * 0.85 - 2 * 0.2
+    one = 0.3 * log(0.176 / 3 * END_ALONE) + 0.2 * (2 * log(0.8) - 3) + 0.85 - 0.2
+    assert found["score"] == pytest.approx([two, two, one], abs=1e-5)
+    assert found["score_per_word"] == pytest.approx([two / 2, two / 2, one], abs=1e-5)
+
+
+def test_costs_of_units_by_hand() -> None:
+    """The aligner links la with the, and casa with house; no other unit of these is one of the model's."""
+    found = columns(*(("the house", text) for text in ("La casa", "La roja hoy", "casa la", "hoy")))
+    units = [
+        [FIRST, SECOND],
+        [FIRST, 0.5 * 2 / 3 * 0.096, 0.096],  # trigram and bigram left; nothing is known after <unk>
+        [0.176 / 3, 2 / 3 * 0.176],  # each alone is known
+        [0.096 / 3],
+    ]
+    means = [sum(map(math.log10, values)) / len(values) for values in units]
+    assert found["units"] == pytest.approx(means, abs=1e-6)
+    assert found["units_lowest"] == pytest.approx([math.log10(min(values)) for values in units], abs=1e-6)
+    matched = [[2, 3], [2, 0, 0], [1, 1], [0]]
+    assert found["units_matched"] == pytest.approx([sum(orders) / len(orders) for orders in matched])
+    for order in range(4):
+        shares = [orders.count(order) / len(orders) for orders in matched]
+        assert found[f"units_matched_{order}"] == pytest.approx(shares)
+
+
+def test_costs_of_the_forced_derivation_by_hand() -> None:
+    """Two pairs; one, and two tokens and `house` left out; one that makes two tokens; none."""
+    sources = ("the house", "the house", "house", "the house")
+    found = columns(*zip(sources, ("La casa", "La roja hoy", "una casa", "hoy"), strict=True))
+    phrase = [2 * log(0.6 * 0.8) / 2, 2 * log(0.6) / 1, 2 * log(0.1) / 2, NAN]  # by the tokens they make
+    lexical = [-6 / 2, -3 / 1, -3 / 2, NAN]
+    expected = {
+        "forced_log": [p + w for p, w in zip(phrase, lexical, strict=True)],
+        "forced_phrase_log": phrase,
+        "forced_lexical_log": lexical,
+        "forced_phrases": [2, 1, 1, 0],
+        "forced_length": [1, 1, 2, NAN],
+        "forced_uncovered": [0, 2, 0, 1],
+        "forced_uncovered_share": [0, 2 / 3, 0, 1],
+        "forced_unused_share": [0, 1 / 2, 0, 1],
+    }
+    for name, values in expected.items():
+        assert found[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
+
+
+def test_everything_is_undefined_without_source_or_target() -> None:
+    found = columns(("the house", ""), ("", "La casa"), ("", ""), ("the house", "La casa"))
+    assert np.isnan([values[:3] for values in found.values()]).all()
+    assert not np.isnan([found[name][3] for name in ("bleu", "score", "units", "forced_log")]).any()
