@@ -1,5 +1,6 @@
 """What feature families cost: microseconds of processor time per segment, measured."""
 
+import copy
 import datetime
 import importlib.util
 import json
@@ -9,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import yaml
@@ -33,13 +34,16 @@ PUBLISHED = Path(features.__file__).resolve().parent / "costs.yaml"
 _WARM_UP = 32  # segments: kernels compiled, files mapped
 _ENOUGH = 5.0  # seconds, after which a slow family is not run again
 
+_Run = Callable[[], object]  # what is timed
+
 
 @dataclass(frozen=True)
 class Costs:
     """Microseconds per segment by family, and of tokenizing source and target, with how they were measured.
 
     Processor time of one process, so that other work on the machine counts little; resources loaded, kernels
-    compiled, source and target tokenized. Families that learn from labels are fitted before.
+    compiled, source and target tokenized. Families that learn from labels are fitted before, and have
+    forgotten the segments they were fitted on, so that theirs is the cost of segments never seen.
     """
 
     measured: str
@@ -86,9 +90,16 @@ def measure(
 
 
 def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
-    """Microseconds per segment, the least of up to `repeats` runs on tokenized segments."""
-    extractor.extract(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))
-    return _least(extractor.extract, lambda: _fresh(segments), len(segments), repeats)
+    """Microseconds per segment, the least of up to `repeats` runs on tokenized segments.
+
+    Every run is that of a fresh copy: what an extractor remembers of segments, it does not hand on.
+    """
+
+    def on(given: Segments) -> _Run:
+        return partial(copy.deepcopy(extractor).extract, given)
+
+    on(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))()  # kernels differ for arrays not mapped
+    return _least(lambda: on(_fresh(segments)), len(segments), repeats)
 
 
 def machine() -> str:
@@ -150,23 +161,26 @@ def _fitted(extractor: Extractor, split: Split) -> Extractor:
 
 def _fresh(segments: Segments) -> Segments:
     """The same segments, tokenized, with nothing else remembered."""
-    copy = segments.take(range(len(segments)))
-    _ = copy.source_tokens, copy.target_tokens
-    return copy
+    fresh = segments.take(range(len(segments)))
+    _ = fresh.source_tokens, fresh.target_tokens
+    return fresh
 
 
 def _tokenization(segments: Segments, repeats: int) -> float:
     def tokenize(given: Segments) -> None:
         _ = given.source_tokens, given.target_tokens
 
-    return _least(tokenize, lambda: replace(segments), len(segments), repeats)
+    return _least(lambda: partial(tokenize, replace(segments)), len(segments), repeats)
 
 
-def _least(run: Callable[[Segments], Any], make: Callable[[], Segments], n: int, repeats: int) -> float:
+def _least(make: Callable[[], _Run], n: int, repeats: int) -> float:
     times: list[float] = []
     while len(times) < repeats and sum(times) < _ENOUGH:
-        given = make()
-        started = time.process_time()
-        run(given)
-        times.append(time.process_time() - started)
+        times.append(_seconds(make()))
     return 1e6 * min(times) / n
+
+
+def _seconds(run: _Run) -> float:
+    started = time.process_time()
+    run()
+    return time.process_time() - started

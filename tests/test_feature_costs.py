@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,30 @@ def test_cost_is_processor_time_by_segment(data: Prepared) -> None:
     segments = data.training.segments
     found = cost(_Slow(0.05), segments, repeats=2)
     assert 0.05e6 / len(segments) <= found < 0.1e6 / len(segments)
+
+
+@dataclass
+class _Remembering(_Slow):
+    """Computes only for segments that it has not seen, and hands none of them on to a copy."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        new = set(segments.source) - self.seen
+        self.seen |= new
+        return super().extract(segments) if new else np.zeros((len(segments), 1))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"seconds": self.seconds, "seen": set()}
+
+
+def test_segments_that_a_family_was_fitted_on_cost_as_much_as_others(data: Prepared) -> None:
+    """Memories of `word_quality` and its relatives save work between folds, not in use."""
+    segments = data.training.segments
+    fitted = _Remembering(0.05)
+    fitted.extract(segments)
+    assert cost(fitted, segments, repeats=3) >= 0.05e6 / len(segments)
+    assert fitted.seen == set(segments.source)  # what is measured is a copy
 
 
 def test_families_are_measured_fitted_or_not(data: Prepared) -> None:
