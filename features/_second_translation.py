@@ -18,11 +18,26 @@ WORD_ORDER = 4  # of BLEU (Papineni et al. 2002)
 CHARACTER_ORDER = 6  # of chrF (Popovic 2015)
 BETA = 2.0
 
-SDLLW = "SDL Language Weaver at WMT12, LF10"
-DCU = "DCU-SYMC at WMT12, section 2.1"
-SORICUT = "Soricut and Narsale 2012, pseudo-reference features"
-SJTU = "SJTU at WMT12, section 3.2 (inverted automatic scores)"
-POPOVIC = "Popovic 2015 (chrF)"
+_SDLLW = "SDL Language Weaver at WMT12, LF10"
+_DCU = "DCU-SYMC at WMT12, section 2.1"
+_SORICUT = "Soricut and Narsale 2012, section 3.2 (pseudo-reference-based features: there together, as BLEU)"
+_POPOVIC = "Popovic 2015 (chrF), section 2; beta 2: Popovic 2016"
+_OWN = "this project: what one text has and the second lacks"
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Who describes a measure, of pseudo-references and of back-translations."""
+
+    pseudo_reference: str
+    back_translation: str
+
+
+BLEU = _Origin(_SDLLW, f"{_DCU}; SJTU at WMT12, section 3.2")
+EDITS = _Origin(f"{_DCU} (there of back-translations)", _DCU)
+PRECISIONS = _Origin(_SORICUT, f"{_DCU} (there together, as BLEU)")
+CHRF = _Origin(_POPOVIC, _POPOVIC)
+OWN = _Origin(_OWN, _OWN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +172,7 @@ class _Definition:
 
     name: str
     description: str
-    origin: str
+    origin: _Origin
     unit: str
     of: Callable[[Comparison], FloatArray]
 
@@ -171,35 +186,35 @@ DEFINITIONS: tuple[_Definition, ...] = (
     _Definition(
         "bleu",
         "geometric mean of the 1-4-gram precisions, smoothed by one from bigrams on, no brevity penalty",
-        SDLLW,
+        BLEU,
         "share",
         lambda c: c.bleu,
     ),
     _Definition(
-        "chrf", "F-score (beta 2) of character 1-6-grams, without blanks", POPOVIC, "share", lambda c: c.chrf
+        "chrf", "F-score (beta 2) of character 1-6-grams, without blanks", CHRF, "share", lambda c: c.chrf
     ),
     _Definition(
         "ter",
         "translation edit rate: word edits and block shifts per word of the second text",
-        DCU,
+        EDITS,
         "edits per word",
         lambda c: c.ter,
     ),
-    _Definition("word_edits", "Levenshtein distance of words", DCU, "edits", lambda c: c.word_edits),
+    _Definition("word_edits", "Levenshtein distance of words", EDITS, "edits", lambda c: c.word_edits),
     _Definition(
         "word_distance",
         "the same divided by the words of the longer text",
-        DCU,
+        EDITS,
         "share",
         lambda c: c.word_distance,
     ),
     _Definition(
-        "character_edits", "Levenshtein distance of characters", DCU, "edits", lambda c: c.character_edits
+        "character_edits", "Levenshtein distance of characters", EDITS, "edits", lambda c: c.character_edits
     ),
     _Definition(
         "character_distance",
         "the same divided by the characters of the longer text",
-        DCU,
+        EDITS,
         "share",
         lambda c: c.character_distance,
     ),
@@ -207,7 +222,7 @@ DEFINITIONS: tuple[_Definition, ...] = (
         _Definition(
             f"precision_{n}",
             f"share of the text's {n}-grams that the second text has; NaN without {n}-grams",
-            SORICUT,
+            PRECISIONS,
             "share",
             partial(_order, n, "precision"),
         )
@@ -217,7 +232,7 @@ DEFINITIONS: tuple[_Definition, ...] = (
         _Definition(
             f"recall_{n}",
             f"share of the second text's {n}-grams that the text has; NaN without {n}-grams",
-            SORICUT,
+            OWN,
             "share",
             partial(_order, n, "recall"),
         )
@@ -226,21 +241,21 @@ DEFINITIONS: tuple[_Definition, ...] = (
     _Definition(
         "words_only_in_text",
         "words that the second text lacks",
-        SJTU,
+        OWN,
         "tokens",
         lambda c: c.text.lengths - c.matched[:, 0],
     ),
     _Definition(
         "words_only_in_other",
         "words of the second text that the text lacks",
-        SJTU,
+        OWN,
         "tokens",
         lambda c: c.other.lengths - c.matched[:, 0],
     ),
     _Definition(
         "length_ratio",
         "tokens, text by second text",
-        SORICUT,
+        OWN,
         "ratio",
         lambda c: ratio(c.text.lengths, c.other.lengths),
     ),
@@ -259,7 +274,12 @@ class SecondTranslation(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(f"{self.column}_{d.name}", f"{self.compared}: {d.description}", d.origin, d.unit)
+            Feature(
+                f"{self.column}_{d.name}",
+                f"{self.compared}: {d.description}",
+                getattr(d.origin, self.column),
+                d.unit,
+            )
             for d in DEFINITIONS
         ]
 

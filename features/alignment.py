@@ -28,8 +28,7 @@ Counts = NDArray[np.int64]
 
 _SDLLW = "SDL Language Weaver at WMT12, LF11-LF17"
 _UU = "Uppsala at WMT12, section 2.1"
-_WLV = "WLV-SHEF at WMT12, section 3.2 (alignment score)"
-_QUEST = "QuEst, word alignment features"
+_WLV = "WLV-SHEF at WMT12, section 3.2 (there the score of the best IBM Model 4 alignment)"
 _OWN = "this project: shape of the word alignment"
 
 UNALIGNED, ONE_TO_ONE, ONE_TO_MANY, MANY_TO_ONE, MANY_TO_MANY = range(5)
@@ -42,6 +41,9 @@ class AlignmentFeatures(Extractor):
     links           `aligner`: the aligner's own links; `column`: those of the segments' column `alignment` (a
                     decoder's), which must fit the tokens
     symmetrization  of the aligner's links; the agreement and posterior features do not depend on it
+
+    The posteriors are those of single links, of each token its best one, and means over them: that of the
+    best alignment as a whole is not among them.
 
     Everything is NaN where the source or the target has no tokens. Part-of-speech agreement is NaN where an
     annotation is missing, is not CoNLL-U, or has another number of words than the segment has tokens.
@@ -338,11 +340,11 @@ def _columns_of_side(side: str) -> list[_Column]:
             for name, what, kind in _KINDS
         ),
         _column(
-            f"{side}_fertility", f"mean links of a {side} token", _QUEST, "links",
+            f"{side}_fertility", f"mean links of a {side} token", _OWN, "links",
             lambda g: ratio(np.diff(g.links.offsets), _lengths(g, side)),
         ),
         _column(
-            f"{side}_fertility_highest", f"most links of a {side} token", _QUEST, "links",
+            f"{side}_fertility_highest", f"most links of a {side} token", _OWN, "links",
             lambda g: segment_max(g.side(side).degrees, g.side(side).tokens.offsets),
         ),
         _column(
@@ -383,10 +385,10 @@ COLUMNS = (
     *_columns_of_side("source"),
     *_columns_of_side("target"),
     _column(
-        "crossings", "crossing pairs of links", _QUEST, "pairs", lambda g: g.pairs_in_order[0]
+        "crossings", "crossing pairs of links", _OWN, "pairs", lambda g: g.pairs_in_order[0]
     ),
     _column(
-        "crossing_share", "share of pairs of links that cross; NaN without pairs", _QUEST, "share",
+        "crossing_share", "share of pairs of links that cross; NaN without pairs", _OWN, "share",
         lambda g: ratio(*g.pairs_in_order),
     ),
     _column(

@@ -138,6 +138,9 @@ MODELS = (
 class Backoff(Extractor):
     """Matched n-grams, backoff steps and neighbour-averaged scores of 5-gram models, both ways, both sides.
 
+    Numbers are words like others: UEdin puts one token, `$number`, in the place of all of them before it
+    counts (section 4.1), which here only the resource `word_lexicon` does.
+
     Everything is NaN for an empty text.
     """
 

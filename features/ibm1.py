@@ -32,6 +32,7 @@ _PRHLT = "PRHLT-UPV at WMT12, sections 2.2-2.3 (word confidence of Ueffing et al
 _UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst features 1016-1045; baseline 1022 and 1036"
 _OWN = "this project: spread of the IBM Model 1 word confidences"
+_OF_ONE_SIDE = {_UU: "source", _QUEST: "source", _LORIA: "target", _PRHLT: "target"}  # in the papers
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +219,18 @@ _Row = tuple[str, str, str, str, Callable[[_Side], FloatArray]]
 def _rows(side: str, other: str) -> Iterator[_Row]:
     """(name, description, origin, unit, function) of every column about one side's words."""
     yield "log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10
-    yield f"log10_per_{side}_token", f"log10 p({side} | {other}) / {side} tokens", _LIMSI, "log10", _per_word
+    yield (
+        f"log10_per_{side}_token",
+        f"log10 p({side} | {other}) / {side} tokens",
+        _LIMSI,
+        "log10 per token",
+        _per_word,
+    )
     yield (
         f"log10_per_{other}_token",
         f"log10 p({side} | {other}) / {other} tokens",
         _LIMSI,
-        "log10",
+        "log10 per token",
         _per_other_word,
     )
     yield (
@@ -300,8 +307,16 @@ def _translation_rows(other: str) -> Iterator[_Row]:
         )
 
 
+def _credit(origin: str, side: str) -> str:
+    """The source of a column, with the side that it is described of where that is the other one."""
+    described = _OF_ONE_SIDE.get(origin, side)
+    return origin if described == side else f"{origin}, there of the {described}"
+
+
 COLUMNS = tuple(
-    _Column(side, Feature(f"ibm1_{side}_{name}", f"{side}: {description}", origin, unit), function)
+    _Column(
+        side, Feature(f"ibm1_{side}_{name}", f"{side}: {description}", _credit(origin, side), unit), function
+    )
     for side, other in (("source", "target"), ("target", "source"))
     for name, description, origin, unit, function in _rows(side, other)
 )

@@ -13,10 +13,11 @@ from features.core.tokens import Tokens, segment_mean, segment_min, segment_sum
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 
 _UU = "Uppsala at WMT12, section 2.1"
-_QUEST = "QuEst feature 1058"
+_QUEST = "QuEst features 1058-1060 (orders 1-3)"
 _WLV = "WLV-SHEF at WMT12, section 3.2"
 _DCU = "DCU-SYMC at WMT12, section 3.2 (there of POS tags)"
 _SDLLW = "SDL Language Weaver at WMT12, LF1"
+_LIMSI = "LIMSI at WMT12, appendix A"
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,25 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Statistic:
-    """A column of every side and order, and how it is computed."""
+    """A column of every side and order, and how it is computed.
+
+    origin         who describes it of the source
+    target_origin  who describes it of the target; empty: nobody
+    """
 
     name: str
     description: str
     origin: str
     unit: str
     of: Callable[[_Found], FloatArray]
+    target_origin: str = ""
+
+    def feature(self, side: str, order: int) -> Feature:
+        """The column of a side; order 0 where there is no other."""
+        name = f"ngrams_{side}_{self.name}" + (f"_{order}" if order else "")
+        of_target = self.target_origin or f"{self.origin}, there of the source"
+        origin = of_target if side == "target" else self.origin
+        return Feature(name, self.description.format(n=order, side=side), origin, self.unit)
 
 
 def _quartile(found: _Found, quartile: int) -> FloatArray:
@@ -68,6 +81,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         _UU,
         "share",
         lambda found: found.share(found.counts == 0),
+        f"{_LIMSI} (order 1); {_UU}, there of the source",
     ),
     _Statistic(
         "seen",
@@ -96,6 +110,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         _DCU,
         "occurrences",
         lambda found: segment_min(found.counts, found.offsets),
+        _DCU,
     ),
 )
 
@@ -105,6 +120,7 @@ UNSEEN_WORDS = _Statistic(
     _SDLLW,
     "tokens",
     lambda found: segment_sum(found.counts == 0, found.offsets),
+    _LIMSI,
 )
 
 
@@ -127,12 +143,7 @@ class NgramFrequency(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"ngrams_{side}_{statistic.name}" + (f"_{order}" if order else ""),
-                statistic.description.format(n=order, side=side),
-                statistic.origin,
-                statistic.unit,
-            )
+            statistic.feature(side, order)
             for side in ("source", "target")
             for order, statistic in self._columns()
         ]

@@ -17,6 +17,7 @@ from features.resources.phrase_table import PhraseTable
 _MEHDAD = "Mehdad et al. 2012 (adequacy, WMT12), section 3: phrase table matching"
 _DCU = "DCU-SYMC at WMT12, section 2.1"
 _OWN = "this project: cover of the segment by matching phrase pairs"
+_KNOWN = "this project: n-grams that the phrase table knows"
 
 LONGEST = 5
 _SHORT = 8  # translations, per phrase of the other side, up to which they are gone through one by one
@@ -28,8 +29,9 @@ class PhraseTableFeatures(Extractor):
     """Shares of known and of matching n-grams, and segmentations into as few phrases as possible.
 
     An n-gram is known where it is a phrase of its side of the table, and matches where one of its
-    translations in the table occurs in the other side's text. Everything is NaN where the source or the
-    target has no tokens; shares of n-grams also where the text is shorter than n.
+    translations in the table occurs in the other side's text. Mehdad et al. match lemmas and stems beside
+    tokens; here it is tokens alone, those of the table. Everything is NaN where the source or the target has
+    no tokens; shares of n-grams also where the text is shorter than n.
     """
 
     phrase_table: PhraseTable
@@ -264,7 +266,7 @@ def _columns_of_side(side: str) -> list[_Column]:
             _column(
                 f"{side}_known_{n}",
                 f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams",
-                _DCU, "share", partial(_known_share, side=side, n=n),
+                _KNOWN, "share", partial(_known_share, side=side, n=n),
             )
             for n in range(1, LONGEST + 1)
         ),
@@ -291,7 +293,8 @@ def _columns_of_side(side: str) -> list[_Column]:
         ),
         _column(
             f"{side}_cover_log", f"log p({other} phrase | {side} phrase) of that cover / {side} tokens", _OWN,
-            "natural logarithm", lambda g: ratio(g.sides[side].cover[2], g.sides[side].tokens.lengths),
+            "natural logarithm per token",
+            lambda g: ratio(g.sides[side].cover[2], g.sides[side].tokens.lengths),
         ),
         _column(
             f"{side}_longest_match", f"mean length of the longest matching phrase from each {side} token",

@@ -20,6 +20,7 @@ _MEASURES = {
     "okapi": ("cosine of Okapi BM25 vectors of {n}-grams", f"{_TCD} 2.1.1", "cosine"),
     "matching": ("{n}-grams found in the corpus, shorter ones in their place", f"{_TCD} 2.1.2", "share"),
 }
+_UNITS = {"frequency": "occurrences", "log_frequency": "log10 occurrences"}  # others: as the measure
 _WEIGHTED = {
     "one": "",
     "frequency": ", counted by corpus frequency",
@@ -49,7 +50,7 @@ class _Measure:
         text = (
             f"{side}: {description.format(n=self.order)}{_WEIGHTED[self.weighting]}{marks}; NaN without words"
         )
-        return Feature(f"{prefix}_{self.name}", text, origin, unit)
+        return Feature(f"{prefix}_{self.name}", text, origin, _UNITS.get(self.weighting, unit))
 
 
 @dataclass(frozen=True)

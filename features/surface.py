@@ -24,7 +24,8 @@ WLV_LINGUISTIC: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 LORIA: Final = "Langlois et al. 2012 (LORIA), section 4"
 UEDIN: Final = "Buck 2012 (UEdin), section 3.1"
 DCU: Final = "Rubino et al. 2012 (DCU-SYMC), section 2.1"
-QUEST: Final = "Specia et al. 2013 (QuEst), black-box features"
+QUEST: Final = "QuEst feature {} (Specia et al. 2013)"
+OWN: Final = "this project: differences, capitals, repetitions and characters"
 NOTES: Final = "QUALITY-NOTES, first study: untranslated words among the first fifteen selected"
 
 CLOSING_OF: Final[Mapping[str, str]] = {"(": ")", "[": "]", "{": "}"}
@@ -247,12 +248,20 @@ OTHER_PATTERNS: Final[Mapping[str, tuple[str, Rule, str]]] = {
     "exclamation_marks": ("exclamation marks", lambda t: t == "!", WLV),
     "punctuation": ("punctuation marks", is_punctuation, WLV),
     "non_alphabetic": ("tokens that are not words", lambda t: not is_word(t), WLV),
-    "capitalised": ("words that begin with a capital", lambda t: is_word(t) and has_capital(t[0]), QUEST),
+    "capitalised": ("words that begin with a capital", lambda t: is_word(t) and has_capital(t[0]), OWN),
     "upper_case": ("words in capitals", is_upper, UEDIN),
-    "with_digits": ("tokens with letters and digits", lambda t: has_digit(t) and letters(t) > 0, QUEST),
+    "with_digits": ("tokens with letters and digits", lambda t: has_digit(t) and letters(t) > 0, OWN),
 }
 
-MARK_KINDS: Final = ("full_stops", "commas", "colons", "semicolons", "question_marks", "exclamation_marks")
+# name -> number of the QuEst feature that is the difference by target tokens
+MARK_KINDS: Final[Mapping[str, int]] = {
+    "full_stops": 1063,
+    "commas": 1065,
+    "colons": 1067,
+    "semicolons": 1069,
+    "question_marks": 1071,
+    "exclamation_marks": 1073,
+}
 
 
 def has_digit(token: str) -> bool:
@@ -326,15 +335,17 @@ def _many_more_words(pair: Pair) -> FloatArray:
 
 def _length_table() -> Table:
     table: Table = {}
-    for name, what, unit, function in (
-        ("tokens", "tokens", "tokens", _tokens),
-        ("characters", "characters of the tokens", "characters", _characters),
+    for name, what, unit, origin, of_ratio, function in (
+        ("tokens", "tokens", "tokens", UU, LORIA, _tokens),
+        ("characters", "characters of the tokens", "characters", OWN, OWN, _characters),
     ):
-        table |= _sides(name, what, UU, unit, function)
-        table |= _difference(name, what, QUEST, unit, function)
-        table |= _squared(name, what, UU, unit, function)
-        table |= _ratio(name, what, LORIA, function)
-    table |= _sides("token_length", "mean token length", QUEST, "characters", _token_length)
+        table |= _sides(name, what, origin, unit, function)
+        table |= _difference(name, what, OWN, unit, function)
+        table |= _squared(name, what, origin, unit, function)
+        table |= _ratio(name, what, of_ratio, function)
+    table |= _sides(
+        "token_length", "mean token length", QUEST.format("1006, of the source"), "characters", _token_length
+    )
     table["tokens_inverse_ratio"] = Definition(
         "tokens, source by target; NaN where the target has none", DCU, "ratio",
         lambda pair: ratio(pair.source.lengths, pair.target.lengths),
@@ -358,19 +369,20 @@ def _pattern_table() -> Table:
         function = partial(Text.count, rule=rule)
         table |= _sides(name, what, origin, "tokens", function)
         table |= _difference(name, what, origin, "tokens", function)
-    for name in MARK_KINDS:
+    for name, number in MARK_KINDS.items():
         what, rule, _ = OTHER_PATTERNS[name]
         table[f"{name}_difference_per_token"] = Definition(
-            f"{what}, absolute difference by target tokens", QUEST, "ratio", partial(_marks_per_token, rule)
+            f"{what}, absolute difference by target tokens",
+            QUEST.format(number),
+            "ratio",
+            partial(_marks_per_token, rule),
         )
     for name in ("punctuation", "non_alphabetic"):
         what, rule, _ = OTHER_PATTERNS[name]
         table |= _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
     table |= _ratio("non_alphabetic", "tokens that are not words", WLV, partial(Text.count, rule=_not_word))
     table |= _sides("numbers_share", "share of numbers", WLV, "ratio", partial(_share, is_number))
-    table |= _sides(
-        "capital_letters_share", "share of characters that are capitals", QUEST, "ratio", _capitals
-    )
+    table |= _sides("capital_letters_share", "share of characters that are capitals", OWN, "ratio", _capitals)
     for name, rule in (("quotes", is_quote), ("hyphens", _has_hyphen), ("commas", _is_comma),
                        ("numbers", has_digit), ("upper_case", is_upper)):  # fmt: skip
         table[f"has_{name}"] = Definition(
@@ -455,8 +467,8 @@ def _type_table() -> Table:
         table |= _sides(name, what, UU if name == "ttr" else WLV, "ratio", function)
     for name, what, origin, function in (
         ("once", "words that occur once", WLV, _once),
-        ("repeated", "tokens that repeat a word", QUEST, _repeated),
-        ("doubled", "words directly repeated", QUEST, _doubled),
+        ("repeated", "tokens that repeat a word", OWN, _repeated),
+        ("doubled", "words directly repeated", OWN, _doubled),
     ):
         table |= _sides(name, what, origin, "tokens", function)
     table |= _sides("once_share", "share of words that occur once", WLV, "ratio",
@@ -545,7 +557,7 @@ def _form_table() -> Table:
         ("final_mark", "1 if the last token is a mark that ends sentences or quotations; NaN if empty",
          LORIA, "0 or 1", lambda t: t.edge(FINAL_MARKS.__contains__, "last")),
         ("initial_capital", "1 if the first token begins with a capital; NaN if empty",
-         QUEST, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
+         OWN, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
     ):  # fmt: skip
         table |= _sides(name, what, origin, unit, function)
     table["same_final_mark"] = Definition(

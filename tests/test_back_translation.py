@@ -28,3 +28,17 @@ def test_the_column_is_required() -> None:
     features = FeatureSet.make([{"kind": "back_translation"}], None)
     with pytest.raises(InputError, match="no column 'back_translation'"):
         features.extract(Segments(("a",), ("b",)))
+
+
+def test_each_comparison_is_credited_to_those_who_made_it() -> None:
+    """SDL compares with a pseudo-reference (LF10), DCU-SYMC with a back-translation (section 2.1)."""
+    back, second = (
+        {f.name.removeprefix(f"{e.column}_"): f.origin for f in e.features}
+        for e in (BackTranslation(), PseudoReference())
+    )
+    assert second["bleu"] == "SDL Language Weaver at WMT12, LF10"
+    assert (
+        back["bleu"].startswith("DCU-SYMC at WMT12, section 2.1")
+        and back["ter"] == "DCU-SYMC at WMT12, section 2.1"
+    )
+    assert second["ter"] == "DCU-SYMC at WMT12, section 2.1 (there of back-translations)"

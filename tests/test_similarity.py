@@ -132,6 +132,15 @@ def test_undefined_without_words() -> None:
     assert np.isnan(list(values([]).values())).all()
 
 
+def test_what_counts_occurrences_is_no_share() -> None:
+    units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
+    found = values(["a", "b"])
+    assert found["matching_2_frequency"] == 3 and units["matching_2_frequency"] == "occurrences"
+    assert found["matching_2_log_frequency"] == pytest.approx(np.log10(1 + 3))
+    assert units["matching_2_log_frequency"] == "log10 occurrences"
+    assert all(0 <= value <= 1 for name, value in found.items() if units[name] == "share")
+
+
 def test_wrong_parameters() -> None:
     with pytest.raises(InputError, match="order 5 were not counted"):
         extractor(okapi_orders=(5,))
