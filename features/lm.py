@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -15,12 +16,13 @@ ORDER = 5
 
 _LIMSI = "LIMSI at WMT12, appendix A"
 _SDLLW = "SDL Language Weaver at WMT12, LF2-LF3"
-_WLV = "WLV-SHEF at WMT12, table 4"
+_WLV = "WLV-SHEF at WMT12, table 4 (there of source 3-grams)"
 _PRHLT = "PRHLT-UPV at WMT12, section 2.2"
 _DCU = "DCU-SYMC at WMT12, section 2.1 (after Duchateau et al. 2002)"
 _LORIA = "LORIA at WMT12, section 4"
-_SLOR = "Pauls and Klein 2012 (SLOR)"
+_SLOR = "Lau et al. 2020, table 2 (SLOR, after Pauls and Klein 2012; there with a unigram model of its own)"
 _OWN = "this project: spread of the LM score over the words"
+_BACKWARD = "this project: the forward measure, read from the end"
 
 
 @dataclass(frozen=True)
@@ -51,62 +53,87 @@ class _Scored:
 
 @dataclass(frozen=True)
 class _Statistic:
-    """A column of a model, and how it is computed."""
+    """A column of a model, and how it is computed; who describes it of a whole model, read from the start.
+
+    lower     of a model of lower order
+    backward  of a model that reads from the end
+    """
 
     name: str
     description: str
-    origin: str
     unit: str
     of: Callable[[_Scored], FloatArray]
+    origin: str
+    lower: str = _PRHLT
+    backward: str = _BACKWARD
+
+    def credit(self, direction: str, order: int) -> str:
+        if direction == "backward":
+            return self.backward
+        return self.origin if order == ORDER else self.lower
 
 
-LOG10 = _Statistic("log10", "log10 probability, end of sentence included", _LIMSI, "log10", lambda s: s.text)
+LOG10 = _Statistic(
+    "log10",
+    "log10 probability, end of sentence included",
+    "log10",
+    lambda s: s.text,
+    _LIMSI,
+    backward=f"{_DCU}, there of orders 2 and 3",
+)
 PER_TOKEN = _Statistic(
     "per_token",
     "log10 probability, end of sentence included, divided by the number of tokens",
-    _LIMSI,
     "log10 per token",
     lambda s: s.per_token(s.text),
+    _LIMSI,
+    lower=f"{_PRHLT} (there of models of n-best lists)",
 )
 PERPLEXITY = _Statistic(
     "perplexity",
     "perplexity, end of sentence included; unknown words count with their share of <unk>",
-    _SDLLW,
     "choices",
     lambda s: 10 ** -ratio(s.text, s.tokens.lengths + 1),
+    _SDLLW,
 )
 PERPLEXITY_WITHOUT_END = _Statistic(
     "perplexity_without_end",
     "perplexity of the tokens alone",
-    _WLV,
     "choices",
     lambda s: 10 ** -s.mean(s.scores.token_log10),
+    _WLV,
 )
 MEAN_PROBABILITY = _Statistic(
     "mean_probability",
     "mean probability of the tokens",
-    _LORIA,
     "probability",
     lambda s: s.mean(10**s.scores.token_log10),
+    _LORIA,
+    backward=_LORIA,
 )
 LOWEST = _Statistic(
     "lowest",
     "log10 probability of the least likely token",
-    _OWN,
     "log10",
     lambda s: segment_min(s.scores.token_log10, s.tokens.offsets),
+    _OWN,
+    backward=_OWN,
 )
 VARIANCE = _Statistic(
-    "variance", "variance of the tokens' log10 probability", _OWN, "log10 squared", lambda s: s.variance
+    "variance",
+    "variance of the tokens' log10 probability",
+    "log10 squared",
+    lambda s: s.variance,
+    _OWN,
+    backward=_OWN,
 )
 ABOVE_UNIGRAMS = _Statistic(
     "above_unigrams",
     "log10 probability per token above that of the model's unigrams, end of sentence included",
-    _SLOR,
     "log10 per token",
-    lambda s: s.per_token(
-        s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets),
-    ),
+    lambda s: s.per_token(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets)),
+    _SLOR,
+    backward=_SLOR,
 )
 
 WHOLE = (
@@ -121,36 +148,43 @@ WHOLE = (
 )
 
 
+GRID = (LOG10, PER_TOKEN, PERPLEXITY, PERPLEXITY_WITHOUT_END)
+
+_Lower = tuple[tuple[int, tuple[_Statistic, ...]], ...]
+
+_FORWARD: _Lower = tuple((order, (LOG10, PERPLEXITY, PERPLEXITY_WITHOUT_END)) for order in range(1, ORDER))
+_EVERY: _Lower = tuple((order, GRID) for order in range(1, ORDER))
+
+
 @dataclass(frozen=True)
 class _Model:
-    """A model: the field that holds it, the side it reads, and the statistics of its lower orders."""
+    """A model: the field that holds it, the side it reads, and the lower orders that papers take of it."""
 
     part: str
     side: str
     direction: str
-    lower: tuple[tuple[int, tuple[_Statistic, ...]], ...]
-    lower_origin: str
+    papers: _Lower
 
-    def columns(self) -> list[tuple[str, int, _Statistic, str]]:
-        """(name, order, statistic, origin) of every column."""
-        stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
-        whole = [(f"{stem}_{s.name}", ORDER, s, s.origin) for s in WHOLE]
-        cut = [
-            (f"{stem}_{s.name}_{order}", order, s, self.lower_origin)
-            for order, statistics in self.lower
-            for s in statistics
+    def columns(self, orders: str) -> list[tuple[Feature, int, _Statistic]]:
+        """(feature, order, statistic) of every column."""
+        lower = _EVERY if orders == "all" else self.papers
+        cut = [(f"_{order}", order, s) for order, statistics in lower for s in statistics]
+        return [
+            (self._feature(f"{s.name}{suffix}", order, s), order, s)
+            for suffix, order, s in [*(("", ORDER, s) for s in WHOLE), *cut]
         ]
-        return [*whole, *cut]
 
+    def _feature(self, name: str, order: int, statistic: _Statistic) -> Feature:
+        stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
+        description = f"{self.side}, {order}-gram, {self.direction}: {statistic.description}"
+        return Feature(f"{stem}_{name}", description, statistic.credit(self.direction, order), statistic.unit)
 
-_FORWARD = tuple((order, (LOG10, PERPLEXITY, PERPLEXITY_WITHOUT_END)) for order in (1, 2, 3, 4))
-_BACKWARD = tuple((order, (LOG10,)) for order in (2, 3))
 
 MODELS = (
-    _Model("source_lm5", "source", "forward", _FORWARD, _PRHLT),
-    _Model("target_lm", "target", "forward", _FORWARD, _PRHLT),
-    _Model("source_lm_backward", "source", "backward", _BACKWARD, _DCU),
-    _Model("target_lm_backward", "target", "backward", _BACKWARD, _DCU),
+    _Model("source_lm5", "source", "forward", _FORWARD),
+    _Model("target_lm", "target", "forward", _FORWARD),
+    _Model("source_lm_backward", "source", "backward", ((2, (LOG10,)), (3, (LOG10,)))),
+    _Model("target_lm_backward", "target", "backward", ((2, (LOG10,)), (3, (LOG10,)))),
 )
 
 
@@ -158,28 +192,31 @@ MODELS = (
 class LanguageModelScores(Extractor):
     """Log-probabilities and perplexities of orders 1-5, forward and backward, on both sides.
 
-    Orders below 5 are the 5-gram models cut to that order. Everything is NaN for an empty text.
+    orders  of orders 1-4, `papers`: what systems of WMT12 use, which is log10 probability and perplexity with
+            and without the end of the sentence of the forward models, log10 probability of orders 2 and 3 of
+            the backward ones. `all`: these and the log10 probability per token, for every model and order.
 
-    Raises InputError where a model's order is below 5.
+    Orders below 5 are the 5-gram models cut to that order, not models built at that order: their n-grams
+    count by how many words they follow (Kneser-Ney), not by how often they occur, so they find text like the
+    corpus less likely. What a backward model has for the end of a sentence is its beginning. Everything is
+    NaN for an empty text.
+
+    Raises InputError for an unknown setting, and where a model's order is below 5.
     """
 
     source_lm5: LanguageModel
     target_lm: LanguageModel
     source_lm_backward: LanguageModel
     target_lm_backward: LanguageModel
+    orders: Literal["papers", "all"] = "papers"
+
+    def __post_init__(self) -> None:
+        if self.orders not in ("papers", "all"):
+            raise InputError(f"orders must be 'papers' or 'all', but got {self.orders!r}")
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [
-            Feature(
-                name,
-                f"{model.side}, {order}-gram, {model.direction}: {statistic.description}",
-                origin,
-                statistic.unit,
-            )
-            for model in MODELS
-            for name, order, statistic, origin in model.columns()
-        ]
+        return [feature for model in MODELS for feature, _, _ in model.columns(self.orders)]
 
     def extract(self, segments: Segments) -> FloatArray:
         blocks = []
@@ -187,7 +224,8 @@ class LanguageModelScores(Extractor):
             tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
             orders = _orders(getattr(self, model.part), model.part, tokens)
             columns = [
-                s.of(_Scored(orders[order - 1], orders[0], tokens)) for _, order, s, _ in model.columns()
+                s.of(_Scored(orders[order - 1], orders[0], tokens))
+                for _, order, s in model.columns(self.orders)
             ]
             blocks.append(np.column_stack(columns))
         return np.hstack(blocks)

@@ -81,6 +81,57 @@ def test_backward_models_read_from_the_end(forward: LanguageModel, backward: Lan
     np.testing.assert_allclose(found["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
 
 
+def test_all_orders_of_all_models_against_the_formulas(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    """Four measures, five orders, both directions, both sides."""
+    models = (forward, forward, backward, backward)
+    found = table(LanguageModelScores(*models, orders="all"), UNSEEN)
+    lengths = np.array([len(text) for text in UNSEEN])
+    for stem, read in (("", lambda text: text), ("_backward", lambda text: text[::-1])):
+        oracle = DictionaryModel([read(text) for text in random_texts(20, 100)], 5)
+        for order in (1, 2, 3, 4, 5):
+            oracle.order = order
+            events = [oracle.log10([w if w in oracle.words else "<unk>" for w in read(t)]) for t in UNSEEN]
+            total = np.array([sum(e) for e in events])
+            words = np.array([sum(e[:-1]) for e in events])
+            expected = {
+                "log10": total,
+                "per_token": total / lengths,
+                "perplexity": 10 ** (-total / (lengths + 1)),
+                "perplexity_without_end": 10 ** (-words / lengths),
+            }
+            for name, values in expected.items():
+                column = f"{stem}_{name}" + (f"_{order}" if order < 5 else "")
+                np.testing.assert_allclose(found[f"lm_source{column}"], values, rtol=1e-4, err_msg=column)
+                np.testing.assert_allclose(found[f"lm_target{column}"][::-1], values, rtol=1e-4)
+
+
+def test_all_orders_leave_the_columns_of_papers_as_they_are(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    papers = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    everything = table(LanguageModelScores(forward, forward, backward, backward, orders="all"), UNSEEN)
+    assert len(papers) == 60 and len(everything) == 4 * (8 + 4 * 4)
+    for name, values in papers.items():
+        np.testing.assert_array_equal(everything[name], values)
+
+
+def test_a_model_cut_to_an_order_is_not_one_built_at_it(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    texts = random_texts(20, 100)
+    built = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
+    found = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])
+    own = built.log10_probability(Tokens.from_lists([t for t in texts if t]))
+    assert found["lm_source_log10_3"].sum() < own.sum()
+
+
+def test_unknown_orders_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
+    with pytest.raises(InputError, match="orders must be 'papers' or 'all', but got 'every'"):
+        LanguageModelScores(forward, forward, backward, backward, orders="every")  # type: ignore[arg-type]
+
+
 def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -> None:
     found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     lengths = [len(text) for text in UNSEEN]
