@@ -62,7 +62,7 @@ COLUMNS: tuple[_Column, ...] = (
     _Column(
         Feature(
             "machine_lm_human_advantage",
-            "log10 of the perplexity under machine translations over that under text, models of equal order",
+            "log10 of the perplexity under machine translations over that under text, both of order `order`",
             _UPC,
             "log10 per event",
         ),
@@ -93,7 +93,12 @@ COLUMNS: tuple[_Column, ...] = (
 class MachineLanguageModel(FittedExtractor):
     """A language model of machine translations, learned from the training rows, against one of human text.
 
-    Both are n-gram models of the same order: the one of text is the target model cut to it.
+    order  of both models. The model of machine translations is built at it; that of text is the target model
+           cut to it. 5, the order of the target model, compares two models as they were built. Below, the cut
+           counts against text: what is left of a Kneser-Ney model counts n-grams by how many words they
+           follow, not by how often they occur, and finds text less likely than a model built at that order,
+           so that the zero of the differences is not where both are equally likely.
+
     Everything is NaN for an empty translation.
 
     Raises InputError where the training translations hold no words, or `order` is above the target model's.

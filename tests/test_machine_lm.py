@@ -40,6 +40,28 @@ def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> No
         np.testing.assert_allclose(row, expected)
 
 
+def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguageModel) -> None:
+    """Both models are as they were built: the differences are those of two models scored alone."""
+    uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(segments(*MACHINE), {})
+    batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
+    found = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
+    human = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
+    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=3)
+    tokens = PLAIN.tokens(batch)
+    expected = (human.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
+    np.testing.assert_allclose(found["machine_lm_human_advantage"], expected)
+
+
+def test_below_it_the_cut_counts_against_text(fitted: MachineLanguageModel) -> None:
+    """Text under the cut model is less likely than under one built at that order."""
+    built = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=2)
+    found = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
+    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
+    tokens = PLAIN.tokens(TEXT)
+    fair = (built.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
+    assert found.mean() < fair.mean()
+
+
 def test_machine_order_is_told_from_human_order(fitted: MachineLanguageModel) -> None:
     human, machine = fitted.extract(segments("the dog sat on the mat", "dog the sat on mat"))
     name = fitted.names.index("machine_lm_human_advantage")
