@@ -154,6 +154,13 @@ def test_all_blackbox_has_every_column_of_the_papers_sets_but_those_it_names(
         assert missing == set(), name
 
 
+def test_all_blackbox_has_every_family_or_names_it_as_absent() -> None:
+    there = {config["kind"] for config in expand([{"set": "all-blackbox"}])}
+    named = set(re.findall(r"\w+", " ".join(content("all-blackbox")["absent"])))
+    assert there.isdisjoint(named - {"word_quality"})  # which another entry refers to
+    assert set(EXTRACTORS.names) - there - named == set()
+
+
 def test_an_unknown_set_names_the_known_ones() -> None:
     with pytest.raises(InputError, match="unknown feature set 'baseline18'"):
         expand([{"set": "baseline18"}])
