@@ -1,7 +1,8 @@
 """The feature catalogue as people see it, and feature tables of whole datasets."""
 
+import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from features.core.bundle import Bundle, resource_parameters
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
-from features.core.feature_set import EXTRACTORS
+from features.core.feature_set import EXTRACTORS, FeatureSet, expand, set_content, set_names
 from features.core.files import atomic_file
 from features.core.progress import Progress
 from qe.experiment import Experiment
@@ -27,7 +28,10 @@ Engine = Callable[[Bundle | None], Compute]
 class Family:
     """A feature family: its name, first sentence, whole documentation, what it needs, and what it costs.
 
-    `microseconds` per segment; None where it was not measured.
+    resources     parts of a bundle
+    columns       of the segments, beside source and target
+    parameters    those without a default: the features depend on them
+    microseconds  per segment; None where it was not measured
     """
 
     name: str
@@ -35,62 +39,120 @@ class Family:
     documentation: str
     resources: tuple[str, ...]
     columns: tuple[str, ...]
+    parameters: tuple[str, ...]
+    microseconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Set:
+    """A feature set of features/sets: what it is, who describes it, which families it takes columns of.
+
+    absent        what of the description is not there
+    microseconds  per segment; None where a family was not measured
+    """
+
+    name: str
+    description: str
+    origin: str
+    families: tuple[str, ...]
+    absent: tuple[str, ...]
     microseconds: float | None = None
 
 
 def families(costs: Costs) -> list[Family]:
     """All feature families, by name, with their costs."""
-    found = [_family(name, EXTRACTORS.get(name)) for name in EXTRACTORS.names]
-    return [replace(family, microseconds=costs.families.get(family.name)) for family in found]
+    return [_family(name, costs) for name in EXTRACTORS.names]
 
 
-def describe(name: str) -> tuple[Family, list[Feature]]:
-    """A family and its features with default parameters.
+def sets(costs: Costs) -> list[Set]:
+    """All feature sets, by name, with their costs."""
+    return [_set(name, costs) for name in set_names()]
 
-    Raises InputError for an unknown name, or a family whose features depend on parameters it has no default
-    for.
+
+def describe(name: str, costs: Costs | None = None) -> tuple[Family | Set, list[Feature]]:
+    """A family and its features with default parameters, or a set and its features.
+
+    What has the name of both is the family. A family whose features depend on parameters without a default
+    has none here.
+
+    Raises InputError for an unknown name, with the nearest.
     """
+    costs = costs or Costs.load()
+    if name in EXTRACTORS.names:
+        family = _family(name, costs)
+        return family, [] if family.parameters else _features([{"kind": name}])
+    if name in set_names():
+        return _set(name, costs), _features(expand([{"set": name}]))
+    near = difflib.get_close_matches(name, [*EXTRACTORS.names, *set_names()], n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise InputError(
+        f"unknown family or set '{name}'",
+        remedy=f"families: {', '.join(EXTRACTORS.names)}; sets: {', '.join(set_names())}{hint}",
+    )
+
+
+def _family(name: str, costs: Costs) -> Family:
     kind = EXTRACTORS.get(name)
-    return _family(name, kind), _features(name, kind)
-
-
-def _features(name: str, kind: type[Extractor]) -> list[Feature]:
-    bare = _bare(name, kind)
-    try:
-        return list(bare.features)
-    except AttributeError:  # named after what its resources hold: small ones will do
-        with demo_world([name]) as data:
-            return list(data.extraction.feature_set.features)
-
-
-def _family(name: str, kind: type[Extractor]) -> Family:
     documentation = inspect.getdoc(kind) or ""
     summary = documentation.split("\n\n")[0].replace("\n", " ")
-    return Family(name, summary, documentation, resource_parameters(kind), _columns(name, kind))
+    resources = resource_parameters(kind)
+    needed = tuple(p.name for p in _parameters(kind) if p.name not in resources and _must_be_given(p))
+    columns = () if needed else _bare({"kind": name}).requires()
+    return Family(name, summary, documentation, resources, columns, needed, costs.of([name]))
 
 
-def _columns(name: str, kind: type[Extractor]) -> tuple[str, ...]:
+def _set(name: str, costs: Costs) -> Set:
+    content = set_content(name)
+    kinds = [config["kind"] for config in expand([{"set": name}])]
+    return Set(
+        name,
+        content["description"],
+        content["origin"],
+        tuple(dict.fromkeys(kinds)),
+        tuple(content["absent"]),
+        costs.of(kinds),
+    )
+
+
+def _features(configs: Sequence[Mapping[str, Any]]) -> list[Feature]:
+    """The columns that the configured extractors keep, in order."""
+    extractors = [_bare(config) for config in configs]
+    unnamed = [i for i, extractor in enumerate(extractors) if not _names_itself(extractor)]
+    if not unnamed:
+        return FeatureSet(tuple(configs), tuple(extractors)).features
+    with demo_world([configs[i] for i in unnamed]) as data:  # named after their resources: small ones will do
+        for i, extractor in zip(unnamed, data.extraction.feature_set.extractors, strict=True):
+            extractors[i] = extractor
+        return FeatureSet(tuple(configs), tuple(extractors)).features
+
+
+def _names_itself(extractor: Extractor) -> bool:
+    """Whether an extractor can name its features without its resources."""
     try:
-        needed: tuple[str, ...] = _bare(name, kind).requires()
-        return needed
-    except InputError:
-        return ()
+        return bool(extractor.features)
+    except AttributeError:
+        return False
 
 
-def _bare(name: str, kind: type[Extractor]) -> Any:
+def _bare(config: Mapping[str, Any]) -> Extractor:
     """The extractor without its resources: enough to name its features."""
+    kind = EXTRACTORS.get(config["kind"])
     extractor = object.__new__(kind)
     resources = resource_parameters(kind)
     for entry in _parameters(kind):
         if entry.name in resources:
             continue
-        if entry.default is not MISSING:
+        if entry.name in config:
+            object.__setattr__(extractor, entry.name, config[entry.name])
+        elif entry.default is not MISSING:
             object.__setattr__(extractor, entry.name, entry.default)
         elif entry.default_factory is not MISSING:
             object.__setattr__(extractor, entry.name, entry.default_factory())
-        elif entry.init:
-            raise InputError(f"the features of '{name}' depend on its parameter '{entry.name}'")
     return extractor
+
+
+def _must_be_given(entry: Field[Any]) -> bool:
+    return entry.init and entry.default is MISSING and entry.default_factory is MISSING
 
 
 def _parameters(kind: type[Any]) -> tuple[Field[Any], ...]:
@@ -103,7 +165,15 @@ def extract(
     """Writes the feature table of every split as Parquet: split, id, gold label, one column per feature.
 
     `engine` makes, from the resources, what runs the extractors that learn nothing elsewhere.
+
+    Raises InputError, before any work, where the name of `output` does not end in `.parquet`.
     """
+    if output.suffix != ".parquet":
+        raise InputError(
+            "feature tables are Parquet, but this is the name of something else",
+            where=output,
+            remedy="let it end in .parquet",
+        )
     data = prepare(experiment, cache, progress)
     dataset, training, extraction = data.dataset, data.training, data.extraction
     if engine is not None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import yaml
@@ -55,6 +56,10 @@ class Costs:
     def total(self, families: Sequence[str]) -> float:
         """Of tokenization and all the families named."""
         return self.tokenization + sum(self.families[name] for name in families)
+
+    def of(self, families: Sequence[str]) -> float | None:
+        """Of all the families named, without tokenization; None where one was not measured."""
+        return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
 
     def save(self, path: Path = PUBLISHED) -> None:
         content = {**asdict(self), "families": {name: round(c, 1) for name, c in self.families.items()}}
@@ -122,14 +127,18 @@ def with_decoder_output(segments: Segments) -> Segments:
 
 
 @contextmanager
-def demo_world(kinds: Sequence[str], *, pairs: int = 300, progress: Progress = silent) -> Iterator[Prepared]:
-    """Generated data with second translations, and a small bundle for the families named."""
+def demo_world(
+    families: Sequence[str | Mapping[str, Any]], *, pairs: int = 300, progress: Progress = silent
+) -> Iterator[Prepared]:
+    """Generated data with second translations, and a small bundle for the families named or configured."""
     with TemporaryDirectory(prefix="qe-features-") as folder:
         generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
         columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
         overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
         experiment = load(
-            EXPERIMENT, data_root=Path(folder), overrides=[*overrides, f"features={json.dumps(list(kinds))}"]
+            EXPERIMENT,
+            data_root=Path(folder),
+            overrides=[*overrides, f"features={json.dumps(list(families))}"],
         )
         yield prepare(experiment, Path(folder) / "cache", progress)
 

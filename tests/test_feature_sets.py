@@ -16,6 +16,7 @@ from features.core.errors import InputError
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
 from features.core.segments import Segments
 from qe.demo_data.generation import DemoData, generate
+from qe.feature_catalogue import describe
 from tests.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
 
 FOLDER = Path(features.__file__).parent / "sets"
@@ -161,8 +162,16 @@ def test_all_blackbox_has_every_family_or_names_it_as_absent() -> None:
     assert set(EXTRACTORS.names) - there - named == set()
 
 
+@pytest.mark.parametrize("name", ["dcu-constrained", "sdllw-blackbox", "tcd45"])
+def test_the_catalogue_describes_the_columns_of_a_set(name: str, made: Callable[[str], FeatureSet]) -> None:
+    """Parameters, patterns, and families named after their resources."""
+    subject, entries = describe(name)
+    assert entries == made(name).features
+    assert subject.name == name
+
+
 def test_an_unknown_set_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown feature set 'baseline18'"):
+    with pytest.raises(InputError, match="unknown feature set 'baseline18'.*did you mean 'baseline17'"):
         expand([{"set": "baseline18"}])
 
 

@@ -170,6 +170,19 @@ def set_names() -> list[str]:
     return sorted(path.stem for path in _SETS.glob("*.yaml"))
 
 
+def set_content(name: str) -> dict[str, Any]:
+    """What features/sets/NAME.yaml says: `description`, `origin`, `absent`, `features`.
+
+    Raises InputError for an unknown set, with the known ones and the nearest.
+    """
+    if name not in set_names():
+        near = difflib.get_close_matches(name, set_names(), n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise InputError(f"unknown feature set '{name}'", remedy=f"known: {', '.join(set_names())}{hint}")
+    content: dict[str, Any] = yaml.safe_load((_SETS / f"{name}.yaml").read_text("utf-8"))
+    return content
+
+
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
 
@@ -180,12 +193,8 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if "set" not in config:
             expanded.append(dict(config))
             continue
-        if config["set"] not in set_names():
-            raise InputError(
-                f"unknown feature set '{config['set']}'", remedy=f"known: {', '.join(set_names())}"
-            )
-        content = yaml.safe_load((_SETS / f"{config['set']}.yaml").read_text("utf-8"))
-        expanded += [{"kind": entry} if isinstance(entry, str) else entry for entry in content["features"]]
+        features = set_content(config["set"])["features"]
+        expanded += [{"kind": entry} if isinstance(entry, str) else entry for entry in features]
     return expanded
 
 

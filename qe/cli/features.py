@@ -1,11 +1,17 @@
 """`qe features`: the catalogue of features, and feature tables."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from qe.feature_catalogue import Family, Set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -23,15 +29,16 @@ def list_(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the feature families: what each is and what it costs (`describe` and --json: what it needs).
+    """List the feature families and the sets of them: what each is and what it costs.
 
     Costs are microseconds of processor time per segment, as benchmarks/bench_families.py measured them.
+    `describe` and --json say what each needs.
 
     Example:
 
         qe features list
     """
-    from qe.feature_catalogue import families
+    from qe.feature_catalogue import families, sets
     from qe.feature_costs import Costs, measure_on_demo
 
     if measured:
@@ -39,61 +46,102 @@ def list_(
             costs = measure_on_demo(progress)
     else:
         costs = Costs.load()
-    found = families(costs)
     if as_json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps([asdict(family) for family in found], indent=1))
+        found = {
+            "families": [asdict(family) for family in families(costs)],
+            "sets": [asdict(entry) for entry in sets(costs)],
+        }
+        print(json.dumps(found, indent=1))
         return
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("family", "what it is", "µs per segment")
-    for family in found:
-        cost = "" if family.microseconds is None else f"{family.microseconds:,.0f}"
-        table.add_row(family.name, family.summary, cost)
-    table.columns[-1].justify = "right"
     console = Console()
-    console.print(table)
+    rows = [(f.name, f.summary, f.microseconds) for f in families(costs)]
+    console.print(_table(("family", "what it is"), rows))
+    console.print(
+        _table(
+            ("set", "what it is", "source"),
+            [(s.name, s.description, s.origin, s.microseconds) for s in sets(costs)],
+        )
+    )
     console.print(f"Costs: {costs.measured}, {costs.machine}; {costs.data}", markup=False)
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> "Table":
+    """Rows of texts, the last column microseconds per segment or None."""
+    from rich.table import Column, Table
+
+    name, *others = header
+    table = Table(Column(name, overflow="fold"), *others, "µs per segment")
+    for *texts, cost in rows:
+        table.add_row(*texts, "" if cost is None else f"{cost:,.0f}")
+    table.columns[-1].justify = "right"
+    return table
 
 
 @app.command()
 def describe(
-    name: Annotated[str, typer.Argument(help="A feature family, as in `qe features list`.")],
+    name: Annotated[str, typer.Argument(help="A feature family or a set, as in `qe features list`.")],
     as_json: Json = False,
 ) -> None:
-    """Describe a family: every feature with definition, source and unit.
+    """Describe a family or a set: every feature with definition, source and unit.
 
-    Example:
+    Of a set also what its source has and it lacks. `baseline17` is a family and a set with the same features.
+
+    Examples:
 
         qe features describe baseline17
+
+        qe features describe uu-explicit99
     """
     from qe.feature_catalogue import describe as described
 
-    family, entries = described(name)
+    subject, entries = described(name)
     if as_json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps({**asdict(family), "features": [asdict(e) for e in entries]}, indent=1))
+        print(json.dumps({**asdict(subject), "features": [asdict(e) for e in entries]}, indent=1))
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = Console()
-    console.print(family.documentation, markup=False)
-    table = Table("feature", "definition", "source", "unit")
-    for entry in entries:
-        table.add_row(entry.name, entry.description, entry.origin, entry.unit)
-    console.print(table)
+    console.print(_text(subject), markup=False, highlight=False)
+    if entries:
+        table = Table(Column("feature", overflow="fold"), "definition", "source", "unit")
+        for entry in entries:
+            table.add_row(entry.name, entry.description, entry.origin, entry.unit)
+        console.print(table)
+
+
+def _text(subject: "Family | Set") -> str:
+    """What there is to say of a family or a set before its features."""
+    from qe.feature_catalogue import Set
+
+    if isinstance(subject, Set):
+        lines = [f"{subject.description}.", "", f"Source: {subject.origin}"]
+        lines += [f"Families: {', '.join(subject.families)}"]
+        lines += ["Absent:", *(f"- {entry}" for entry in subject.absent)] if subject.absent else []
+    else:
+        lines = [subject.documentation, ""]
+        for what, names in (("resources", subject.resources), ("columns", subject.columns)):
+            lines += [f"Needs the {what} {', '.join(names)}"] if names else []
+        if subject.parameters:
+            lines += [f"Its features depend on parameters without a default: {', '.join(subject.parameters)}"]
+    cost = subject.microseconds
+    return "\n".join(lines if cost is None else [*lines, f"Costs {cost:,.0f} µs per segment"])
 
 
 @app.command()
 def extract(
     experiment: Annotated[Path, typer.Argument(help="Experiment file: its dataset, resources and features.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file; one row per segment.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Parquet file (.parquet); one row per segment.")
+    ],
     data_root: Annotated[Path | None, typer.Option(help="Relative paths start here.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
