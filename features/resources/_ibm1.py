@@ -10,12 +10,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.threads import for_each
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Fixed, as are the order and the bounds of the chunks: the result never depends on the machine.
-_CHUNKS = 2
+# Fixed: denominators are added up in two parts, whatever the machine, each of every second range of rows.
+_PARTS = 2
+_RANGES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +59,15 @@ def train(
     """
     postings, sentences = _postings(given, null)
     lengths = np.diff(words.offsets)
-    bounds = _balanced(postings, sentences, lengths)
-    table = _empty_table(postings, sentences, words, bounds)
+    ranges = _balanced(postings, sentences, lengths)
+    table = _empty_table(postings, sentences, words, ranges)
     alignments = np.repeat(np.diff(given.offsets) + 1, lengths).astype(np.float64)
     words_there = len(np.unique(words.ids))
     denominators = alignments / words_there
     table.values[:] = 1.0 / words_there
     likelihoods = [float(np.log(denominators / alignments).sum())]
     for iteration in range(iterations):
-        denominators = _iterate(table, postings, sentences, words, 1.0 / denominators, bounds)
+        denominators = _iterate(table, postings, sentences, words, 1.0 / denominators, ranges)
         likelihoods.append(float(np.log(denominators / alignments).sum()))
         report(iteration + 1)
     return table, likelihoods
@@ -94,13 +97,13 @@ def _fill_postings(ids: Any, offsets: Any, free: Any, sentences: Any, null: int)
 def _balanced(postings: Longs, sentences: Ints, lengths: Longs) -> list[tuple[int, int]]:
     """Row ranges of about equal work."""
     work = np.concatenate(([0], np.cumsum(lengths[sentences])))[postings]
-    cuts = np.searchsorted(work, np.linspace(0, work[-1], _CHUNKS + 1)[1:-1])
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], _RANGES + 1)[1:-1])
     edges = [0, *cuts.tolist(), len(postings) - 1]
     return list(pairwise(edges))
 
 
 def _empty_table(
-    postings: Longs, sentences: Ints, words: Encoded, bounds: list[tuple[int, int]]
+    postings: Longs, sentences: Ints, words: Encoded, ranges: list[tuple[int, int]]
 ) -> SparseTable:
     """The table of all pairs that occur together, its values not set."""
     sizes = np.zeros(len(postings) - 1, np.int64)
@@ -108,15 +111,14 @@ def _empty_table(
     def count(rows: tuple[int, int]) -> None:
         _count_row_sizes(*rows, postings, sentences, words.offsets, words.ids, words.size, sizes)
 
-    with ThreadPoolExecutor(len(bounds)) as pool:
-        list(pool.map(count, bounds))
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        columns = np.empty(offsets[-1], np.int32)
+    for_each(count, ranges)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    columns = np.empty(offsets[-1], np.int32)
 
-        def fill(rows: tuple[int, int]) -> None:
-            _fill_rows(*rows, postings, sentences, words.offsets, words.ids, words.size, offsets, columns)
+    def fill(rows: tuple[int, int]) -> None:
+        _fill_rows(*rows, postings, sentences, words.offsets, words.ids, words.size, offsets, columns)
 
-        list(pool.map(fill, bounds))
+    for_each(fill, ranges)
     return SparseTable(offsets, columns, np.empty(offsets[-1], np.float64))
 
 
@@ -168,29 +170,30 @@ def _iterate(
     sentences: Ints,
     words: Encoded,
     reciprocals: Floats,
-    bounds: list[tuple[int, int]],
+    ranges: list[tuple[int, int]],
 ) -> Floats:
     """One EM iteration in place; the denominators (per token, sum over its sentence) of the new table."""
 
-    def update(rows: tuple[int, int]) -> Floats:
+    def update(part: int) -> Floats:
         denominators = np.zeros(len(reciprocals))
-        _update_rows(
-            *rows,
-            postings,
-            sentences,
-            words.offsets,
-            words.ids,
-            words.size,
-            table.offsets,
-            table.columns,
-            table.values,
-            reciprocals,
-            denominators,
-        )
+        for rows in ranges[part::_PARTS]:
+            _update_rows(
+                *rows,
+                postings,
+                sentences,
+                words.offsets,
+                words.ids,
+                words.size,
+                table.offsets,
+                table.columns,
+                table.values,
+                reciprocals,
+                denominators,
+            )
         return denominators
 
-    with ThreadPoolExecutor(len(bounds)) as pool:
-        parts = list(pool.map(update, bounds))
+    with ThreadPoolExecutor(_PARTS) as pool:
+        parts = list(pool.map(update, range(_PARTS)))
     return np.asarray(sum(parts[1:], start=parts[0]), np.float64)
 
 

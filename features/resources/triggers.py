@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
-from features.core.threads import side_by_side
+from features.core.threads import even_ranges, side_by_side
 from features.core.tokens import FloatArray, Tokens, ratio
 from features.core.vocabulary import Vocabulary
 from features.resources._pair_values import pair_values
@@ -22,7 +22,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Side = Literal["source", "target"]
 
-_ROWS = 1000  # words counted between two reports of progress
+_RANGES = 64  # of words, counted between two reports of progress, for each core
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Triggers(Resource):
         left_counts = np.diff(places)
         right_counts = np.bincount(right_sets.ids, minlength=len(right))
         offsets, columns, counts = [np.zeros(1, np.int64)], [], []
-        blocks = [(start, min(start + _ROWS, len(left))) for start in range(0, len(left), _ROWS)]
+        blocks = even_ranges(left_counts, per_core=_RANGES)
 
         def count(block: tuple[int, int]) -> tuple[Any, ...]:
             counted: tuple[Any, ...] = _count_rows(
