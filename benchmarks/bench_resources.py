@@ -1,6 +1,6 @@
 """Resources: time and peak memory of every kind of part against the size of the corpus.
 
-python benchmarks/bench_resources.py                                    # a part of every kind, three sizes
+python benchmarks/bench_resources.py                                    # a part of every kind, four sizes
 python benchmarks/bench_resources.py --sizes 100000 2000000 --only target_lm aligner
 python benchmarks/bench_resources.py --output /tmp/bench      # keeps what was measured, and goes on there
 
@@ -33,7 +33,7 @@ from features.core.files import atomic_directory, atomic_file
 from features.core.resource import Resource
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-SIZES = (100_000, 315_831, 1_000_000)
+SIZES = (100_000, 315_831, 1_000_000, 2_000_000)
 # One of every kind; of the kinds with several, the largest.
 PARTS = (
     "target_truecaser",
