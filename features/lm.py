@@ -236,6 +236,7 @@ def _orders(model: LanguageModel, part: str, tokens: Tokens) -> tuple[LMScores, 
     if len(found) < ORDER:
         raise InputError(
             f"{part} must score orders 1 to {ORDER}, but it gives {len(found)}",
-            remedy=f"build it with `order: {ORDER}`; KenLM models give one order, ARPA files all",
+            remedy=f"build it with --set {part}.order={ORDER} (in an experiment, `resources: {{settings: "
+            f"{{{part}: {{order: {ORDER}}}}}}}`); KenLM models give one order, ARPA files all",
         )
     return found

@@ -1,5 +1,6 @@
 """Bundle: the resources of one language pair, one directory with a manifest.json."""
 
+import difflib
 import inspect
 import json
 import shutil
@@ -24,14 +25,19 @@ from features.core.tokenizer import Tokenizer
 RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource")
 MANIFEST = "manifest.json"
 LOCK = ".lock"
+_CORPUS = "corpus"
 _SCRATCH = "scratch"
+_KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer")  # of every manifest
+
+Makers = Mapping[str, Callable[..., Resource]]
 
 
 @dataclass(eq=False)
 class Bundle:
     """Parts by name, loaded on first use and kept.
 
-    Raises InputError where `path` holds no manifest, or a part is asked for that was not built.
+    Raises InputError where `path` holds no manifest, or a damaged one, and where a part is asked for that was
+    not built or is damaged.
     """
 
     path: Path
@@ -46,8 +52,7 @@ class Bundle:
     @property
     def manifest(self) -> dict[str, Any]:
         """Settings, corpus fingerprint and sizes; per part kind, settings, fingerprint, seconds, bytes."""
-        content: dict[str, Any] = json.loads((self.path / MANIFEST).read_text("utf-8"))
-        return content
+        return _read_manifest(self.path)
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
@@ -65,14 +70,15 @@ class Bundle:
                     where=self.path,
                     remedy=f"it has {', '.join(sorted(parts)) or 'none'}; build it with --only {name}",
                 )
-            kind = RESOURCES.get(parts[name]["kind"])
-            if parts[name].get("version") != kind.version:
-                raise InputError(
-                    f"the part '{name}' was built by another version of this program",
-                    where=self.path,
-                    remedy="build it again (a model: train it again)",
-                )
-            self._loaded[name] = kind.load(self.path / name)
+            with _whole(f"the part '{name}'", self.path / name):
+                kind = RESOURCES.get(parts[name]["kind"])
+                if parts[name].get("version") != kind.version:
+                    raise InputError(
+                        f"the part '{name}' was built by another version of this program",
+                        where=self.path,
+                        remedy="build it again (a model: train it again)",
+                    )
+                self._loaded[name] = kind.load(self.path / name)
         return self._loaded[name]
 
     def export(self, names: Iterable[str], directory: Path) -> None:
@@ -102,18 +108,31 @@ class Part:
     needs: Mapping[str, str]  # parameter of build -> name of the part passed to it
 
 
-def known_parts(makers: Mapping[str, Callable[..., Resource]] | None = None) -> dict[str, Part]:
+def known_parts(makers: Makers | None = None) -> dict[str, Part]:
     """Every part that the resource kinds declare, by name; what they need, `makers` of `build` may change."""
     found: dict[str, Part] = {}
     for kind in RESOURCES.names:
         resource = RESOURCES.get(kind)
         own = resource_parameters(resource.build)
-        needs = {name: name for name in resource_parameters((makers or {}).get(kind, resource.build))}
         for name, settings in resource.parts.items():
-            here = {need: str(settings.get(need, part)) for need, part in needs.items()}
+            needs = resource_parameters(maker(name, kind, makers or {}))
+            here = {need: str(settings.get(need, need)) for need in needs}
             plain = {key: value for key, value in settings.items() if key not in own}
             found[name] = Part(name, kind, plain, here)
     return found
+
+
+def maker(name: str, kind: str, makers: Makers) -> Callable[..., Resource]:
+    """What makes a part: the maker of that name, or else of its kind, or else the kind's own `build`."""
+    return makers.get(name) or makers.get(kind) or RESOURCES.get(kind).build
+
+
+def unknown_part(name: str) -> InputError:
+    """The error for a name that no resource kind declares, with the known ones and the nearest."""
+    known = sorted(known_parts())
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return InputError(f"unknown part '{name}'", remedy=f"known: {', '.join(known)}{hint}")
 
 
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -126,9 +145,7 @@ def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def with_needs(
-    names: Iterable[str], makers: Mapping[str, Callable[..., Resource]] | None = None
-) -> list[str]:
+def with_needs(names: Iterable[str], makers: Makers | None = None) -> list[str]:
     """The named parts and all parts they are built from, in building order.
 
     Raises InputError for a name that no resource kind declares.
@@ -138,7 +155,7 @@ def with_needs(
 
     def visit(name: str) -> None:
         if name not in parts:
-            raise InputError(f"unknown part '{name}'", remedy=f"known: {', '.join(sorted(parts))}")
+            raise unknown_part(name)
         for need in parts[name].needs.values():
             visit(need)
         if name not in order:
@@ -156,35 +173,50 @@ def build(
     *,
     provenance: Mapping[str, Any] | None = None,
     progress: Progress = silent,
-    makers: Mapping[str, Callable[..., Resource]] | None = None,
+    makers: Makers | None = None,
     wanted: Mapping[str, Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
     """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
 
-    `makers` (kind -> function) take the place of the kinds' own `build`, with its arguments; parts that only
-    `build` needs, and they do not take, are not built for them.
-    `wanted` (part -> settings): a part that has others is built again, and so is what was built from it.
+    `makers` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
+    that only `build` needs, and they do not take, are not built for them.
+    `settings` (part -> arguments of `build`) go before the part's own, and are recorded as `set`.
+    `wanted` (part -> settings that the built part must have).
+
+    A part that has other settings than are wanted, or was built with other `settings`, also with some where
+    there are none now, is built again, and so is what was built from it.
 
     `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
     `directory/corpus`, so that a build that was killed goes on with the first missing part.
 
-    Raises InputError where `directory` was built from another corpus.
+    Raises InputError where `directory` was built from another corpus, or cannot be made.
     """
     order = with_needs(names, makers)
     new = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot be made a folder ({error.strerror})", where=directory, remedy="choose another output"
+        ) from None
     # One process builds; others that want the same directory wait and find the parts there.
     with FileLock(directory / LOCK):
+        _clear(directory)
         try:
             manifest = _open_manifest(directory, provenance or {}, corpus, progress)
         except InputError:
             if new:
                 shutil.rmtree(directory)
             raise
-        missing = _missing(order, manifest["parts"], wanted or {}, known_parts(makers))
+        parts = known_parts(makers)
+        there = {name: part for name, part in manifest["parts"].items() if (directory / name).is_dir()}
+        missing = _missing(order, there, wanted or {}, settings or {}, parts)
         if missing:
-            corpus_there = ParallelCorpus.load(directory / "corpus")
-            _build_parts(corpus_there, directory, missing, manifest, progress, makers or {})
+            with _whole("the encoded corpus", directory):
+                corpus_there = ParallelCorpus.load(directory / _CORPUS)
+            building = [parts[name] for name in missing]
+            _build_parts(corpus_there, directory, building, manifest, progress, makers or {}, settings or {})
     return Bundle(directory)
 
 
@@ -192,20 +224,26 @@ def _missing(
     order: Sequence[str],
     built: Mapping[str, Any],
     wanted: Mapping[str, Mapping[str, Any]],
+    settings: Mapping[str, Mapping[str, Any]],
     parts: Mapping[str, Part],
 ) -> list[str]:
     """The parts to build: not there, out of date, or built from such."""
     missing: list[str] = []
     for name in order:
         needs = parts[name].needs.values()
-        if not _up_to_date(name, built, wanted.get(name, {})) or any(need in missing for need in needs):
+        current = _up_to_date(name, built, wanted.get(name, {}), settings.get(name, {}))
+        if not current or any(need in missing for need in needs):
             missing.append(name)
     return missing
 
 
-def _up_to_date(name: str, built: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether the part is there, by the present version of its kind, from the parts that are there."""
+def _up_to_date(
+    name: str, built: Mapping[str, Any], wanted: Mapping[str, Any], settings: Mapping[str, Any]
+) -> bool:
+    """Whether the part is there as wanted, by the present version of its kind, from the parts there."""
     if name not in built or built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
+        return False
+    if built[name].get("set", {}) != dict(settings):
         return False
     if any(built[name]["settings"].get(key) != value for key, value in wanted.items()):
         return False
@@ -216,29 +254,30 @@ def _up_to_date(name: str, built: Mapping[str, Any], wanted: Mapping[str, Any]) 
 def _build_parts(
     corpus: ParallelCorpus,
     directory: Path,
-    names: Sequence[str],
+    parts: Sequence[Part],
     manifest: dict[str, Any],
     progress: Progress,
-    makers: Mapping[str, Callable[..., Resource]],
+    makers: Makers,
+    settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Builds parts in order; the manifest names each as soon as it lies there whole."""
-    parts = known_parts(makers)
-    _clear(directory, parts)
     bundle = Bundle(directory)
-    for done, name in enumerate(names):
-        progress(f"building {name}", done, len(names))
-        part = parts[name]
+    for done, part in enumerate(parts):
+        name = part.name
+        progress(f"building {name}", done, len(parts))
         started = time.perf_counter(), time.process_time()
         needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
-        make = makers.get(part.kind) or RESOURCES.get(part.kind).build
-        with _scratch(make, directory) as scratch:
-            resource = make(corpus, progress=progress, **part.settings, **needs, **scratch)
+        given = settings.get(name, {})
+        make = maker(name, part.kind, makers)
+        with _scratch(make, directory) as scratch, _possible(given):
+            resource = make(corpus, progress=progress, **{**part.settings, **given}, **needs, **scratch)
         with atomic_directory(directory / name) as temporary:
             resource.save(temporary)
             size = sum(f.stat().st_size for f in temporary.rglob("*") if f.is_file())
         manifest["parts"][name] = {
             "kind": part.kind,
             "version": RESOURCES.get(part.kind).version,
+            "set": dict(given),
             "settings": dict(resource.settings),
             "fingerprint": resource.fingerprint,
             "needs": {need: manifest["parts"][need]["fingerprint"] for need in part.needs.values()},
@@ -247,7 +286,7 @@ def _build_parts(
             "bytes": size,
         }
         _write_manifest(directory, manifest)
-    progress("building resources", len(names), len(names))
+    progress("building resources", len(parts), len(parts))
 
 
 @contextmanager
@@ -260,11 +299,42 @@ def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[st
         yield {"scratch": Path(folder)}
 
 
-def _clear(directory: Path, parts: Iterable[str]) -> None:
+@contextmanager
+def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
+    """Raises InputError where the block, a build with settings of the user's choice, fails on values."""
+    try:
+        yield
+    except (ValueError, ArithmeticError, IndexError) as error:
+        if isinstance(error, InputError) or not settings:
+            raise
+        values = ", ".join(f"{key}={value}" for key, value in settings.items())
+        raise InputError(f"its settings do not do: {values} ({error})") from error
+
+
+def stranger(directory: Path) -> str | None:
+    """What makes a folder no place for a new bundle: the name of something in it that no build left there.
+
+    None for a bundle, for a folder in which a build was killed before it had a manifest, and for no folder.
+    """
+    if not directory.is_dir() or (directory / MANIFEST).is_file():
+        return None
+    own = {LOCK, _CORPUS, *(left.name for left in _left_over(directory))}
+    return next((name for name in sorted(path.name for path in directory.iterdir()) if name not in own), None)
+
+
+def _left_over(directory: Path) -> list[Path]:
+    """What killed builds left half done."""
+    names = (*known_parts(), _SCRATCH, _CORPUS, MANIFEST)
+    return [left for name in names for left in sorted(directory.glob(f".{name}.*"))]
+
+
+def _clear(directory: Path) -> None:
     """Removes what killed builds left half done; nobody else builds here while the lock is held."""
-    for name in (*parts, _SCRATCH):
-        for left in directory.glob(f".{name}.*"):
+    for left in _left_over(directory):
+        if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def _open_manifest(
@@ -272,17 +342,18 @@ def _open_manifest(
 ) -> dict[str, Any]:
     """The manifest of `directory`; for a new directory, reads and keeps the corpus first."""
     if (directory / MANIFEST).is_file():
-        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+        manifest = _read_manifest(directory)
         if dict(provenance) != manifest["provenance"]:
             raise InputError(
-                "holds resources of another corpus or other settings",
+                "holds resources of another corpus or other settings "
+                f"({_difference(manifest['provenance'], provenance)})",
                 where=directory,
                 remedy="choose another output directory",
             )
         return manifest
     encoded = corpus()
     directory.mkdir(parents=True, exist_ok=True)
-    with atomic_directory(directory / "corpus") as temporary:
+    with atomic_directory(directory / _CORPUS) as temporary:
         encoded.save(temporary)
     manifest = {
         "format": 1,
@@ -298,6 +369,46 @@ def _open_manifest(
     }
     _write_manifest(directory, manifest)
     return manifest
+
+
+def _difference(there: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Which entries of two provenances differ, and what they are; long values, checksums, are cut.
+
+    >>> _difference({"source": "0123456789abcdef", "target": "1"}, {"source": "2", "target": "1"})
+    'source: 0123456789ab there, 2 here'
+    """
+    different = [key for key in sorted({*there, *now}) if there.get(key) != now.get(key)]
+    return "; ".join(
+        f"{key}: {_short(there.get(key))} there, {_short(now.get(key))} here" for key in different
+    )
+
+
+def _short(value: Any) -> str:
+    return value[:12] if isinstance(value, str) else str(value)
+
+
+def _read_manifest(directory: Path) -> dict[str, Any]:
+    with _whole(f"the {MANIFEST}", directory / MANIFEST):
+        content: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+        missing = [key for key in _KEYS if key not in content]
+        if missing:
+            raise KeyError(missing[0])
+        return content
+
+
+@contextmanager
+def _whole(what: str, path: Path) -> Iterator[None]:
+    """Raises InputError where the block finds files missing, cut short, or without what belongs there."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{what} is damaged ({type(error).__name__}: {error})",
+            where=path,
+            remedy="delete this and build again (a model: train it again)",
+        ) from error
 
 
 def _write_manifest(directory: Path, manifest: Mapping[str, Any]) -> None:

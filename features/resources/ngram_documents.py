@@ -114,6 +114,8 @@ class NgramDocuments(Resource):
 
         Raises InputError for an order below 1 or an unknown case.
         """
+        if order < 1:
+            raise InputError(f"the order of n-grams must be at least 1, but got {order}")
         text = _as_seen(tokens, case, punctuation)
         vocabulary, ids = encode(text)
         padded, offsets = with_markers(ids, np.asarray(text.offsets), times=order - 1)
@@ -182,7 +184,8 @@ class NgramDocuments(Resource):
         if not 1 <= order <= self.order:
             raise InputError(
                 f"n-grams of order {order} were not counted",
-                remedy=f"orders 1 to {self.order} were; build the part with a higher `order`",
+                remedy=f"orders 1 to {self.order} were; build the part with --set PART.order={order} (in an "
+                f"experiment, `resources: {{settings: {{PART: {{order: {order}}}}}}}`)",
             )
 
     def save(self, path: Path) -> None:

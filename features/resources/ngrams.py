@@ -180,7 +180,8 @@ class NgramCounts(Resource):
         if not 1 <= order <= self.order:
             raise InputError(
                 f"n-grams of order {order} were not counted",
-                remedy=f"orders 1 to {self.order} were; build the part with a higher `order`",
+                remedy=f"orders 1 to {self.order} were; build the part with --set PART.order={order} (in an "
+                f"experiment, `resources: {{settings: {{PART: {{order: {order}}}}}}}`)",
             )
 
     def save(self, path: Path) -> None:

@@ -78,7 +78,7 @@ def build(
         qe resources build --source train.tok.en --target train.tok.es --tokenizer whitespace
         --alignments train.gdfa.gz --only phrase_table --output output/en-es
     """
-    from features.core.bundle import LOCK, MANIFEST, known_parts
+    from features.core.bundle import known_parts, stranger
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
     from features.core.progress import silent
@@ -92,12 +92,8 @@ def build(
     parts = only or parts_needed([{"kind": "baseline17"}])
     if everything:
         parts = [name for name in known_parts() if set(sides_to_annotate([name])) <= set(annotations)]
-    if output.is_dir() and not (output / MANIFEST).is_file():
-        strangers = [path.name for path in output.iterdir() if path.name not in (LOCK, "corpus")]
-        if strangers:
-            raise InputError(
-                f"holds {strangers[0]} and no bundle", where=output, remedy="choose another --output"
-            )
+    if (found := stranger(output)) is not None:
+        raise InputError(f"holds {found} and no bundle", where=output, remedy="choose another --output")
     del resume  # as other verbs have it, and scripts give it; finished parts are always kept
     languages = source_language, target_language
     if on_spark(engine, master):
