@@ -23,7 +23,6 @@ COLUMNS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
 SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
 LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
-READ: Final[tuple[Layer, ...]] = ("upos", "xpos")
 CUT: Final = 3  # order of WLV's language models of tags
 
 _PLM: Final = "DFKI (Popovic) at WMT12, section 2.2, equation 4"
@@ -61,8 +60,10 @@ class PosSequences(Extractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         tokens = segments.source_tokens, segments.target_tokens
+        parts = (getattr(self, f.name) for f in fields(self))
+        read: list[Layer] = sorted({part.settings["layer"] for part in parts})
         found = {
-            side: dict(zip(READ, layers(segments.require(c), t, READ, c), strict=True))
+            side: dict(zip(read, layers(segments.require(c), t, read, c), strict=True))
             for side, c, t in zip(SIDES, COLUMNS, tokens, strict=True)
         }
         batch = _Batch(self, found)

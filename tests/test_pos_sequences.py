@@ -1,9 +1,9 @@
 """Sequences of parts of speech: resources and features against closed forms and counts by hand."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -49,7 +49,12 @@ def segments(pairs: Pairs) -> Segments:
     return Segments.from_columns(columns, *WHITESPACE)
 
 
-def bundle_of(pairs: Pairs, folder: Path, parts: Sequence[str]) -> Bundle:
+def bundle_of(
+    pairs: Pairs,
+    folder: Path,
+    parts: Sequence[str],
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Bundle:
     text = segments(pairs)
     annotations = Annotations(
         {
@@ -61,7 +66,7 @@ def bundle_of(pairs: Pairs, folder: Path, parts: Sequence[str]) -> Bundle:
     def read() -> ParallelCorpus:
         return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *WHITESPACE)
 
-    return build(read, folder, parts, makers=annotations.makers, wanted=annotations.wanted)
+    return build(read, folder, parts, makers=annotations.makers, wanted=annotations.wanted, settings=settings)
 
 
 def values(bundle: Bundle, pairs: Pairs) -> list[dict[str, float]]:
@@ -89,6 +94,15 @@ def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
     found = values(bundle, CORPUS)[1]
     assert 0 < null < 1
     assert found["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
+
+
+def test_counts_of_another_layer(tmp_path: Path) -> None:
+    """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
+    parts = parts_needed([{"kind": "pos_sequences"}])
+    lemmas = bundle_of(CORPUS, tmp_path / "b", parts, {"source_pos_ngrams": {"layer": "lemma"}})
+    found = values(lemmas, [("d n", "D N"), ("z z", "D N")])
+    assert [row["pos_ngrams_source_least_2"] for row in found] == [7, 7]
+    assert [row["pos_ngrams_target_least_2"] for row in found] == [2, 2]
 
 
 def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:

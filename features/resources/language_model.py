@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
-from features.core.files import atomic_file, sha256
+from features.core.files import atomic_file, open_binary, sha256
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, load_arrays, save_arrays
 from features.core.tokens import FloatArray, Tokens, segment_sum
@@ -35,7 +35,8 @@ from features.resources._ngram_tables import (
 
 Direction = Literal["forward", "backward"]
 
-_KENLM_FILE = "kenlm"  # the key of meta.json that names the file of a KenLM model
+_KENLM_FILE = "model.kenlm"
+_KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +205,21 @@ class LanguageModel(Resource):
         Raises InputError where the optional package kenlm is absent, or cannot read the file.
         """
         _check_direction(direction)
-        return _KenlmModel(path, _open_kenlm(path), direction, case)
+        model = _open_kenlm(path)
+        settings = {"order": model.order, "direction": direction, "case": case, "kenlm": True}
+        return _KenlmModel(path, model, settings, sha256(path))
+
+    @classmethod
+    def read(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> "LanguageModel":
+        """From an ARPA file, plain or gzip, or a KenLM binary, whatever its name is.
+
+        Raises InputError as `read_arpa` and `read_kenlm` do.
+        """
+        with open_binary(path) as stream:
+            binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
+        if binary:
+            return cls.read_kenlm(path, direction=direction, case=case)
+        return cls.read_arpa(path, direction=direction, case=case)
 
     def write_arpa(self, path: Path) -> None:
         """Writes an ARPA file, gzip where the name ends in `.gz`; a backward model predicts right to left."""
@@ -270,11 +285,10 @@ class LanguageModel(Resource):
     @classmethod
     def load(cls, path: Path) -> Self:
         meta, arrays = load_arrays(path)
-        if _KENLM_FILE in meta:
-            old = meta["settings"]
+        if meta["settings"].get("kenlm"):
+            file = path / _KENLM_FILE
             return cast(
-                Self,
-                cls.read_kenlm(path / meta[_KENLM_FILE], direction=old["direction"], case=old["case"]),
+                Self, _KenlmModel(file, _open_kenlm(file), meta["settings"], meta["corpus_fingerprint"])
             )
         trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
         vocabulary = Vocabulary.load(path / "vocabulary.txt")
@@ -286,10 +300,19 @@ class LanguageModel(Resource):
 class _KenlmModel(LanguageModel):
     """A model that KenLM holds: one call per text, so slower than our own."""
 
-    def __init__(self, path: Path, model: Any, direction: Direction, case: Case) -> None:
+    def __init__(self, path: Path, model: Any, settings: Mapping[str, Any], corpus_fingerprint: str) -> None:
         self.path, self.model = path, model
-        self.settings = {"order": model.order, "direction": direction, "case": case, "kenlm": True}
-        self.corpus_fingerprint = sha256(path)
+        self.settings, self.corpus_fingerprint = settings, corpus_fingerprint
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises InputError for what our own models hold: KenLM does not tell it."""
+        if name in ("vocabulary", "trie", "log10", "backoff"):
+            raise InputError(
+                "a KenLM model can be scored with, but its n-grams are needed here",
+                where=self.path,
+                remedy="read its ARPA file instead",
+            )
+        raise AttributeError(name)
 
     def __repr__(self) -> str:
         return f"LanguageModel.read_kenlm({str(self.path)!r})"
@@ -322,9 +345,9 @@ class _KenlmModel(LanguageModel):
         raise InputError("a KenLM model cannot be listed", where=self.path, remedy="keep its ARPA file")
 
     def save(self, path: Path) -> None:
-        meta = {"settings": dict(self.settings), _KENLM_FILE: self.path.name}
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
         save_arrays(path, meta)
-        shutil.copyfile(self.path, path / self.path.name)
+        shutil.copyfile(self.path, path / _KENLM_FILE)
 
 
 def _open_kenlm(path: Path) -> Any:

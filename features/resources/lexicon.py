@@ -61,7 +61,7 @@ class Lexicon(Resource):
 
     log_likelihoods  of the corpus after 0, 1, ... iterations (natural logarithm)
     quartiles        the three quartiles of `WordScores.maximum` in the corpus (an even sample of its pairs);
-                     empty for a lexicon that was read from a file
+                     empty for a lexicon that was read from a file, before `with_quartiles`
     """
 
     parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -144,9 +144,13 @@ class Lexicon(Resource):
             else corpus_fingerprint,
             tuple(likelihoods),
         )
+        return lexicon.with_quartiles(given, words)
+
+    def with_quartiles(self, given: Tokens, words: Tokens) -> Self:
+        """The lexicon with the quartiles of its scores of pairs of texts that have words."""
         rows = np.linspace(0, len(given) - 1, min(len(given), _SAMPLE)).astype(np.int64)
-        scores = lexicon.score(given.take(rows), words.take(rows))
-        return replace(lexicon, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
+        scores = self.score(given.take(rows), words.take(rows))
+        return replace(self, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
     def save(self, path: Path) -> None:
         self.source.save(path / "source.txt")
