@@ -57,16 +57,18 @@ class Alignments:
         """The settings those parts must have: of other links, they are built again."""
         return {part: {"alignments": self.fingerprint} for part in (*PhraseTable.parts, *TupleLM.parts)}
 
-    def _phrase_table(self, corpus: ParallelCorpus, *, progress: Progress = silent) -> PhraseTable:
-        links = self._links(corpus, progress)
-        return PhraseTable.from_links(
-            corpus, links, provenance={"alignments": self.fingerprint}, progress=progress
-        )
+    def _phrase_table(
+        self, corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
+    ) -> PhraseTable:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+        return PhraseTable.from_links(corpus, links, longest, minimum, provenance, progress=progress)
 
-    def _tuple_lm(self, corpus: ParallelCorpus, *, order: int = 3, progress: Progress = silent) -> TupleLM:
-        links = self._links(corpus, progress)
+    def _tuple_lm(
+        self, corpus: ParallelCorpus, *, order: int = 3, minimum: int = 2, progress: Progress = silent
+    ) -> TupleLM:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
         return TupleLM.from_links(
-            corpus, links, order=order, provenance={"alignments": self.fingerprint}, progress=progress
+            corpus, links, order=order, minimum=minimum, provenance=provenance, progress=progress
         )
 
     def _links(self, corpus: ParallelCorpus, progress: Progress) -> Links:

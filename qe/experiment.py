@@ -15,7 +15,18 @@ from qe.schema import Section, validated
 _PATH_KEYS = frozenset({"path", "file", "files", "directory"})
 # Those of the sections `dataset` and `resources`.
 _PATHS = frozenset(
-    {"path", "bundle", "source", "target", "source_annotation", "target_annotation", "alignments"}
+    {
+        "path",
+        "bundle",
+        "source",
+        "target",
+        "source_annotation",
+        "target_annotation",
+        "alignments",
+        "source_monolingual",
+        "target_monolingual",
+        "read",
+    }
 )
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
@@ -50,6 +61,10 @@ class ResourcesSection(Section):
     `source_annotation`, `target_annotation`: CoNLL-U files, one block per line of the corpus; where parts
     need one and none is named, the program that the experiment's `annotations` name makes it.
     `alignments`: a Pharaoh file, one line per line of the corpus, for the parts extracted from aligned text.
+    `source_monolingual`, `target_monolingual`: further text of a side, for its language models, n-gram counts
+    and truecaser.
+    `read`: part -> file, for language models (ARPA, KenLM) and lexicons (GIZA++, Moses) of other tools.
+    `settings`: part -> setting -> value; `qe resources list` shows them.
     """
 
     bundle: Path | None = None
@@ -58,7 +73,21 @@ class ResourcesSection(Section):
     source_annotation: Path | None = None
     target_annotation: Path | None = None
     alignments: Path | None = None
+    source_monolingual: Path | None = None
+    target_monolingual: Path | None = None
+    read: dict[str, Path] = Field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     optional: bool = False
+
+    @model_validator(mode="after")
+    def _built_already(self) -> Self:
+        given = [key for key in ("source_monolingual", "target_monolingual", "read", "settings")
+                 if getattr(self, key)]  # fmt: skip
+        if self.bundle is not None and given:
+            raise ValueError(
+                f"`{given[0]}` is for parts to be built, but `bundle` names those that are built"
+            )
+        return self
 
     def annotations(self) -> dict[str, Path]:
         """Side -> CoNLL-U file, of the sides that have one."""
@@ -217,20 +246,25 @@ def _fill_in(content: dict[str, Any], path: Path) -> None:
     pair = dataset.get("pair") if isinstance(dataset, dict) else None
     source, _, target = str(pair or "").partition("-")
     known = {"pair": pair, "source": source, "target": target}
-    for key, value in resources.items():
+
+    def filled(key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {inner: filled(f"{key}.{inner}", below) for inner, below in value.items()}
         for name in _PLACEHOLDER.findall(value) if isinstance(value, str) else ():
             if name not in known:
                 raise InputError(
-                    f"resources.{key}: unknown placeholder '{{{name}}}'",
+                    f"{key}: unknown placeholder '{{{name}}}'",
                     where=path,
                     remedy="known: {pair}, {source}, {target}",
                 )
             if not (source and target):
                 raise InputError(
-                    f"resources.{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {pair!r}",
-                    where=path,
+                    f"{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {pair!r}", where=path
                 )
-            resources[key] = resources[key].replace(f"{{{name}}}", known[name])
+            value = value.replace(f"{{{name}}}", known[name])
+        return value
+
+    content["resources"] = filled("resources", resources)
 
 
 def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:
@@ -245,6 +279,8 @@ def _feature_list(value: Any, path: Path) -> list[dict[str, Any]]:
 
 
 def _resolved(value: Any, root: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _resolved(inner, root) for key, inner in value.items()}
     return str(root / value) if isinstance(value, str) else value
 
 

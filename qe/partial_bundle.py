@@ -1,6 +1,6 @@
 """Bundles of a corpus that not every part can be built from: errors that name the part, or all the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from features.core.bundle import Bundle, with_needs
@@ -31,20 +31,23 @@ def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundl
     except InputError as error:
         if not watched.part or error.where is not None:
             raise
-        raise InputError(
-            f"the part '{watched.part}' cannot be built: {error.what}", remedy=error.remedy
-        ) from None
+        raise _named(watched.part, error) from None
+
+
+def _named(part: str, error: InputError) -> InputError:
+    return InputError(f"the part '{part}' cannot be built: {error.what}", remedy=error.remedy)
 
 
 def build_possible(
-    build: Build, parts: Sequence[str], progress: Progress
+    build: Build, parts: Sequence[str], progress: Progress, asked: Collection[str] = ()
 ) -> tuple[Bundle, Mapping[str, InputError]]:
     """A bundle with all of the parts that can be built, and for each other part the reason.
 
     A part is left out where the corpus as a whole does not do (too few pairs, no words), or a package is
     absent, and with it all that is built from it.
 
-    Raises InputError for faults of files (errors that say where), and where no part is begun.
+    Raises InputError for faults of files (errors that say where), where no part is begun, and for a part that
+    was `asked` for by name.
     """
     wanted, left_out = list(parts), dict[str, InputError]()
     while True:
@@ -55,5 +58,7 @@ def build_possible(
             lost = [name for name in wanted if watched.part and watched.part in with_needs([name])]
             if not lost or error.where is not None:
                 raise
+            if watched.part in asked:
+                raise _named(watched.part, error) from None
             left_out |= dict.fromkeys(lost, error)
             wanted = [name for name in wanted if name not in lost]

@@ -1,7 +1,7 @@
 """The resources an experiment names: a built bundle, or one built from its corpus on first use and cached."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core import bundle as bundles
-from features.core.bundle import Bundle, with_needs
+from features.core.bundle import Bundle, Makers, with_needs
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress
-from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.corpus_alignment import Alignments
 from qe.corpus_annotation import Annotations, annotations_of, from_column
 from qe.experiment import ResourcesSection
+from qe.monolingual import Monolingual
+from qe.resource_files import PartFiles
+from qe.resource_inputs import Inputs
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
-Makers = Mapping[str, Callable[..., Resource]]
 
 OWN_CORPUS = (
     "no parallel corpus was there: resources were built from the sources and translations of {} training "
@@ -69,17 +70,20 @@ def resources_for(
         return found
     if section.source is None or section.target is None:
         raise InputError("`resources` needs both source and target, or a bundle", where="resources")
+    inputs = Inputs(
+        Alignments(None if corpus_absent(section) else section.alignments),
+        Monolingual.of(section.source_monolingual, section.target_monolingual),
+        PartFiles(section.read),
+        section.settings,
+    )
     if corpus_absent(section):
-        return _own_bundle(segments, tokenizers, parts, cache, progress)
+        return _own_bundle(segments, tokenizers, parts, cache, progress, inputs)
     provenance = _provenance(section.source, section.target, tokenizers)
-    alignments = Alignments(section.alignments)
-    # A folder of its own: experiments with and without the file must not build each other's parts again.
-    own = {} if alignments.fingerprint is None else {"alignments": alignments.fingerprint}
-    directory = _directory(cache, {**provenance, **own})
     annotations = _annotations({**(programs or {}), **section.annotations()}, tokenizers, parts)
+    directory = _directory(cache, {**provenance, **inputs.key(inputs.makers(annotations))})
     return _build(
         section.source, section.target, tokenizers, provenance, directory, parts, progress, annotations,
-        alignments,
+        inputs,
     )  # fmt: skip
 
 
@@ -117,7 +121,12 @@ def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _own_bundle(
-    segments: Segments, tokenizers: Tokenizers, parts: Sequence[str], cache: Path, progress: Progress
+    segments: Segments,
+    tokenizers: Tokenizers,
+    parts: Sequence[str],
+    cache: Path,
+    progress: Progress,
+    inputs: Inputs,
 ) -> Bundle:
     """Resources from the sources and translations of the task."""
     lines = list(zip(segments.source, segments.target, strict=True))
@@ -131,14 +140,16 @@ def _own_bundle(
 
     columns = {"source": segments.annotation_source, "target": segments.annotation_target}
     annotations = Annotations({k: from_column(v) for k, v in columns.items() if v is not None})
+    makers = inputs.makers(annotations)
     return bundles.build(
         read,
-        _directory(cache, provenance),
+        _directory(cache, {**provenance, **inputs.key(makers)}),
         parts,
         provenance=provenance,
         progress=progress,
-        makers=annotations.makers,
-        wanted=annotations.wanted,
+        makers=makers,
+        wanted=inputs.wanted(annotations),
+        settings=inputs.checked_settings(makers),
     )
 
 
@@ -156,21 +167,22 @@ def build_bundle(
     progress: Progress,
     makers: Makers | None = None,
     annotations: Mapping[str, str | Path] | None = None,
-    alignments: Path | None = None,
+    inputs: Inputs | None = None,
 ) -> Bundle:
     """A bundle in a folder of the user's choice; parts that are there are kept.
 
     `makers` build the parts of their kinds on another engine.
     `annotations`: side -> name of an annotator, or CoNLL-U file.
-    `alignments`: a Pharaoh file in place of our aligner's links of the corpus.
+    `inputs`: what else parts are built from, and their settings.
 
-    Raises InputError for corpora that cannot be used, or a folder with resources of another corpus.
+    Raises InputError for corpora that cannot be used, a folder with resources of another corpus, and inputs
+    that none of the parts takes.
     """
     tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
     provenance = _provenance(source, target, tokenizers)
-    found, links = _annotations(annotations or {}, tokenizers, parts), Alignments(alignments)
-    links.check_used(parts)
-    return _build(source, target, tokenizers, provenance, directory, parts, progress, found, links, makers)
+    found, more = _annotations(annotations or {}, tokenizers, parts), inputs or Inputs()
+    more.check_used(parts, more.makers(found, makers))
+    return _build(source, target, tokenizers, provenance, directory, parts, progress, found, more, makers)
 
 
 def _build(
@@ -182,20 +194,22 @@ def _build(
     parts: Sequence[str],
     progress: Progress,
     annotations: Annotations,
-    alignments: Alignments,
-    makers: Makers | None = None,
+    inputs: Inputs,
+    engine: Makers | None = None,
 ) -> Bundle:
     def read() -> ParallelCorpus:
         return ParallelCorpus.read(source, target, *tokenizers, progress=progress)
 
+    makers = inputs.makers(annotations, engine)
     return bundles.build(
         read,
         directory,
         parts,
         provenance=provenance,
         progress=progress,
-        makers={**annotations.makers, **alignments.makers, **(makers or {})},
-        wanted={**annotations.wanted, **alignments.wanted},
+        makers=makers,
+        wanted=inputs.wanted(annotations),
+        settings=inputs.checked_settings(makers),
     )
 
 

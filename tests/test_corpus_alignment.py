@@ -22,6 +22,7 @@ from features.resources.tuple_lm import TupleLM
 from qe.corpus_alignment import Alignments, links_of_pairs
 from qe.experiment import ResourcesSection, load
 from qe.resource_cache import build_bundle, resources_for
+from qe.resource_inputs import Inputs
 
 # The second pair has an empty side, so the corpus drops it.
 SOURCE = ["red house", "", "the red house"]
@@ -42,7 +43,8 @@ def write(folder: Path, links: list[str], *, gzipped: bool = False) -> Path:
 def built(folder: Path, alignments: Path | None, parts: list[str] = PARTS) -> Bundle:
     """A bundle whose phrase pairs and units need to be seen twice."""
     files = folder / "s", folder / "t"
-    return build_bundle(*files, ("en", "es"), "moses", folder / "b", parts, silent, alignments=alignments)
+    inputs = Inputs(Alignments(alignments))
+    return build_bundle(*files, ("en", "es"), "moses", folder / "b", parts, silent, inputs=inputs)
 
 
 def phrases(bundle: Bundle, words: str) -> set[str]:

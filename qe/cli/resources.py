@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,8 +41,34 @@ def build(
             "--tokenizer makes: what phrase_table and tuple_lm are extracted from, instead of our own links."
         ),
     ] = None,
+    source_monolingual: Annotated[
+        Path | None,
+        typer.Option(
+            help="Further text of the source side, one segment per line, plain or gzip, for its language "
+            "models, n-gram counts and truecaser."
+        ),
+    ] = None,
+    target_monolingual: Annotated[Path | None, typer.Option(help="The same of the target side.")] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART=FILE",
+            help="Read this part (repeatable): a language model from an ARPA file, plain or gzip, or a KenLM "
+            "binary (scored at one order only: the family lm needs an ARPA file); a lexicon from a file of "
+            "GIZA++ or Moses.",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PART.key=value",
+            help="Build this part (repeatable) with another setting; `qe resources list` shows them all.",
+        ),
+    ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Build this part (repeatable) and its needs.")
+        list[str] | None,
+        typer.Option(help="Build this part (repeatable) and its needs; `qe resources list` shows the names."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every part that can be built; others are named, and left out.")
@@ -60,8 +86,14 @@ def build(
 ) -> None:
     """Build a bundle of resources; without --only or --all, what the 17 baseline features need.
 
-    Parts that are there and up to date are not built again; each part lands whole or not at all. On Spark the
-    n-grams are counted by the executors, to the same files; the other parts are built here (docs/scale.md).
+    Parts that are there and up to date are not built again; each part lands whole or not at all. A part that
+    was built with other settings, from another file or with other text (or with some, and none is given now)
+    is built again where it is asked for or needed. On Spark the n-grams are counted by the executors, to the
+    same files; the other parts are built here (docs/scale.md).
+
+    Models that are read are taken to be of lower-cased words; of others, --set PART.case=true. Lexicons are
+    read as GIZA++ writes them (given word, word, probability); as Moses does, with
+    --set PART.order=generated_first.
 
     With --all, parts of tags are built where both sides have them, and a part that the corpus is too small
     for is left out and named on stderr; with --only it is an error.
@@ -77,12 +109,19 @@ def build(
 
         qe resources build --source train.tok.en --target train.tok.es --tokenizer whitespace
         --alignments train.gdfa.gz --only phrase_table --output output/en-es
+
+        qe resources build --source train.en.gz --target train.es.gz --output output/en-es
+        --target-monolingual news.es.gz --set target_lm.prune=true --read source_lm=big.en.arpa.gz
     """
     from features.core.bundle import known_parts, stranger
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
     from features.core.progress import silent
+    from qe import resource_files, resource_settings
+    from qe.corpus_alignment import Alignments
+    from qe.monolingual import Monolingual
     from qe.resource_cache import build_bundle, sides_to_annotate
+    from qe.resource_inputs import Inputs
 
     kinds = ("moses", "moses-2012", "whitespace")
     if tokenizer not in kinds:
@@ -94,6 +133,12 @@ def build(
         parts = [name for name in known_parts() if set(sides_to_annotate([name])) <= set(annotations)]
     if (found := stranger(output)) is not None:
         raise InputError(f"holds {found} and no bundle", where=output, remedy="choose another --output")
+    inputs = Inputs(
+        Alignments(alignments),
+        Monolingual.of(source_monolingual, target_monolingual),
+        resource_files.PartFiles(resource_files.parsed(read or [])),
+        resource_settings.parsed(setting or []),
+    )
     del resume  # as other verbs have it, and scripts give it; finished parts are always kept
     languages = source_language, target_language
     if on_spark(engine, master):
@@ -101,14 +146,14 @@ def build(
         from qe.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or as_json) as session:
-            bundle = _built(everything, parts, silent, lambda chosen, progress: build_bundle(
+            bundle = _built(everything, parts, silent, inputs.asked, lambda chosen, progress: build_bundle(
                 source, target, languages, tokenizer, output, chosen, progress, makers(session), annotations,
-                alignments,
+                inputs,
             ))  # fmt: skip
     else:
         with progress_bar(quiet or as_json) as shown:
-            bundle = _built(everything, parts, shown, lambda chosen, progress: build_bundle(
-                source, target, languages, tokenizer, output, chosen, progress, None, annotations, alignments
+            bundle = _built(everything, parts, shown, inputs.asked, lambda chosen, progress: build_bundle(
+                source, target, languages, tokenizer, output, chosen, progress, None, annotations, inputs
             ))  # fmt: skip
     if as_json:
         import json
@@ -118,7 +163,46 @@ def build(
         _print_bundle(bundle.manifest, output)
 
 
-def _built(everything: bool, parts: Sequence[str], progress: "Progress", build: "Build") -> "Bundle":
+@app.command("list")
+def list_parts(as_json: Json = False) -> None:
+    """The parts that a bundle can have, what each is built from, and what can be set of it.
+
+    Example:
+
+        qe resources list
+
+        qe resources build --source train.en.gz --target train.es.gz --output output/en-es
+        --only topic_model --set topic_model.topics=50
+    """
+    from qe.resource_settings import catalogue
+
+    parts = catalogue()
+    if as_json:
+        import json
+
+        print(json.dumps(parts, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{len(parts)} parts", title_justify="left")
+    table.add_column("part", no_wrap=True)
+    for column in ("built from", "settings"):
+        table.add_column(column, overflow="fold")
+    for part in parts:
+        settings = [f"{name}={_plain(entry['default'])}" for name, entry in part["settings"].items()]
+        table.add_row(part["name"], ", ".join(part["needs"]) or "the corpus", ", ".join(settings))
+    Console().print(table)
+
+
+def _plain(value: Any) -> str:
+    """As --set takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _built(
+    everything: bool, parts: Sequence[str], progress: "Progress", asked: Sequence[str], build: "Build"
+) -> "Bundle":
     """The bundle; with --all, what cannot be built is said on stderr, also when --quiet, and left out."""
     import sys
 
@@ -126,7 +210,7 @@ def _built(everything: bool, parts: Sequence[str], progress: "Progress", build: 
 
     if not everything:
         return build_named(build, parts, progress)
-    bundle, left_out = build_possible(build, parts, progress)
+    bundle, left_out = build_possible(build, parts, progress, asked)
     for name, reason in left_out.items():
         print(f"qe resources: left out: {name} ({reason.what})", file=sys.stderr)
     return bundle
