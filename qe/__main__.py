@@ -5,7 +5,10 @@ import importlib
 import importlib.metadata
 import pkgutil
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any, NoReturn
 
 import typer
 
@@ -38,26 +41,52 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; exits 0, 1 (it ran and the answer is no) or 2 (bad input)."""
     arguments = sys.argv[1:] if arguments is None else arguments
     verb = arguments[0] if arguments else "--help"
+    name = f"qe {verb}" if verb in _verbs() else "qe"
+    try:
+        with _flushed_stdout():
+            _run(verb, arguments[1:])
+    except InputError as error:
+        _refuse(f"{name}: {error}", 2)
+    except KeyboardInterrupt:
+        _refuse(f"{name}: interrupted", 130)
+    except BrokenPipeError:  # of `qe ... | head`: its reader has what it wants
+        sys.exit(141)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
+        _refuse(f"{name}: {what}", 2)
+
+
+def _run(verb: str, arguments: list[str]) -> None:
     if verb in ("-h", "--help"):
         print(_help())
     elif verb == "--version":
         print(f"qe {importlib.metadata.version('qe')}")
     else:
-        _run(verb, arguments[1:])
-
-
-def _run(verb: str, arguments: list[str]) -> None:
-    try:
         _command(verb)(args=arguments, prog_name=f"qe {verb}")
-    except InputError as error:
-        print(f"qe {verb}: {error}" if verb in _verbs() else f"qe: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print(f"qe {verb}: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+
+
+def _refuse(message: str, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(code)
+
+
+@contextmanager
+def _flushed_stdout() -> Iterator[None]:
+    """Writes out what is left to write while errors can still be told; Python itself would do it too late.
+
+    Raises InputError where stdout cannot be written (a full disk), BrokenPipeError where nobody reads it.
+    """
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            sys.stdout = StringIO()  # what is left would be tried once more
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise InputError(f"cannot be written ({error.strerror})", where="stdout") from None
 
 
 def _verbs() -> list[str]:

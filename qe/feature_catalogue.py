@@ -14,7 +14,7 @@ from features.core.bundle import Bundle, resource_parameters
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, set_content, set_names
-from features.core.files import atomic_file
+from features.core.files import atomic_file, check_writable
 from features.core.progress import Progress
 from qe.experiment import Experiment
 from qe.extraction import Compute
@@ -174,6 +174,7 @@ def extract(
             where=output,
             remedy="let it end in .parquet",
         )
+    check_writable(output)
     data = prepare(experiment, cache, progress)
     dataset, training, extraction = data.dataset, data.training, data.extraction
     if engine is not None:

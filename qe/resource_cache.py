@@ -218,7 +218,9 @@ def _provenance(source: Path, target: Path, tokenizers: Tokenizers) -> dict[str,
     for path in (source, target):
         if not path.is_file():
             raise InputError(
-                "no such file", where=path, remedy="check the path, or resources: and --data-root"
+                "is a directory, not a file" if path.is_dir() else "no such file",
+                where=path,
+                remedy="check the path of the corpus",
             )
     return {
         "source": sha256(source),

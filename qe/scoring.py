@@ -312,9 +312,9 @@ class _Job:
             ):
                 with atomic_file(path) as temporary:
                     temporary.write_bytes(content)
-        except OSError as error:
+        except InputError as error:
             raise InputError(
-                f"cannot be written ({error.strerror}); the finished chunks are kept",
+                f"{error.what}; the finished chunks are kept",
                 where=self.folder,
                 remedy="make room, then go on with --resume",
             ) from None

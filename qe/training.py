@@ -221,6 +221,8 @@ def read_dataset(experiment: Experiment) -> Dataset:
     Raises InputError for unknown keys of the format and for whatever the format finds wrong.
     """
     section = experiment.dataset
+    if not section.path.exists():
+        raise InputError("no such dataset", where=section.path, remedy="check `dataset.path`, or --data-root")
     dataset = make_format(section.format, section.options()).read(section.path)
     changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
     changes = {key: value for key, value in changes.items() if value is not None}

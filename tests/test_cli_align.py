@@ -1,5 +1,6 @@
 """`qe align` from the command line."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,7 @@ def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[st
 def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
     shown = capsys.readouterr().out
-    assert (
-        run(*arguments(bundle, "--symmetrize", "union", "--tokenized", "--output", str(tmp_path / "o"))) == 0
-    )
+    assert run(*arguments(bundle, "--symmetrize", "union", "--tokenized", "-o", str(tmp_path / "o"))) == 0
     assert (tmp_path / "o").read_text() == shown
 
 
@@ -71,12 +70,17 @@ def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixtur
         (["--target", "{bundle}/none"], "no such file"),
         (["--target", "{bundle}/short"], "same number of lines"),
         (["--resources", "{bundle}"], "no manifest.json"),
+        (["--source", "{bundle}/s/x"], "no such file; check the path"),
+        (["--target", "{bundle}/damaged.gz"], "damaged.gz:1: damaged gzip file"),
+        (["--output", "{bundle}/s/x"], "/s/x: cannot be written ("),
+        (["--output", "{bundle}"], "is a directory, not a file; choose another path"),
     ],
 )
 def test_bad_input_is_exit_code_2(
     change: list[str], message: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (bundle / "short").write_text("una\n")
+    (bundle / "damaged.gz").write_bytes(gzip.compress(b"una\n" * 3)[:10] + b"\xff" * 20)
     more = [value.replace("{bundle}", str(bundle)) for value in change]
     assert run(*arguments(bundle, "--output", str(tmp_path / "out"), *more)) == 2
     assert message in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Second translations: lines kept apart whatever the program does; Apertium itself where it is installed."""
 
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -161,6 +162,14 @@ def test_command(
     capsys.readouterr()
     assert run("--source-language", "en", "--target-language", "es", *paths) == 2
     assert "cannot go on" in capsys.readouterr().err and not (tmp_path / "other").exists()
+    for output, message in (("in/x", "in is a file, not a directory"), (".", "is a directory, not a file")):
+        paths[-1] = tmp_path / output
+        assert run("--source-language", "en", "--target-language", "es", *paths) == 2
+        assert message in capsys.readouterr().err
+    (tmp_path / "in").write_bytes(gzip.compress(b"one\n")[:10] + b"\xff" * 20)
+    paths[-1] = tmp_path / "other"
+    assert run("--source-language", "en", "--target-language", "es", *paths) == 2
+    assert "in:1: damaged gzip file" in capsys.readouterr().err and not (tmp_path / "other").exists()
     assert run("--engine", "x", "--source-language", "en", "--target-language", "es", *paths) == 2
 
 

@@ -1,10 +1,12 @@
 """Files: atomic writing, hashing, plain or gzip text with errors that name file and line."""
 
+import errno
 import gzip
 import hashlib
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,39 +14,103 @@ from typing import IO, cast
 
 from features.core.errors import InputError
 
+_ELSEWHERE = "choose another path"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path`; it becomes `path` only if the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Yields a temporary path beside `path`; it becomes `path` only if the block succeeds.
+
+    Raises InputError where `path` cannot be written, or is no regular file.
+    """
+    with _refusals(path):
+        _check_kind(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     temporary.chmod(0o666 & ~_umask())
     try:
-        yield temporary
-        temporary.replace(path)
+        with _no_room(path):
+            yield temporary
+        with _refusals(path):
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds.
+
+    Raises InputError where `path` cannot be written, or is a file.
+    """
+    with _refusals(path):
+        if path.exists() and not path.is_dir():
+            raise InputError("is a file, not a directory", where=path, remedy=_ELSEWHERE)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     temporary.chmod(0o777 & ~_umask())
     try:
-        yield temporary
-        if path.exists():
-            old = temporary.with_name(temporary.name + ".old")
-            path.rename(old)
-            temporary.rename(path)
-            shutil.rmtree(old)
-        else:
-            temporary.rename(path)
+        with _no_room(path):
+            yield temporary
+        with _refusals(path):
+            if path.exists():
+                old = temporary.with_name(temporary.name + ".old")
+                path.rename(old)
+                temporary.rename(path)
+                shutil.rmtree(old)
+            else:
+                temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raises InputError where `atomic_file` could not write `path`; asked before long work."""
+    with _refusals(path):
+        _check_kind(path)
+        there = next(folder for folder in path.parents if folder.exists())
+        with tempfile.TemporaryFile(dir=there):
+            pass
+
+
+def _check_kind(path: Path) -> None:
+    """Only regular files are replaced: `/dev/null` would become one."""
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or a pipe"
+        raise InputError(f"is {kind}, not a file", where=path, remedy=_ELSEWHERE)
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """The system's refusals to write `path` as InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+@contextmanager
+def _no_room(path: Path) -> Iterator[None]:
+    """A full disk as InputError; other errors of the block need not be about `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM or str(error).endswith(
+            " written"
+        ):  # NumPy's: "100 requested and 7 written"
+            raise _unwritable(path, error) from None
+        raise
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        in_the_way = next((above for above in path.parents if above.is_file()), None)
+        reason = reason if in_the_way is None else f"{in_the_way} is a file, not a directory"
+    return InputError(f"cannot be written ({reason})", where=path, remedy=_ELSEWHERE)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -79,16 +145,16 @@ def digest(*parts: object) -> str:
 def open_binary(path: Path) -> IO[bytes]:
     """Opens a plain or gzip file (recognised by its first bytes) for reading.
 
-    Raises InputError where the file does not exist.
+    Raises InputError where the file does not exist, or cannot be read.
     """
     try:
         stream = path.open("rb")
-    except FileNotFoundError:
-        raise InputError("no such file", where=path, remedy="check the path or --data-root") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError("no such file", where=path, remedy="check the path") from None
     except IsADirectoryError:
-        raise InputError("is a directory, not a file", where=path) from None
-    except PermissionError:
-        raise InputError("cannot be read (permission denied)", where=path) from None
+        raise InputError("is a directory, not a file", where=path, remedy="give a file") from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=path) from None
     magic = stream.peek(2)[:2]
     if magic != b"\x1f\x8b":
         return stream
@@ -116,5 +182,5 @@ def read_lines(path: Path) -> Iterator[str]:
                 where=f"{path}:{number}",
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except (EOFError, zlib.error, OSError) as error:
             raise InputError(f"damaged gzip file ({error})", where=f"{path}:{number + 1}") from None

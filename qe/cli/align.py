@@ -45,7 +45,9 @@ def align(
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="The text is tokenized: split at blanks only.")
     ] = False,
-    output: Annotated[Path | None, typer.Option(help="Pharaoh file to write; default: stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Pharaoh file to write; default: stdout.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Aligns the words of parallel text with the HMM aligner of a bundle, or with eflomal.
@@ -63,10 +65,13 @@ def align(
         qe align --aligner eflomal --tokenized --source train.en --target train.es --output train.links
     """
     from features.core.corpus import read_pairs
+    from features.core.files import check_writable
     from features.resources.aligner import check_symmetrization
 
     method = check_symmetrization(symmetrize)
     check_choice(aligner, resources, with_corpus, tokenized)
+    if output is not None:
+        check_writable(output)
     pairs = read_pairs(source, target)
     with progress_bar(quiet) as progress:
         if aligner == "eflomal":

@@ -113,8 +113,10 @@ def translate(
         qe data translate --engine apertium --source-language en --target-language es
         --input source.eng --output pseudo_reference.spa
     """
+    from features.core.files import check_writable
     from qe import translation
 
+    check_writable(output)
     by = translation.engine(engine, source_language, target_language)
     with progress_bar(quiet) as progress:
         lines = translation.translate_file(source, output, by, progress)

@@ -1,0 +1,87 @@
+"""`qe VERB ...`: errors of the system are one message and exit code 2; a closed pipe is silent."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qe.__main__ import main
+
+ROOT = Path(__file__).parent.parent
+LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a translation, its post-edit, a file and a folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text("casas rojas\n" * 3)
+    (tmp_path / "p").write_text("casa roja\n" * 3)
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder.tsv").mkdir()
+    return tmp_path
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return int(ended.value.code or 0)
+
+
+def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
+    """By a shell that has `$QE`; Python's stdout buffered or not."""
+    environment = {**os.environ, "QE": f"{sys.executable} -m qe", "PYTHONPATH": str(ROOT)}
+    environment["PYTHONUNBUFFERED"] = "1" if unbuffered else ""
+    return subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for output in ("file/x", "folder.tsv", "/proc/x"):
+        assert run("features", "extract", ROOT / "experiments/demo.yaml", "-o", output) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"qe features: {output}: ") and error.count("\n") == 1
+    assert run("features", "extract", ROOT / "experiments/demo.yaml", "-o", "x.parquet") == 2
+    assert "no such dataset; check `dataset.path`, or --data-root" in capsys.readouterr().err
+    assert not (texts / "x.parquet").exists()
+
+
+def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = ["--source", "t", "--target", "p", "--only", "target_ngrams"]
+    assert run("resources", "build", *corpus, "--output", "file/x") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("qe resources: file/x: ") and error.count("\n") == 1
+    assert run("resources", "build", *corpus, "--output", "/proc/x") == 2
+    assert "/proc/x" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
+def test_stdout_on_a_full_disk(arguments: str, unbuffered: bool, texts: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    done = shell(f"$QE {arguments} > /dev/full", unbuffered)
+    assert done.returncode == 2 and "(No space left on device)" in done.stderr
+    assert done.stderr.startswith("qe") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
+def test_a_closed_pipe_is_silent(arguments: str, unbuffered: bool, texts: Path) -> None:
+    done = shell(f"mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; $QE {arguments} >&4", unbuffered)
+    assert done.stderr == "" and done.returncode not in (0, 2)
+
+
+def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
+    done = shell(f"$QE {' '.join(LABELS)} --target none | true", True)
+    assert done.stderr == "qe labels: none: no such file; check the path\n"
+
+
+def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
+        assert run("resources", "build", "--source", name, "--target", "p", "--output", "bundle") == 2
+        assert capsys.readouterr().err == f"qe resources: {name}: {message}; check the path of the corpus\n"
+    assert not (texts / "bundle").exists()
