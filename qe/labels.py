@@ -1,7 +1,7 @@
 """Labels from post-edits: HTER and class error rates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,16 @@ import pandas as pd
 
 from features.core.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
 from features.core.errors import InputError
-from features.core.files import atomic_file
+from features.core.files import atomic_file, check_writable
 from features.core.lemmas import base_form_tokens, base_forms
+from features.core.progress import Progress, silent
 from features.core.ter import TerEdits, ter
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import FloatArray, Tokens
 
 RATES = ("infer", "rer", "miser", "exter", "lexer")
 OUTPUTS = (".tsv", ".csv", ".jsonl", ".parquet")
+_BATCH = 1000  # segments labelled at a time
 
 
 def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
@@ -36,6 +38,23 @@ class PostEditLabels:
 
     edits: TerEdits
     errors: ClassErrors
+
+    @classmethod
+    def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
+        """Batches one after the other."""
+        edits = {
+            f.name: _joined([getattr(batch.edits, f.name) for batch in batches]) for f in fields(TerEdits)
+        }
+        errors = [batch.errors for batch in batches]
+        sides = [
+            column
+            for lengths, words in (
+                ([e.hypothesis_lengths for e in errors], [e.hypothesis for e in errors]),
+                ([e.reference_lengths for e in errors], [e.reference for e in errors]),
+            )
+            for column in (_joined(words), np.append(0, np.cumsum(_joined(lengths))))
+        ]
+        return cls(TerEdits(**edits), ClassErrors(*sides))
 
     def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
         """(n, 5) errors by class, as they are usually told: extra words of the translation, the rest of the
@@ -99,30 +118,47 @@ def _numbers(names: Sequence[str], values: np.ndarray[Any, Any]) -> Mapping[str,
     return {name: None if value != value else value.item() for name, value in zip(names, values, strict=True)}
 
 
-def from_post_edits(target: Sequence[str], post_edit: Sequence[str], language: str) -> PostEditLabels:
+def _joined(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
+    return np.concatenate(arrays)
+
+
+def from_post_edits(
+    target: Sequence[str], post_edit: Sequence[str], language: str, progress: Progress = silent
+) -> PostEditLabels:
     """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
 
     Typographic characters stay as they are: replacing them is an edit like any other.
 
     Raises InputError for a language without base forms.
     """
-    base_forms((), language)  # refuses before any work is done
     tokenizer = Tokenizer(language, normalise=False)
-    left, right = tokenizer.tokens(target).lower(), tokenizer.tokens(post_edit).lower()
-    base = base_form_tokens(left, language), base_form_tokens(right, language)
-    return PostEditLabels(ter(left, right), class_errors(left, base[0], right, base[1]))
+    base_forms((), language)  # refuses before any work is done
+    found = []
+    for low in range(0, max(len(target), 1), _BATCH):
+        rows = slice(low, low + _BATCH)
+        left, right = (tokenizer.tokens(texts[rows]).lower() for texts in (target, post_edit))
+        base = base_form_tokens(left, language), base_form_tokens(right, language)
+        found.append(PostEditLabels(ter(left, right), class_errors(left, base[0], right, base[1])))
+        progress("comparing translations and post-edits", min(low + _BATCH, len(target)), len(target))
+    return PostEditLabels.concatenate(found)
+
+
+def check_output(path: Path) -> None:
+    """Raises InputError where `save_table` could not write `path`, by its name or place: before long work."""
+    if not path.name.removesuffix(".gz").endswith(OUTPUTS):
+        raise InputError(
+            "the name does not tell what kind of table to write", where=path, remedy=" or ".join(OUTPUTS)
+        )
+    check_writable(path)
 
 
 def save_table(table: pd.DataFrame, path: Path) -> None:
     """Writes TSV, CSV, JSONL or Parquet, by the name; text may end in .gz; undefined values stay empty.
 
-    Raises InputError for a name of another kind.
+    Raises InputError for a name of another kind, or a place that cannot be written.
     """
+    check_output(path)
     kind = path.name.removesuffix(".gz")
-    if not kind.endswith(OUTPUTS):
-        raise InputError(
-            "the name does not tell what kind of table to write", where=path, remedy=" or ".join(OUTPUTS)
-        )
     compression: Any = "gzip" if path.name.endswith(".gz") else None
     with atomic_file(path) as temporary:
         if kind.endswith(".parquet"):

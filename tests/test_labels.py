@@ -199,6 +199,24 @@ def test_tables_round_trip(tmp_path: Path, name: str) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
+def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The golden 1,832 segments above come in batches of 1,000; here batches of 3 against one of all."""
+    target = ["casas rojas", "", "x", "el gato negro duerme", "uno", "la casa", "", "dos tres", "a b c", "z"]
+    post_edit = ["casa roja", "y", "", "duerme el gato", "uno", "casa", "", "tres dos", "a c", "las z"]
+    seen: list[tuple[int, int | None]] = []
+    tables = {}
+    for size in (3, 100):
+        monkeypatch.setattr("qe.labels._BATCH", size)
+        found = from_post_edits(
+            target, post_edit, "es", lambda stage, done, total: seen.append((done, total))
+        )
+        tables[size] = found.table([str(i) for i in range(10)])
+        assert found.corpus()["segments"] == 10
+    pd.testing.assert_frame_equal(tables[3], tables[100])
+    assert seen == [(3, 10), (6, 10), (9, 10), (10, 10), (10, 10)]
+    assert len(from_post_edits([], [], "es").table([])) == 0
+
+
 def test_output_of_unknown_kind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not tell what kind of table to write"):
         save_table(pd.DataFrame({"a": [1]}), tmp_path / "l.txt")
@@ -213,7 +231,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     files = ["--source", tmp_path / "s", "--target", tmp_path / "t", "--post-edit", tmp_path / "p"]
     arguments = ["labels", *map(str, files), "--target-language", "es"]
     with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--json", "--output", str(tmp_path / "out.tsv")])
+        main([*arguments, "--json", "--quiet", "-o", str(tmp_path / "out.tsv")])
     assert ended.value.code in (0, None)
     corpus = json.loads(capsys.readouterr().out)["corpus"]
     assert corpus["counts"]["inflection"] == 2 and corpus["rates"]["inflection"] == pytest.approx(2 / 3)

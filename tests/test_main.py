@@ -39,6 +39,26 @@ def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize(
+    "output, message",
+    [
+        ("file/x.tsv", "cannot be written (file is a file, not a directory); choose another path"),
+        ("folder.tsv", "is a directory, not a file; choose another path"),
+        ("/proc/x.tsv", "cannot be written (No such file or directory); choose another path"),
+        ("x.xls", "the name does not tell what kind of table to write; .tsv or .csv or .jsonl or .parquet"),
+    ],
+)  # fmt: skip
+def test_an_output_that_cannot_be_written(
+    output: str, message: str, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said before any work: the translations need not even be there."""
+    before = sorted(texts.rglob("*"))
+    for more in ([], ["--target", "none"]):
+        assert run(*LABELS, *more, "--output", output) == 2
+        assert capsys.readouterr().err == f"qe labels: {output}: {message}\n"
+    assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
+
+
 def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for output in ("file/x", "folder.tsv", "/proc/x"):
         assert run("features", "extract", ROOT / "experiments/demo.yaml", "-o", output) == 2

@@ -6,17 +6,19 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json
+from qe.cli._common import Json, Quiet, progress_bar
 
 
 def labels(
     target: Annotated[Path, typer.Option(help="Translations, one per line, plain or gzip.")],
     post_edit: Annotated[Path, typer.Option(help="Their post-edits, line by line.")],
-    target_language: Annotated[str, typer.Option(help="Language code of the translations, such as es.")],
+    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as es.")],
     source: Annotated[Path | None, typer.Option(help="Sources; only their number is checked.")] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Table per segment: .tsv, .csv, .jsonl or .parquet.")
+        Path | None,
+        typer.Option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
     ] = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """HTER and class error rates (inflection, reordering, missing, extra, lexical) from post-edits.
@@ -24,13 +26,18 @@ def labels(
     Example: qe labels --source s.en --target mt.es --post-edit pe.es --target-language es --output labels.tsv
     """
     from qe.formats._reading import Reading, equal_lengths
-    from qe.labels import from_post_edits, save_table
+    from qe.labels import check_output, from_post_edits, save_table
 
+    if output is not None:
+        check_output(output)
     reading = Reading(Path())
     files = {"source": source, "target": target, "post_edit": post_edit}
     columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
     equal_lengths(columns)
-    found = from_post_edits(columns["target"].texts, columns["post_edit"].texts, target_language)
+    with progress_bar(quiet) as progress:
+        found = from_post_edits(
+            columns["target"].texts, columns["post_edit"].texts, target_language, progress
+        )
     if output is not None:
         save_table(found.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
     corpus = found.corpus()
