@@ -100,6 +100,20 @@ def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
     assert done.stderr == "qe labels: none: no such file; check the path\n"
 
 
+@pytest.mark.parametrize("language", ["english", "EN", "xx"])
+def test_wrong_language_codes(language: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verbs = {
+        "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],
+        "resources": ["resources", "build", "--source", "t", "--target", "p", "--source-language", language,
+                      "--only", "source_ngrams", "--output", "bundle"],
+    }  # fmt: skip
+    before = sorted(texts.rglob("*"))
+    for verb, arguments in verbs.items():
+        assert run(*arguments) == 2
+        assert capsys.readouterr().err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
+    assert sorted(texts.rglob("*")) == before
+
+
 def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
         assert run("resources", "build", "--source", name, "--target", "p", "--output", "bundle") == 2

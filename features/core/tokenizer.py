@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from features.core._chunks import ChunkTokenizer
 from features.core._moses import moses_2012_rules, moses_rules
+from features.core.languages import check_language
 from features.core.tokens import Tokens, TokensBuilder
 
 _SMALL = 16  # fewer texts are faster one by one
@@ -46,6 +47,7 @@ def normalise(text: str) -> str:
 class Tokenizer:
     """Text -> tokens for one language.
 
+    language   as `features.core.languages.check_language` takes it; else InputError
     kind       `moses` (as sacremoses `MosesTokenizer(language)`, escape=False), `moses-2012` (as the
                organisers of the WMT 2012 task tokenized: for features comparable with theirs) or
                `whitespace`
@@ -55,6 +57,9 @@ class Tokenizer:
     language: str = "en"
     kind: Literal["moses", "moses-2012", "whitespace"] = "moses"
     normalise: bool = True
+
+    def __post_init__(self) -> None:
+        check_language(self.language)  # another code would silently get the rules of no language
 
     def split(self, text: str) -> list[str]:
         """The tokens of one text.
