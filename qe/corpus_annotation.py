@@ -1,5 +1,6 @@
 """How the sides of a corpus come to their annotation: by a program, from CoNLL-U files, with the segments."""
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,8 +58,13 @@ def from_file(path: Path) -> CorpusAnnotation:
     Raises InputError where there is no such file.
     """
     if not path.is_file():
+        near = difflib.get_close_matches(str(path), TAGGERS, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
         raise InputError(
-            "no such file", where=path, remedy=f"give a CoNLL-U file, or one of {', '.join(TAGGERS)}"
+            f"'{path}' is neither an annotator nor a file",
+            where="annotation of the corpus",
+            remedy=f"give a CoNLL-U file with a block per line of the corpus, or an annotator: "
+            f"{', '.join(TAGGERS)}{hint}",
         )
     return CorpusAnnotation(
         "file", sha256(path), lambda corpus, side: _of_pairs(read_blocks(path), corpus, path)

@@ -197,7 +197,7 @@ def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path
 
 def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
     source, target = write_corpus(tmp_path)
-    with pytest.raises(InputError, match="no such file") as raised:
+    with pytest.raises(InputError, match="'treetagger' is neither an annotator nor a file") as raised:
         build_bundle(
             source, target, ("en", "es"), "moses", tmp_path / "out", ["target_pos_lm"], silent, None,
             {"target": "treetagger"},

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,23 @@ from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 
 Column = tuple[str, ...]
+
+# Column -> where it comes from, for those that lack it.
+_ORIGINS: Final[Mapping[str, str]] = {
+    **{
+        name: f"make it with `translations: {{{name}: apertium}}`, or by `qe data translate`"
+        for name in ("pseudo_reference", "back_translation")
+    },
+    **{
+        f"annotation_{side}": f"make it with `annotations: {{{side}: apertium}}`, or give CoNLL-U"
+        for side in ("source", "target")
+    },
+    "alignment": "make it by `qe align`, or use the aligner of the resources",
+    **{
+        name: "it is output of the translation system: give it with the data"
+        for name in ("subwords", "token_log_probabilities", "model_score", "nbest")
+    },
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +156,10 @@ class Segments:
         column = getattr(self, name)
         if column is None:
             there = ", ".join(n for n, _ in self.columns())
-            raise InputError(f"the segments have no column '{name}'", remedy=f"columns given: {there}")
+            origin = _ORIGINS.get(name, "give it with the data")
+            raise InputError(
+                f"the segments have no column '{name}'", remedy=f"{origin} (columns given: {there})"
+            )
         return tuple(column)
 
     @cached_property
