@@ -310,14 +310,27 @@ def _apply(content: dict[str, Any], override: str) -> None:
         raise InputError(f"--set {override}: {error}") from None
     here: Any = content
     *parents, last = key.split(".")
-    for part in parents:
-        here = here[int(part)] if isinstance(here, list) and part.isdigit() else here.setdefault(part, {})
+    for depth, part in enumerate(parents):
+        if isinstance(here, list):
+            here = here[_index(part, here, ".".join(parents[:depth]), override)]
+        else:
+            here = here.setdefault(part, {})
         if not isinstance(here, dict | list):
-            raise InputError(f"--set {override}: '{part}' is not a section")
+            raise InputError(f"--set {override}: '{part}' is not a section, but {here!r}")
     if isinstance(here, list):
-        here[int(last)] = value
+        here[_index(last, here, ".".join(parents), override)] = value
     else:
         here[last] = value
+
+
+def _index(part: str, entries: list[Any], key: str, override: str) -> int:
+    """The number `part` of one of the entries of the list at `key`."""
+    if not re.fullmatch("[0-9]+", part) or int(part) >= len(entries):
+        raise InputError(
+            f"--set {override}: '{key}' is a list, and has no entry '{part}'",
+            remedy=f"it has {len(entries)}, numbered from 0",
+        )
+    return int(part)
 
 
 class _StrictLoader(yaml.SafeLoader):

@@ -2,17 +2,19 @@
 
 import difflib
 import fnmatch
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
-from features.core.bundle import Bundle, resource_parameters
+from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
 from features.core.catalogue import Catalogue
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
@@ -25,44 +27,86 @@ EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bundle parts that the configured extractors take, in order, each once."""
+    """The bundle parts that the configured extractors take, in order, each once.
+
+    Raises InputError for settings that no extractor takes: before anything is built for it.
+    """
     needed: dict[str, None] = {}
     for config in expand(configs):
+        _settings(config)
         for name in resource_parameters(EXTRACTORS.get(config["kind"])):
-            needed[str(config.get(name, name))] = None
+            part = str(config.get(name, name))
+            if name in config and part in known_parts():
+                _check_part(config["kind"], name, part, RESOURCES.get(known_parts()[part].kind))
+            needed[part] = None
     return list(needed)
 
 
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
     """One extractor from `{kind: NAME, parameter: value, ...}`; resources come from the bundle.
 
-    Raises InputError for an unknown kind or parameter, or where resources are needed and there is no bundle.
+    Raises InputError for an unknown kind or parameter, a value of another type, or where resources are needed
+    and there is no bundle, or one with other kinds of resources.
     """
     kind = config["kind"]
     extractor = EXTRACTORS.get(kind)
-    resources = resource_parameters(extractor)
-    known: list[str] = [f.name for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
-    arguments: dict[str, Any] = {}
-    for key, value in config.items():
-        if key not in ("kind", "only"):
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"; did you mean '{near[0]}'?" if near else ""
-                raise InputError(
-                    f"extractor '{kind}' has no parameter '{key}'", remedy=f"known: {', '.join(known)}{hint}"
-                )
-            arguments[key] = value
-    for name in resources:
+    arguments = _settings(config)
+    for name in resource_parameters(extractor):
         if bundle is None:
             raise InputError(
                 f"extractor '{kind}' needs the resource '{name}'",
                 remedy="name a corpus or a bundle under `resources`",
             )
-        arguments[name] = bundle.part(str(config.get(name, name)))
+        part = str(config.get(name, name))
+        arguments[name] = bundle.part(part)
+        _check_part(kind, name, part, type(arguments[name]))
     try:
         return extractor(**arguments)
     except TypeError as error:
         raise InputError(f"extractor '{kind}': {error}") from None
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a config, names and types verified; among them names of parts, unverified."""
+    kind = config["kind"]
+    extractor = EXTRACTORS.get(kind)
+    hints, resources = get_type_hints(extractor), resource_parameters(extractor)
+    known: list[str] = [f.name for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
+    settings = {key: value for key, value in config.items() if key not in ("kind", "only")}
+    for key, value in settings.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise InputError(
+                f"extractor '{kind}' has no parameter '{key}'", remedy=f"known: {', '.join(known)}{hint}"
+            )
+        _check_type(value, str if key in resources else hints[key], key, f"extractor '{kind}'")
+    return settings
+
+
+def _check_part(kind: str, parameter: str, part: str, found: type[Resource]) -> None:
+    """Raises InputError where the part for an extractor's parameter is of another kind than it takes."""
+    wanted = get_type_hints(EXTRACTORS.get(kind))[parameter]
+    if not issubclass(found, wanted):
+        fitting = [name for name, p in known_parts().items() if RESOURCES.get(p.kind) is wanted]
+        raise InputError(
+            f"'{parameter}' must be a part of kind {_kind(wanted)}, but '{part}' is of kind {_kind(found)}",
+            where=f"extractor '{kind}'",
+            remedy=f"known: {', '.join(sorted(fitting))}",
+        )
+
+
+def _kind(resource: type[Resource]) -> str:
+    return resource.__module__.rpartition(".")[2]
+
+
+def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
+    """Raises InputError for a setting that is not of the type of its field; lists may be tuples."""
+    try:
+        TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
+    except ValidationError as error:
+        reasons = " or ".join(dict.fromkeys(str(found["msg"]) for found in error.errors()))
+        raise InputError(f"{name}: {reasons}, but got {value!r}", where=where) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +198,7 @@ def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
     patterns = config.get("only")
     if patterns is None:
         return list(range(len(names)))
+    _check_type(patterns, list[str], "only", f"extractor '{config['kind']}'")
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
             near = difflib.get_close_matches(pattern, names, n=3)
@@ -186,13 +231,20 @@ def set_content(name: str) -> dict[str, Any]:
 def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Configs with every `{set: NAME}` replaced by the extractors of features/sets/NAME.yaml.
 
-    Raises InputError for an unknown set.
+    Raises InputError for an unknown set, other keys beside one, or a `kind` that is no name.
     """
     expanded: list[dict[str, Any]] = []
     for config in configs:
         if "set" not in config:
+            _check_type(config["kind"], str, "kind", "features")
             expanded.append(dict(config))
             continue
+        if len(config) > 1:
+            raise InputError(
+                f"a set takes no other keys, but got {', '.join(map(str, config))}",
+                where="features",
+                remedy="name the extractors of the set one by one to change them",
+            )
         features = set_content(config["set"])["features"]
         expanded += [{"kind": entry} if isinstance(entry, str) else entry for entry in features]
     return expanded
