@@ -2,7 +2,6 @@
 
 import difflib
 import fnmatch
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -12,13 +11,13 @@ from typing import Any, get_type_hints
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import TypeAdapter, ValidationError
 
 from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
 from features.core.catalogue import Catalogue
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
 from features.core.files import digest
+from features.core.hints import described, fits
 from features.core.resource import Resource
 from features.core.segments import Segments
 
@@ -101,12 +100,9 @@ def _kind(resource: type[Resource]) -> str:
 
 
 def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
-    """Raises InputError for a setting that is not of the type of its field; lists may be tuples."""
-    try:
-        TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
-    except ValidationError as error:
-        reasons = " or ".join(dict.fromkeys(str(found["msg"]) for found in error.errors()))
-        raise InputError(f"{name}: {reasons}, but got {value!r}", where=where) from None
+    """Raises InputError for a setting that is not of the type of its field."""
+    if not fits(value, hint):
+        raise InputError(f"'{name}' must be {described(hint)}, but got {value!r}", where=where)
 
 
 @dataclass(frozen=True, eq=False)
