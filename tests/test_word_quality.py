@@ -262,6 +262,10 @@ def test_what_training_used_is_required_in_scoring(small: Bundle, wmt12: dict[st
 
 
 def test_parameters_are_checked(small: Bundle) -> None:
-    for wrong in ({"labels": "tags"}, {"use": ["scores"]}, {"use": OPTIONAL[0]}):
-        with pytest.raises(InputError, match="known"):
+    for wrong, message in (
+        ({"labels": "tags"}, "'labels' must be 'post_edit' or 'word_tags', but got 'tags'"),
+        ({"use": ["scores"]}, "known"),
+        ({"use": OPTIONAL[0]}, "'use' must be 'auto' or a list"),
+    ):
+        with pytest.raises(InputError, match=message):
             make_extractor({"kind": "word_quality", **wrong}, small)
