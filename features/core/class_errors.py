@@ -104,7 +104,8 @@ def rate_sums(rates: FloatArray) -> FloatArray:
     Source: Popovic 2012, 2.2 and 3.3.
     """
     words, blocks = rates[:, :5].sum(axis=1), rates[:, 5:].sum(axis=1)
-    directed = [rates @ (np.array(w) / np.sum(w)) for w in (_INTO_ENGLISH, _FROM_ENGLISH)]
+    # Not a matrix product: BLAS adds up in an order that depends on the number of rows.
+    directed = [(rates * (np.array(w) / np.sum(w))).sum(axis=1) for w in (_INTO_ENGLISH, _FROM_ENGLISH)]
     return np.column_stack([words, blocks, (words + blocks) / 2, *directed])
 
 
