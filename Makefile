@@ -3,29 +3,37 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Names and versions with hashes (`make lock`): what training needs, and the tools of development.
+LOCKS := requirements.lock requirements-dev.lock
 
-.PHONY: setup extras demo test check format bench clean
+.PHONY: setup extras demo test test-fast check format bench lock wheel clean
 
 setup: $(READY)
 
 # Locked versions; the project itself in place, so that edits count at once.
-$(READY): requirements.lock pyproject.toml
+$(READY): $(LOCKS) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) --require-hashes $(LOCKS:%=--requirement %)
+	$(PIP) --no-deps --editable .
+	$(BIN)/qe schema --output experiments/schema.json
 	touch $@
 
 # The optional extras that tests use (kenlm and eflomal build from source: C and C++ compilers; PySpark needs Java);
 # tests skip without.
 extras: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-extras.lock
+	$(PIP) --require-hashes --requirement requirements-extras.lock
 
 demo: $(READY)
 	$(BIN)/qe demo
 
 test: $(READY)
 	$(BIN)/pytest -n auto --dist loadfile
+
+# The inner loop: without the tests that train, serve, start Spark or a browser, or need data beside the checkout.
+test-fast: $(READY)
+	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -37,6 +45,14 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The newest versions that pyproject.toml permits, with hashes.
+lock: $(READY)
+	$(PIP) uv
+	.ci/lock
+
+wheel: $(READY)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir output/wheel .
+
 # The figures that the README and the docs state; other scripts in benchmarks/ take arguments (see --help).
 bench: $(READY)
 	test -d output/demo/model || $(BIN)/qe demo --quiet
@@ -44,9 +60,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_scoring.py --rows 60000
 	$(BIN)/python benchmarks/bench_kill.py --model output/demo/model --input output/demo/data/new.tsv
 	$(BIN)/python benchmarks/bench_serving.py --model output/demo/model --input output/demo/data/new.tsv
+	$(BIN)/python benchmarks/fuzz_server.py --model output/demo/model --input output/demo/data/new.tsv
+	$(BIN)/python benchmarks/soak_server.py --model output/demo/model --input output/demo/data/new.tsv
 	$(BIN)/python benchmarks/bench_search.py
 	$(BIN)/python benchmarks/bench_significance.py
-	$(BIN)/python benchmarks/bench_calibration.py --simulations 300
+	$(BIN)/python benchmarks/bench_replications.py --simulations 300
 	$(BIN)/python benchmarks/bench_ter.py
 	$(BIN)/python benchmarks/bench_compare.py
 

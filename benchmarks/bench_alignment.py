@@ -100,7 +100,7 @@ def compare(corpus: ParallelCorpus, folder: Path, eflomal: bool = False) -> Alig
 def report_eflomal(corpus: ParallelCorpus, folder: Path, model1: float) -> None:
     """F1 of eflomal (optional package) on the gold pairs, learned from them and the corpus."""
     if importlib.util.find_spec("eflomal") is None:
-        print("  eflomal is not installed: no comparison with it (pip install 'qe[eflomal]')")
+        print("  eflomal is not installed: no comparison with it (pip install 'mtqe[eflomal]')")
         return
     _, _, gold = read_gold(folder)
     pairs = zip(*(read_lines(folder / f"dev.{side}") for side in ("en", "es")), strict=True)
@@ -138,7 +138,7 @@ def main() -> None:
     aligner.align(part.source, part.target)
     print(f"  aligning: {5000 / (time.process_time() - started):.0f} pairs per CPU second")
     with timed("phrase table"):
-        table = PhraseTable.build(corpus, aligner)
+        table = PhraseTable.build(corpus, aligner=aligner)
     print(f"  {len(table.target)} phrase pairs, {len(table.source_keys)} source phrases")
 
 

@@ -1,217 +1,192 @@
-"""How often each test rejects a true null hypothesis at .05, and how p moves with replications.
+"""Type I error of every test and coverage of every interval: by metric, null hypothesis, number of segments.
 
-    python benchmarks/bench_calibration.py [--simulations 2000] [--seed 1] [--data ../shared/data]
+    python benchmarks/bench_calibration.py run --output calibration.jsonl [--simulations 2000] [--seed 1]
+    python benchmarks/bench_calibration.py show calibration.jsonl
 
-Part 1: simulated pairs of equivalent systems, n = 200 segments. Part 2: equivalent systems on real data
-(runs of one MT system, after Riezler and Maxwell 2005, Table 2). Part 3: one, three and five replications of
-two QE learners (after Clark et al. 2011, Table 2).
+A cell is a null hypothesis and a number of segments; a simulation draws gold labels and the predictions of
+two systems that are equally good, asks all tests, and makes all intervals of the first system's scores
+(Tukey's test sees a third such system, and rejects where it tells any two of the three apart). Finished
+chunks of 50 simulations are lines of the output: a second start goes on where the first stopped, and gives
+the same lines, since simulation i of a cell has a seed of its own. `show` prints tables of what is there.
+
+Coverage is that of the score's expectation at that number of segments for DeltaAvg (which depends on it), and
+of the score of 1,000,000 segments for all others.
 """
 
 import argparse
-import gzip
-from collections.abc import Callable, Iterator
-from itertools import combinations
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from qe.metrics.delta_avg import DeltaAvg
-from qe.metrics.spearman import Spearman
-from qe.mt_metrics._texts import Texts
-from qe.mt_metrics.bleu import Bleu
-from qe.significance.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
-from qe.significance.randomization import randomization_test, randomization_test_rescored
-from qe.significance.result import Aggregate
+from features.core.progress import silent
+from qe.evaluation.evaluate import DEFAULT_METRICS
+from qe.evaluation.pairs import Drawn, LeftOut, Tester, bootstrap, left_out
+from qe.metrics._base import METRICS, Metric
+from qe.significance.correlations import williams_test, zou_interval
+from qe.significance.intervals import bca_interval, jackknife_interval, percentile_interval
+from qe.significance.levels import Levels
 
 Floats = NDArray[np.float64]
-SEGMENTS, SAMPLES, LEVEL = 200, 999, 0.05
-METHODS = ("centred", "win-ratio", "shifted")
+Labels = tuple[Floats, dict[str, Floats]]
+LEVEL, SAMPLES, CHUNK, LARGE, MANY = 0.05, 999, 50, 1_000_000, 20_000
+SIZES = (30, 422)
+TESTS = ("ar", "bootstrap", "tukey", "williams", "zou")
+INTERVALS = ("jackknife", "percentile", "bca")
 
 
-def mean(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 0] / sums[..., 1])
+def normal(rng: np.random.Generator, n: int, systems: int) -> Labels:
+    """Normal labels; predictions are the label and independent noise of its size."""
+    gold = rng.normal(size=n)
+    return gold, {f"s{i}": gold + rng.normal(size=n) for i in range(systems)}
 
 
-def scored(values: Floats) -> Floats:
-    return np.stack([values, np.ones_like(values)], axis=-1)
+def tied(rng: np.random.Generator, n: int, systems: int) -> Labels:
+    """Labels in whole steps of 1 .. 5, predictions in halves of them."""
+    raw = 3.4 + 0.9 * rng.normal(size=n)
+    sides = {f"s{i}": np.round(2 * np.clip(raw + rng.normal(size=n), 1, 5)) / 2 for i in range(systems)}
+    return np.clip(np.round(raw), 1, 5), sides
 
 
-def normal(rng: np.random.Generator) -> tuple[Floats, Floats]:
-    segment = rng.normal(0, 1, SEGMENTS)
-    a, b = segment + rng.normal(0, 1, (2, SEGMENTS))
-    return scored(a), scored(b)
+def log_normal(rng: np.random.Generator, n: int, systems: int) -> Labels:
+    """Log-normal labels; predictions differ from them by log-normal factors."""
+    gold = rng.lognormal(size=n)
+    return gold, {f"s{i}": gold * rng.lognormal(0, 0.8, n) for i in range(systems)}
 
 
-def skewed(rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Log-normal scores around a shared log-normal segment effect."""
-    segment = rng.lognormal(0, 1, SEGMENTS)
-    a, b = segment * rng.lognormal(0, 0.8, (2, SEGMENTS))
-    return scored(a), scored(b)
+NULLS: dict[str, Callable[[np.random.Generator, int, int], Labels]] = {
+    "normal": normal,
+    "tied": tied,
+    "log-normal": log_normal,
+}
 
 
-def bleu_like(rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Matched n-grams of two equivalent systems on segments of differing length and difficulty."""
-    length = np.maximum(5, rng.lognormal(3.1, 0.5, SEGMENTS)).astype(int)
-    easy = rng.beta(4, 3, SEGMENTS)
-    sides = []
-    for _ in range(2):
-        own = np.clip(length + rng.integers(-2, 3, SEGMENTS), 4, None)
-        share = np.clip(easy + rng.normal(0, 0.08, SEGMENTS), 0.05, 0.95)
-        totals = np.stack([own - order for order in range(4)], axis=1)
-        matched = [rng.binomial(totals[:, 0], share)]
-        for order in range(1, 4):
-            matched.append(rng.binomial(np.minimum(matched[-1], totals[:, order]), 0.55 + 0.3 * share))
-        sides.append(np.column_stack([own, length, *matched, totals]).astype(np.float64))
-    return sides[0], sides[1]
+def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
+    """One simulation: p by test and metric, interval by kind and metric, and the first system's scores."""
+    rng = np.random.default_rng([seed, list(NULLS).index(null), n])
+    gold, systems = NULLS[null](rng, n, 3)
+    pair = {name: systems[name] for name in ("s0", "s1")}
+    metrics: dict[str, Metric] = {name: METRICS.get(name)() for name in DEFAULT_METRICS}
+    scores = {s: {m: metric.score(gold, v) for m, metric in metrics.items()} for s, v in systems.items()}
+    levels = Levels.of(None, n)
+    drawn = bootstrap(gold, pair, metrics, SAMPLES, seed, None, silent)
+
+    def tested(sides: dict[str, Floats], test: str) -> dict[str, float]:
+        tester = Tester(gold, sides, scores, metrics, drawn, SAMPLES, seed, test, levels, silent)
+        results = tester.results(list(combinations(sides, 2)))
+        return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}
+
+    p = {"ar": tested(pair, "ar"), "bootstrap": tested(pair, "bootstrap"), "tukey": tested(systems, "tukey")}
+    p |= {test: {"pearson": value} for test, value in classical(gold, *pair.values()).items()}
+    without = left_out(gold, {"s0": systems["s0"]}, metrics, levels, silent)
+    return {"p": p, "intervals": intervals(scores["s0"], drawn, without, metrics), "scores": scores["s0"]}
 
 
-def additive_p(a: Floats, b: Floats, aggregate: Aggregate, seed: int) -> dict[str, float]:
-    found = {"randomization": randomization_test(a, b, aggregate, samples=SAMPLES, seed=seed).p}
-    one, other = bootstrap_scores(np.stack([a, b]), aggregate, samples=SAMPLES, seed=seed)
-    difference = float(aggregate(a.sum(axis=0)) - aggregate(b.sum(axis=0)))
-    for method in METHODS:
-        found[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
+def classical(gold: Floats, own: Floats, other: Floats) -> dict[str, float]:
+    """Williams' p; for Zou's interval 0 where it does not hold 0, else 1."""
+    system, baseline, between = (
+        float(np.corrcoef(x, y)[0, 1]) for x, y in ((own, gold), (other, gold), (own, other))
+    )
+    low, high = zou_interval(system, baseline, between, len(gold))
+    p = williams_test(system, baseline, between, len(gold)).p
+    return {"williams": p, "zou": float(low <= 0 <= high)}
+
+
+def intervals(
+    scores: dict[str, float], drawn: Drawn, without: LeftOut, metrics: dict[str, Metric]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """kind -> metric -> 95 % interval of the first system's score."""
+    found: dict[str, dict[str, tuple[float, float]]] = {kind: {} for kind in INTERVALS}
+    for name, metric in metrics.items():
+        left = without["s0", name]
+        found["jackknife"][name] = jackknife_interval(scores[name], left, link=metric.interval_scale)
+        found["percentile"][name] = percentile_interval(drawn["s0", name])
+        found["bca"][name] = bca_interval(drawn["s0", name], scores[name], left[0])
     return found
 
 
-def ranked_p(metric: DeltaAvg | Spearman, rng: np.random.Generator, seed: int) -> dict[str, float]:
-    """Two equivalent QE models: gold labels 1 .. 5, predictions with independent errors."""
-    gold = np.round(rng.uniform(1, 5, SEGMENTS), 1)
-    a, b = gold + rng.normal(0, 1.2, (2, SEGMENTS))
-    twice, ranks = np.concatenate([gold, gold]), np.concatenate([stats.rankdata(a), stats.rankdata(b)])
-    exchanged = randomization_test_rescored(
-        lambda c: metric.resample(twice, ranks, c), SEGMENTS, samples=SAMPLES, seed=seed
-    )
-    one, other = (
-        bootstrap_rescored(
-            lambda c, side=side: metric.resample(gold, side, c), SEGMENTS, samples=SAMPLES, seed=seed
-        )  # type: ignore[misc]
-        for side in (a, b)
-    )
-    difference = metric.score(gold, a) - metric.score(gold, b)
-    found = {"randomization": exchanged.p}
-    for method in METHODS:
-        found[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
-    return found
+def run(output: Path, simulations: int, seed: int, nulls: Sequence[str], sizes: Sequence[int]) -> None:
+    done = {(line["null"], line["n"], line["seed"], line["first"]) for line in lines(output)}
+    for n in sizes:
+        for first, null in product(range(0, simulations, CHUNK), nulls):
+            if (null, n, seed, first) not in done:
+                found = [simulate(null, n, seed * 1_000_000 + i) for i in range(first, first + CHUNK)]
+                line = {"null": null, "n": n, "seed": seed, "first": first, "simulations": found}
+                with output.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(line) + "\n")
+        print(f"n = {n}: {simulations} simulations of {', '.join(nulls)}", flush=True)
 
 
-def rejection_rates(simulations: int, seed: int) -> None:
-    sources: dict[str, Callable[[np.random.Generator, int], dict[str, float]]] = {
-        "paired normal": lambda rng, s: additive_p(*normal(rng), mean, s),
-        "skewed": lambda rng, s: additive_p(*skewed(rng), mean, s),
-        "BLEU-like": lambda rng, s: additive_p(*bleu_like(rng), Bleu().aggregate, s),
-        "DeltaAvg": lambda rng, s: ranked_p(DeltaAvg(), rng, s),
-        "Spearman": lambda rng, s: ranked_p(Spearman(), rng, s),
-    }
-    error = 1.96 * np.sqrt(LEVEL * (1 - LEVEL) / simulations)
-    print(f"Rejection rate of true null hypotheses at {LEVEL}: {simulations} simulations, n = {SEGMENTS},")
-    print(f"{SAMPLES} samples each; 95 % of correct tests lie within {LEVEL} +- {error:.3f}\n")
-    names = ("randomization", *METHODS)
-    print(f"{'statistics':<14}" + "".join(f"{name:>15}" for name in names))
-    for source, simulate in sources.items():
-        rng = np.random.default_rng(seed)
-        p = [simulate(rng, i) for i in range(simulations)]
-        rates = [np.mean([found[name] <= LEVEL for found in p]) for name in names]
-        print(f"{source:<14}" + "".join(f"{rate:>15.3f}" for rate in rates), flush=True)
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Whole lines; a last one that a kill cut short is not counted as done."""
+    for text in path.read_text("utf-8").splitlines(keepends=True) if path.is_file() else []:
+        if text.endswith("\n"):
+            yield json.loads(text)
 
 
-def replicated_rates(simulations: int, seed: int) -> None:
-    """Three runs of each system; systems differ by segment (not on average), or only run by run."""
-    print("\nThe same with three runs of each system, by unit of exchange\n")
-    print(f"{'runs of one system ...':<42}{'segment-run':>12}{'segment':>12}")
-    cases = {"are independent on a segment": 0.0, "share their system's strengths": 1.0}
-    for case, shared in cases.items():
-        rng = np.random.default_rng(seed)
-        rejected = {"segment-run": 0, "segment": 0}
-        for simulation in range(simulations):
-            strengths = shared * rng.normal(0, 1, (2, 1, SEGMENTS))
-            a, b = scored(strengths + rng.normal(0, 1, (2, 3, SEGMENTS)))
-            for exchange in rejected:
-                p = randomization_test(a, b, mean, exchange=exchange, samples=SAMPLES, seed=simulation).p  # type: ignore[arg-type]
-                rejected[exchange] += p <= LEVEL
-        row = "".join(f"{count / simulations:>12.3f}" for count in rejected.values())
-        print(f"... {case:<38}{row}", flush=True)
+def show(path: Path) -> None:
+    cells: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for line in lines(path):
+        cells.setdefault((line["null"], line["n"]), []).extend(line["simulations"])
+    print(f"Type I error at {LEVEL}, {SAMPLES} samples a test\n")
+    print("| null | n | simulations | test | " + " | ".join(DEFAULT_METRICS) + " |")
+    print("| --- | ---: | ---: | --- | " + " | ".join(["---:"] * len(DEFAULT_METRICS)) + " |")
+    for (null, n), found in cells.items():
+        for test in TESTS:
+            rates = [rejected([one["p"][test].get(metric) for one in found]) for metric in DEFAULT_METRICS]
+            print(f"| {null} | {n} | {len(found)} | {test} | " + " | ".join(rates) + " |")
+    print("\nCoverage of 95 % intervals\n")
+    print("| labels | n | interval | " + " | ".join(DEFAULT_METRICS) + " |")
+    print("| --- | ---: | --- | " + " | ".join(["---:"] * len(DEFAULT_METRICS)) + " |")
+    for (null, n), found in cells.items():
+        true = truths(null, n)
+        for kind in INTERVALS:
+            rates = [covered([one["intervals"][kind][m] for one in found], true[m]) for m in DEFAULT_METRICS]
+            print(f"| {null} | {n} | {kind} | " + " | ".join(rates) + " |")
 
 
-def equivalent_systems(folder: Path) -> None:
-    """Pairs of optimizer runs of the same MT system: randomization against bootstrap."""
-    print("\nEquivalent MT systems: optimizer runs of one system, BLEU, 10,000 samples\n")
-    print(
-        f"{'runs compared':<24}{'difference':>11}{'randomization':>15}" + "".join(f"{m:>11}" for m in METHODS)
-    )
-    reference = [Texts.of(_lines(folder / "refs.test2010.lc.tok.en.0.gz"))]
-    for system in ("baseline", "sys1"):
-        texts = [Texts.of(_lines(folder / f"hyps.lc.tok.en.{system}.opt{run}.gz")) for run in range(3)]
-        runs = [Bleu().statistics(text, reference) for text in texts]
-        for i, j in combinations(range(3), 2):
-            a, b = runs[i], runs[j]
-            p = randomization_test(a, b, Bleu().aggregate, seed=1)
-            one, other = bootstrap_scores(np.stack([a, b]), Bleu().aggregate, samples=10_000, seed=1)
-            tests = [bootstrap_test(one, other, p.difference, method=m).p for m in METHODS]  # type: ignore[arg-type]
-            row = "".join(f"{value:>11.4f}" for value in tests)
-            print(f"{f'{system} {i} : {j}':<24}{p.difference:>11.3f}{p.p:>15.4f}{row}")
+def rejected(p: Sequence[float | None]) -> str:
+    """The share of p-values that reject, as text; - for a test that does not know the metric."""
+    values = np.array(p, np.float64)
+    return "-" if np.isnan(values).all() else f"{np.mean(values <= LEVEL):.3f}".lstrip("0")
 
 
-def _lines(path: Path) -> list[str]:
-    return gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")
+def covered(bounds: Sequence[tuple[float, float]], true: float) -> str:
+    """The share of intervals that hold the true score; undefined ones do not."""
+    low, high = np.array(bounds, np.float64).T
+    return f"{np.mean((low <= true) & (true <= high)):.3f}".lstrip("0")
 
 
-def replications(data: Path) -> None:
-    """Extra trees against a random forest (both random learners), MAE on 432 held-out WMT12 segments."""
-    features = np.loadtxt(data / "wmt12-qe/baseline_features/training.tsv")
-    effort = np.loadtxt(data / "wmt12-qe/training_set_annotations/target_system.effort")
-    print("\nReplications: extra trees against a random forest, 10 trees each, MAE of effort, 432 segments;")
-    print("p of the randomization test over 200 draws of replications (2.5 %, median, 97.5 %)\n")
-    errors = _errors(features, effort)
-    rng = np.random.default_rng(0)
-    print(f"{'replications':<14}{'exchange':<14}{'2.5 %':>9}{'median':>9}{'97.5 %':>9}")
-    for count in (1, 3, 5):
-        draws = [(rng.choice(20, count, False), rng.choice(20, count, False)) for _ in range(200)]
-        for exchange in ("segment-run", "segment"):
-            p = [
-                randomization_test(
-                    scored(errors["extra"][i]), scored(errors["forest"][j]), mean,
-                    exchange=exchange, samples=2000, seed=1,  # type: ignore[arg-type]
-                ).p
-                for i, j in draws
-            ]  # fmt: skip
-            row = "".join(f"{value:>9.4f}" for value in np.quantile(p, [0.025, 0.5, 0.975]))
-            print(f"{count:<14}{exchange:<14}{row}")
-
-
-def _errors(features: Floats, effort: Floats) -> dict[str, Floats]:
-    """learner -> (20, 432) absolute errors of 20 seeds."""
-    from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
-
-    order = np.random.default_rng(0).permutation(len(effort))
-    train, test = order[:1400], order[1400:]
-    learners = {"extra": ExtraTreesRegressor, "forest": RandomForestRegressor}
-
-    def predictions(learner: type) -> Iterator[Floats]:
-        for seed in range(20):
-            model = learner(n_estimators=10, min_samples_leaf=3, random_state=seed)
-            yield np.abs(model.fit(features[train], effort[train]).predict(features[test]) - effort[test])
-
-    return {name: np.stack(list(predictions(learner))) for name, learner in learners.items()}
+def truths(null: str, n: int) -> dict[str, float]:
+    """Metric -> what its intervals are to hold."""
+    gold, systems = NULLS[null](np.random.default_rng(99), LARGE, 1)
+    large = {m: METRICS.get(m)().score(gold, systems["s0"]) for m in DEFAULT_METRICS if m != "delta_avg"}
+    rng, metric = np.random.default_rng(98), METRICS.get("delta_avg")()
+    small = (NULLS[null](rng, n, 1) for _ in range(MANY))
+    return large | {"delta_avg": float(np.mean([metric.score(g, sides["s0"]) for g, sides in small]))}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--simulations", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    running, showing = verbs.add_parser("run"), verbs.add_parser("show")
+    running.add_argument("--output", type=Path, required=True)
+    running.add_argument("--simulations", type=int, default=2000)
+    running.add_argument("--seed", type=int, default=1)
+    running.add_argument("--null", choices=NULLS, nargs="+", default=list(NULLS))
+    running.add_argument("--size", type=int, nargs="+", default=list(SIZES))
+    showing.add_argument("results", type=Path)
     arguments = parser.parse_args()
-    rejection_rates(arguments.simulations, arguments.seed)
-    replicated_rates(arguments.simulations, arguments.seed)
-    for part, needed in [(equivalent_systems, "golden/multeval"), (replications, "wmt12-qe")]:
-        if not (arguments.data / needed).exists():
-            print(f"\n(left out: {arguments.data / needed} is absent)")
-            continue
-        part(arguments.data / needed if part is equivalent_systems else arguments.data)
+    if arguments.verb == "show":
+        show(arguments.results)
+    else:
+        run(arguments.output, arguments.simulations, arguments.seed, arguments.null, arguments.size)
 
 
 if __name__ == "__main__":

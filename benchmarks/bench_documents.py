@@ -20,10 +20,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.files import read_lines
-from qe.bleu_model import BleuModel, segment_bleu, without_reference
-from qe.dataset import LabelScale, Split
-from qe.documents import (
+from qe.bundles.cache import default_cache
+from qe.data.dataset import LabelScale, Split
+from qe.data.splits import make_folds
+from qe.evaluation.evaluate import Report, evaluate
+from qe.models.pipeline import Candidate
+from qe.systems.bleu_model import BleuModel, segment_bleu, without_reference
+from qe.systems.documents import (
     DocumentReport,
     blocks,
     document_means,
@@ -31,15 +36,10 @@ from qe.documents import (
     document_scores,
     evaluate_documents,
 )
-from qe.evaluation import Report, evaluate
-from qe.mt_metrics.bleu import Bleu
-from qe.pipeline import Candidate
-from qe.resource_cache import default_cache
-from qe.splits import make_folds
-from qe.system_selection import Translations, make_extraction
+from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.selection import Translations, make_extraction
 
 ROOT = Path(__file__).resolve().parent.parent
-FloatArray = NDArray[np.float64]
 WAYS = ("statistics", "means", "segments", "documents")
 BLEU = Bleu(tokenize="13a")
 SCALE = LabelScale("BLEU", 0, 100, True)

@@ -12,12 +12,10 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qe.attribution import Attribution, Sampling, attribution
+from features.core.array_types import FloatArray
 from qe.learners._base import LEARNERS
-
-FloatArray = NDArray[np.float64]
+from qe.models.attribution import Attribution, Sampling, attribution
 
 LEARNERS_TRIED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("svr_rbf", {"C": 2.0, "epsilon": 0.15}),

@@ -15,11 +15,12 @@ from pathlib import Path
 import yaml
 
 from features.core.feature_set import expand
+from qe.bundles.cache import default_cache
+from qe.catalogue.costs import FeatureCosts
+from qe.catalogue.measurement import measurable, measure
 from qe.cli._common import progress_bar
-from qe.experiment import load
-from qe.feature_costs import Costs, measurable, measure
-from qe.resource_cache import default_cache
-from qe.training import prepare
+from qe.config.experiment import load
+from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPERIMENT = ROOT / "experiments" / "wmt12" / "best-own.yaml"
@@ -42,7 +43,7 @@ def main() -> None:
         costs.save()
 
 
-def measured(data: Path, families: Sequence[str], repeats: int) -> Costs:
+def measured(data: Path, families: Sequence[str], repeats: int) -> FeatureCosts:
     override = f"features={yaml.safe_dump(list(families), default_flow_style=True, width=10_000)}"
     annotations = "annotations={source: apertium, target: apertium}"
     experiment = load(EXPERIMENT, data_root=data, overrides=[override, annotations])
@@ -53,7 +54,7 @@ def measured(data: Path, families: Sequence[str], repeats: int) -> Costs:
         return measure(prepared, what, families, repeats=repeats, progress=progress)
 
 
-def print_table(costs: Costs) -> None:
+def print_table(costs: FeatureCosts) -> None:
     print(f"{costs.measured}, {costs.machine}; {costs.data}")
     print(f"{'family':22} {'µs/segment':>10} {'segments/s':>10} {'by tokenization':>15}")
     for name, cost in [("(tokenization)", costs.tokenization), *sorted(costs.families.items())]:

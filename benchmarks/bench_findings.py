@@ -13,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from qe.dataset import LabelScale
-from qe.evaluation import evaluate
+from features.core.array_types import FloatArray
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import evaluate
 from qe.significance.corrections import correct
 
 SCALE = LabelScale("effort", 1, 5, True)
 METRICS = ("delta_avg", "mae")
-FloatArray = NDArray[np.float64]
 
 
 def out_of_fold(folder: Path) -> tuple[FloatArray, FloatArray]:

@@ -17,17 +17,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from qe import experiment
-from qe.dataset import LabelScale
-from qe.intervals import Coverage, Intervals, conformal_quantile, coverage, cross_conformal
-from qe.pipeline import Candidate, fit
-from qe.resource_cache import default_cache
-from qe.splits import make_folds
-from qe.training import Prepared, prepare
+from features.core.array_types import FloatArray
+from qe.bundles.cache import default_cache
+from qe.config import experiment
+from qe.data.dataset import LabelScale
+from qe.data.splits import make_folds
+from qe.evaluation.coverage import Coverage, coverage
+from qe.models.intervals import Intervals, conformal_quantile, cross_conformal
+from qe.models.pipeline import Candidate, fit
+from qe.training.preparation import Prepared, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVEL = 0.9
-FloatArray = NDArray[np.float64]
 Rows = NDArray[np.int64]
 KINDS = ("cross-conformal", "split-conformal", "constant width", "normal errors")
 # Fixed, so that nothing is chosen on the folds: the best of an outside grid (golden/svr); the file's own.

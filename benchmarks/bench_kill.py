@@ -1,100 +1,248 @@
-"""Exactly-once output: scoring jobs killed at random moments, resumed, and compared byte for byte.
+"""Jobs whose parent is killed (SIGKILL) at random moments, then resumed: their results, and who is left.
 
-python benchmarks/bench_kill.py --model DIR --input FILE     # 100 kills
-python benchmarks/bench_kill.py --model DIR --input FILE --kills 20 --workers 1
+python benchmarks/bench_kill.py                          # 100 kills each of build, train and score
+python benchmarks/bench_kill.py --kills 20 --only score  # artificial data, made in a temporary folder
 
-A kill (SIGKILL) hits the job and its workers after a random share of the time that an unharmed job takes;
-the job is resumed until it comes to its end, then the next one begins, until all kills are spent. Lost,
-repeated or torn rows would change the bytes. Jobs are forked from a process that has loaded the code
-already, so that the kills fall into the work and not into the start-up.
+A kill hits the process that a user would see, and it alone, after a random share of the time that an unharmed
+job takes. Its workers have to end by themselves. The job is started again with --resume until it comes to its
+end, then the next one begins, until all kills are spent. Compared with an unharmed job are
+
+    build   every file of the bundle, but for the seconds that its manifest records, and its own checksum
+    train   parameters and values of all trials, predictions, figures of the report, and versions registered
+    score   every byte of the output
+
+Jobs are forked from a process that has loaded the code already, so that the kills fall into the work and not
+into the start-up. Prints how many results differ and how many processes were left; the exit code is 1 if any.
 """
 
 import argparse
+import contextlib
+import hashlib
+import importlib
+import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from qe.scoring import score_file
+import psutil
+
+from qe.__main__ import main as qe
+
+GRACE = 60.0  # seconds in which what was killed has to be gone; a busy machine takes some
+LOADED = (
+    "lightgbm",
+    "mlflow.pyfunc",
+    "qe.bundles.recipe",
+    "qe.cli.resources",
+    "qe.cli.score",
+    "qe.cli.train",
+    "qe.production.promotion",
+    "qe.scoring.jobs",
+    "qe.tracking.store",
+    "qe.training.train",
+)
 
 
-def start(given: argparse.Namespace, output: Path, resume: bool) -> int:
-    """A job in a process group of its own; its process id."""
+@dataclass(frozen=True)
+class Job:
+    """A verb under attack.
+
+    command  what is run, again and again, until it comes to its end
+    output   what it leaves, removed before the next one
+    result   what has to be the same
+    begun    whether there is something to resume
+    """
+
+    command: Sequence[str]
+    output: Path
+    result: Callable[[], object]
+    begun: Callable[[], bool]
+
+    def clear(self) -> None:
+        for path in (self.output, self.output.with_name(self.output.name + ".partial")):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def started(job: Job) -> int:
+    """The job in a process of its own; its process id."""
     child = os.fork()
     if child:
         return child
-    os.setsid()
     code = 1
     try:
-        score_file(
-            given.model, [given.input], output, resume=resume, workers=given.workers, chunk=given.chunk
-        )
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    os._exit(code)
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        qe(list(job.command))
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    finally:
+        os._exit(code)
 
 
 def ended(child: int, within: float) -> bool:
-    """Whether the job ends by itself within so many seconds; otherwise it is killed."""
+    """Whether the job ends by itself within so many seconds."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             if status:
-                raise SystemExit(f"the job ended with status {status}")
+                raise SystemExit(f"a job ended with status {status}")
             return True
-        time.sleep(0.001)
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:  # before its setsid
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+        time.sleep(0.002)
     return False
 
 
+def killed(child: int) -> int:
+    """Kills the one process; how many of those that it had started live on."""
+    family: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        family = psutil.Process(child).children(recursive=True)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    deadline = time.monotonic() + GRACE
+    while (left := [p for p in family if alive(p)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in left:
+        process.kill()
+    return len(left)
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def torture(verb: str, job: Job, kills: int, seed: int) -> bool:
+    """Spends the kills; whether every result was that of an unharmed job and nobody was left."""
+    generator = random.Random(f"{verb} {seed}")
+    unharmed = 0.0
+    for _ in range(2):  # the first one compiles, and fills the cache
+        job.clear()
+        begin = time.monotonic()
+        ended(started(job), 3600)
+        unharmed = time.monotonic() - begin
+    expected = job.result()
+    job.clear()
+    spent = within = jobs = different = left = 0
+    while spent < kills or job.begun() or not jobs:
+        child = started(job)
+        if spent < kills and not ended(child, generator.uniform(0.0, 0.95) * unharmed):
+            left += killed(child)
+            spent += 1
+            within += job.begun()
+            continue
+        if spent >= kills:
+            ended(child, 3600)
+        jobs += 1
+        different += job.result() != expected
+        job.clear()
+    print(
+        f"{verb:6} {spent} kills, {within} of them with work to resume (unharmed: {unharmed:.1f} s);"
+        f" {jobs} jobs came to their end: {different} results differ, {left} processes were left",
+        flush=True,
+    )
+    return not different and not left
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Path -> checksum, of everything but hidden files and manifests."""
+    paths = [p for p in sorted(folder.rglob("*")) if p.is_file() and not p.name.startswith(".")]
+    return {
+        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in paths
+        if p.name != "manifest.json"
+    }
+
+
+def without(value: object, names: frozenset[str]) -> object:
+    """JSON values without the entries of these names."""
+    if isinstance(value, dict):
+        return {key: without(inner, names) for key, inner in value.items() if key not in names}
+    return [without(inner, names) for inner in value] if isinstance(value, list) else value
+
+
+def bundle_result(folder: Path) -> object:
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    return files_of(folder), without(manifest, frozenset({"seconds", "cpu_seconds", "checksum"}))
+
+
+def run_result(folder: Path) -> object:
+    """Trials and figures; of a search that was killed, the trials cut off are not results."""
+    import mlflow
+    import optuna
+
+    from qe.training import search
+    from qe.training.drawing import ended as finished
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = search.journal(folder / "study.journal")
+    (study,) = (optuna.load_study(study_name=n, storage=storage) for n in optuna.get_all_study_names(storage))
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    run_id = json.loads((folder / "state.json").read_text("utf-8"))["run_id"]
+    client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"], os.environ["MLFLOW_TRACKING_URI"])
+    versions = client.search_model_versions(f"name = '{report['registration']['name']}'")
+    told = without(report, frozenset({"seconds", "registration", "trials", "best_trial"}))
+    trials = [(trial.params, trial.values) for trial in finished(study)]
+    predictions = (folder / "predictions.tsv").read_bytes()
+    return trials, told, predictions, sum(version.run_id == run_id for version in versions)
+
+
+def jobs_in(folder: Path) -> dict[str, Job]:
+    """The three jobs, on artificial data."""
+    from qe.demo.generation import generate
+    from qe.demo.run import EXPERIMENT
+
+    data = folder / "data"
+    generate(data, pairs=4000, train=240, test=80)
+    cache, store = folder / "cache", f"sqlite:///{folder / 'mlflow.db'}"
+    os.environ |= {"MLFLOW_TRACKING_URI": store, "QE_CACHE_DIR": str(cache)}
+    corpus = ["--source", str(data / "corpus.source"), "--target", str(data / "corpus.target")]
+    bundle, run, scores = folder / "bundle", folder / "run", folder / "scores.tsv"
+    model = folder / "first" / "model"
+    setting = ["--data-root", str(folder), "--set", "search.trials=8", "--set", "split.folds=3", "--quiet"]
+    train = ["train", str(EXPERIMENT), *setting, "--resume", "--output"]
+    score = ["score", "--model", str(model), "--input", str(data / "new.tsv"), "--output", str(scores)]
+    ended(started(Job([*train, str(model.parent)], model.parent, dict, bool)), 3600)
+    return {
+        "build": Job(
+            ["resources", "build", *corpus, "--output", str(bundle), "--quiet"],
+            bundle,
+            lambda: bundle_result(bundle),
+            (bundle / "manifest.json").exists,
+        ),
+        "train": Job([*train, str(run)], run, lambda: run_result(run), (run / "state.json").exists),
+        "score": Job(
+            [*score, "--chunk", "20", "--workers", "2", "--no-cache", "--resume", "--quiet"],
+            scores,
+            scores.read_bytes,
+            lambda: any(scores.with_name(scores.name + ".partial").glob("*.piece")),
+        ),
+    }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--input", type=Path, required=True)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--chunk", type=int, default=100)
-    parser.add_argument("--workers", type=int, default=2)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--kills", type=int, default=100, help="of each verb")
+    parser.add_argument("--only", choices=["build", "train", "score"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    for name in LOADED:
+        importlib.import_module(name)
     with tempfile.TemporaryDirectory() as name:
-        whole = Path(name) / "whole.tsv"
-        for _ in range(2):  # the first one compiles
-            started = time.monotonic()
-            ended(start(given, whole, False), 600)
-            unharmed = time.monotonic() - started
-        print(f"an unharmed job takes {unharmed:.2f} s", flush=True)
-        sys.exit(1 if torture(given, whole, Path(name) / "out.tsv", unharmed) else 0)
-
-
-def torture(given: argparse.Namespace, whole: Path, output: Path, unharmed: float) -> int:
-    """Spends the kills; how many outputs differ from the unharmed one."""
-    generator = random.Random(given.seed)
-    partial = output.with_name(output.name + ".partial")
-    kills = during = jobs = different = 0
-    while kills < given.kills or partial.is_dir() or not jobs:
-        patience = generator.uniform(0.0, 0.8) * unharmed if kills < given.kills else 600.0
-        if not ended(start(given, output, partial.is_dir()), patience):
-            kills += 1
-            during += any(partial.glob("*.piece"))
-            continue
-        jobs += 1
-        different += output.read_bytes() != whole.read_bytes()
-        output.unlink()
-    print(
-        f"{kills} kills, {during} of them with chunks finished; {jobs} jobs came to their end;"
-        f" {different} outputs differ from the unharmed one"
-    )
-    return different
+        os.chdir(name)
+        jobs = jobs_in(Path(name))
+        chosen = given.only or list(jobs)
+        whole = [torture(verb, jobs[verb], given.kills, given.seed) for verb in chosen]
+    sys.exit(0 if all(whole) else 1)
 
 
 if __name__ == "__main__":

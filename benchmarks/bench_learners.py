@@ -9,16 +9,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from features.core.array_types import FloatArray
 from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
-
-FloatArray = NDArray[np.float64]
 
 # Sensible values where the defaults are not meant for 17 standardised features.
 SETTINGS = {"svr_rbf": {"C": 4.0, "gamma": 0.01, "epsilon": 0.2}, "kernel_ridge": {"gamma": 0.02}}

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from features._decoder_tokens import DecoderTokens
+from features._decoder_output.tokens import DecoderTokens
 from features.core.segments import Segments
 from features.decoder import Decoder
-from qe import experiment
-from qe.dataset import Dataset
-from qe.formats.mlqe_pe import MlqePe
-from qe.resource_cache import default_cache
-from qe.training import train
+from qe.bundles.cache import default_cache
+from qe.config import experiment
+from qe.data.dataset import Dataset
+from qe.data.formats.mlqe_pe import MlqePe
+from qe.training.train import train
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("ro-en-da", "en-de-da", "en-de-hter", "ro-en-hter")

@@ -25,7 +25,7 @@ from features.similarity import Similarity
 from features.topics import Topics
 from features.triggers import TriggerScores
 from features.word_lexicon import WordLexiconScores
-from qe.formats._base import FORMATS
+from qe.data.formats._base import FORMATS
 
 KINDS = ("corpus_index", "ngram_documents", "triggers", "topic_model", "word_lexicon", "truecaser")
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

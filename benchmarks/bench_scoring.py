@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qe import experiment
-from qe.demo import EXPERIMENT
-from qe.demo_data import generate
-from qe.training import train
+from qe.config import experiment
+from qe.demo.generation import generate
+from qe.demo.run import EXPERIMENT
+from qe.training.train import train
 
 CASES = {
     "one process": ("distinct", "--workers", "1"),

@@ -3,7 +3,8 @@
     python benchmarks/bench_search.py [--data ../shared/data]
 
 The 96-configuration grid of the WMT12 baseline on the 17 official features: CPU seconds per configuration of
-GridSearchCV (StandardScaler + SVR, n_jobs=1) and of `qe.search.run` with every trial logged to SQLite.
+GridSearchCV (StandardScaler + SVR, n_jobs=1) and of `qe.training.search.run` with every trial logged to
+SQLite.
 """
 
 import argparse
@@ -17,8 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from qe import experiment as experiments
-from qe import tracking, training
+from qe.config import experiment as experiments
+from qe.tracking import store as tracking
+from qe.training.candidates import search_candidates
+from qe.training.preparation import Prepared, prepare
+from qe.training.reporting import trial_logger
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,7 +38,7 @@ def main() -> None:
         settings = Path(folder) / "mlflow.yaml"
         settings.write_text("artifact_root: artifacts\n")
         loaded = experiments.load(path, data_root=arguments.data)
-        data = training.prepare(loaded, Path(folder) / "cache")
+        data = prepare(loaded, Path(folder) / "cache")
         table = data.extraction.static(data.training.segments)
         theirs = scikit_learn(table.to_numpy(), np.asarray(data.training.scores))
         ours, best = this_project(loaded, data, settings, Path(folder) / "study.journal")
@@ -59,14 +63,13 @@ def scikit_learn(features: np.ndarray, scores: np.ndarray) -> float:
 
 
 def this_project(
-    loaded: experiments.Experiment, data: training.Prepared, settings: Path, journal: Path
+    loaded: experiments.Experiment, data: Prepared, settings: Path, journal: Path
 ) -> tuple[float, float]:
     """CPU seconds of the same grid as a study with tracked trials, and its best MAE."""
     with tracking.run("bench", settings_file=settings) as run:
         started = time.process_time()
-        result, _ = training.search_candidates(
-            loaded, data.training, data.extraction, data.folds, data.dataset, journal, run, lambda *_: None
-        )
+        log = trial_logger(run, loaded.search.objective)
+        result, _ = search_candidates(data, journal=journal, on_trial=log)
         seconds = time.process_time() - started
     assert len(result.trials) == 96
     return seconds, float(result.best_trial.values[0])

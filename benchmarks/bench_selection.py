@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
+from features.core.array_types import FloatArray
 from qe.metrics._base import METRICS
 from qe.selection._held_out import splits
 from qe.selection.backward_elimination import BackwardElimination
 from qe.selection.forward import ForwardSelection
 from qe.selection.subset_search import SubsetSearch
-
-FloatArray = NDArray[np.float64]
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from qe import tables
-from qe.scorer import Options, Scorer
+from qe.scoring import tables
+from qe.scoring.scorer import Options, Scorer
 
 Record = dict[str, str]
 
@@ -46,7 +46,7 @@ def started(model: Path) -> tuple["subprocess.Popen[bytes]", str]:
     url, begun = f"http://127.0.0.1:{port}", time.perf_counter()
     while process.poll() is None:
         try:
-            urllib.request.urlopen(f"{url}/health", timeout=2).close()
+            urllib.request.urlopen(f"{url}/ready", timeout=2).close()
             print(f"the server is up after {time.perf_counter() - begun:.1f} s")
             return process, url
         except (urllib.error.URLError, OSError):

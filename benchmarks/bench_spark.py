@@ -24,7 +24,7 @@ from bench_scoring import trained_model, write_rows
 
 from features.core.tokens import Tokens
 from features.resources.ngrams import NgramCounts
-from qe.scoring import score_file
+from qe.scoring.jobs import score_file
 from qe.spark import ngrams
 from qe.spark.scoring import score_table
 from qe.spark.session import spark_session

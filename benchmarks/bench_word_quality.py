@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import ElasticNet
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -28,20 +27,20 @@ from sklearn.preprocessing import StandardScaler
 
 from features._word_quality.encodings import Encoding
 from features._word_quality.labels import TokenLabels
+from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.progress import silent
 from features.word_quality import KINDS, TokenQuality, WordQuality
 from features.word_quality_synthetic import SyntheticWordQualityAggregates
-from qe.dataset import Split
-from qe.experiment import ResourcesSection
-from qe.formats.wmt12 import Wmt12
+from qe.bundles.cache import resources_for
+from qe.config.experiment import ResourcesSection
+from qe.data.dataset import Split
+from qe.data.formats.wmt12 import Wmt12
+from qe.data.splits import make_folds
 from qe.metrics._base import METRICS
-from qe.resource_cache import resources_for
-from qe.splits import make_folds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-FloatArray = NDArray[np.float64]
 SECOND = ["back_translation", "pseudo_reference"]
 
 
@@ -59,7 +58,7 @@ class Clock:
 
 
 def with_second_translations(split: Split) -> Split:
-    from qe.translation import Apertium
+    from qe.programs.engines.apertium import Apertium
 
     there, back = Apertium("en", "es"), Apertium("es", "en")
     segments = replace(

@@ -9,18 +9,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import (
-    FloatArray,
-    Tokens,
-    ratio,
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_sum,
-)
+from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 from features.resources._links import Links
 from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
 
@@ -45,7 +39,7 @@ class AlignmentFeatures(Extractor):
     The posteriors are those of single links, of each token its best one, and means over them: that of the
     best alignment as a whole is not among them.
 
-    Everything is NaN where the source or the target has no tokens. Part-of-speech agreement is NaN where an
+    Everything is NaN if the source or the target has no tokens. Part-of-speech agreement is NaN if an
     annotation is missing, is not CoNLL-U, or has another number of words than the segment has tokens.
 
     Raises InputError for an unknown setting, and for links outside a segment.
@@ -62,7 +56,7 @@ class AlignmentFeatures(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def requires(self) -> tuple[str, ...]:
         return ("alignment",) if self.links == "column" else ()
@@ -75,10 +69,9 @@ class AlignmentFeatures(Extractor):
             links.check(source.lengths, target.lengths, "column alignment")
         else:
             links = posteriors.links(self.symmetrization)
-        given = _Given(segments, links, posteriors)
-        block = np.column_stack([column.function(given) for column in COLUMNS])
-        block[(source.lengths == 0) | (target.lengths == 0)] = np.nan
-        return block
+        values = block(COLUMNS, _Given(segments, links, posteriors))
+        values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,16 +298,10 @@ def _null(given: _Given, side: str) -> FloatArray:
     return segment_mean(values, given.side(side).tokens.offsets)
 
 
-@dataclass(frozen=True)
-class _Column:
-    feature: Feature
-    function: Callable[[_Given], FloatArray]
-
-
 def _column(
     name: str, description: str, origin: str, unit: str, function: Callable[[_Given], FloatArray]
-) -> _Column:
-    return _Column(Feature(f"alignment_{name}", description, origin, unit), function)
+) -> Column[_Given]:
+    return Column(f"alignment_{name}", description, origin, unit, function)
 
 
 _KINDS = (
@@ -326,7 +313,7 @@ _KINDS = (
 )
 
 
-def _columns_of_side(side: str) -> list[_Column]:
+def _columns_of_side(side: str) -> list[Column[_Given]]:
     return [
         _column(
             f"one_to_one_per_{side}", f"one-to-one links / {side} tokens", _SDLLW, "ratio",

@@ -1,18 +1,22 @@
 """How much of the source comes back when the translation is translated back."""
 
-from features._second_translation import SecondTranslation
+from dataclasses import dataclass
+from typing import ClassVar
+
+from features._texts.comparison import SecondTranslation
 from features.core.segments import Segments
 from features.core.tokens import Tokens
 
 
+@dataclass(frozen=True)
 class BackTranslation(SecondTranslation):
     """The column `back_translation` against the source it should give back; the source is the reference.
 
     Source: DCU-SYMC at WMT12, section 2.1; SJTU at WMT12, section 3.2. `qe data translate` makes the column.
     """
 
-    column = "back_translation"
-    compared = "back-translation against source"
+    column: ClassVar[str] = "back_translation"
+    compared: ClassVar[str] = "back-translation against source"
 
     def texts(self, segments: Segments) -> tuple[Tokens, Tokens]:
         return segments.back_translation_tokens, segments.source_tokens

@@ -1,13 +1,15 @@
 """How far the language models had to back off in a segment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, segment_mean
 from features.resources.language_model import LanguageModel, LMScores
@@ -62,17 +64,6 @@ def neighbour_product(values: FloatArray, tokens: Tokens, left: int, right: int)
     return product
 
 
-@dataclass(frozen=True)
-class _Statistic:
-    """A column of every model, and how it is computed."""
-
-    name: str
-    description: str
-    origin: str
-    unit: str
-    of: Callable[[_Words], FloatArray]
-
-
 def _level(words: _Words, order: int) -> FloatArray:
     return words.mean(words.matched == order)
 
@@ -84,18 +75,18 @@ def _averaged(words: _Words, of: str, left: int, right: int) -> FloatArray:
 WINDOWS = (("left", 2, 0), ("centred", 1, 1), ("right", 0, 2))
 WORD_SCORES = (("score", "backoff score", "share"), ("probability", "probability", "probability"))
 
-STATISTICS: tuple[_Statistic, ...] = (
-    _Statistic(
+COLUMNS: tuple[Column[_Words], ...] = (
+    Column(
         "mean_matched",
         f"mean order of the longest n-gram (at most {LONGEST}) ending in each token; sentence start padded",
         _UEDIN,
         "tokens",
         lambda words: words.mean(np.minimum(words.matched, LONGEST)),
     ),
-    _Statistic(
+    Column(
         "mean_steps", "mean number of backoff steps", _LORIA, "steps", lambda words: words.mean(words.steps)
     ),
-    _Statistic(
+    Column(
         "mean_score",
         "mean backoff score: matched order as a share of the order possible there",
         _LORIA,
@@ -103,7 +94,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         lambda words: words.mean(words.score),
     ),
     *(
-        _Statistic(
+        Column(
             f"matched_{order}",
             f"share of tokens whose longest n-gram has order {order}; sentence start padded"
             + (" (unknown words)" if order == 0 else ""),
@@ -114,7 +105,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         for order in LEVELS
     ),
     *(
-        _Statistic(
+        Column(
             f"{of}_{window}",
             f"mean over tokens of the {text} times that of {left} tokens before and {right} after",
             _LORIA,
@@ -152,21 +143,16 @@ class Backoff(Extractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(
-                f"backoff_{side}{'_backward' if direction == 'backward' else ''}_{statistic.name}",
-                f"{side}, {direction}: {statistic.description}",
-                statistic.origin,
-                statistic.unit,
-            )
+            column.under(stem, f"{side}, {direction}").feature
             for _, side, direction in MODELS
-            for statistic in STATISTICS
+            for stem in (f"backoff_{side}" + ("_backward" if direction == "backward" else ""),)
+            for column in COLUMNS
         ]
 
     def extract(self, segments: Segments) -> FloatArray:
-        columns = []
+        blocks = []
         for part, side, _ in MODELS:
             model: LanguageModel = getattr(self, part)
             tokens = segments.source_tokens if side == "source" else segments.target_tokens
-            words = _Words.of(model, model.score(tokens), tokens)
-            columns += [statistic.of(words) for statistic in STATISTICS]
-        return np.column_stack(columns)
+            blocks.append(block(COLUMNS, _Words.of(model, model.score(tokens), tokens)))
+        return np.hstack(blocks)

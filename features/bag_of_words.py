@@ -1,7 +1,6 @@
 """The label as ridge regression predicts it from the words, or the letters, of a text alone."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -9,9 +8,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._bag_of_words import BagRegression, View, characters, words
+from features._texts.bags import BagRegression, View, characters, words
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.extractor import Feature, FittedExtractor
+from features.core.hints import Count, Positive
 from features.core.segments import Segments
 
 _ORIGIN: Final = "this project: feasibility study on MLQE-PE (bag-of-words ridge)"
@@ -32,8 +33,8 @@ class BagOfWords(FittedExtractor):
     Rows are weighted by the number of annotators where the training data says it. An empty text gets NaN.
     """
 
-    penalty: float = 3.0
-    minimum: int = 2
+    penalty: Positive = 3.0
+    minimum: Count = 2
     models: Mapping[str, BagRegression] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -59,8 +60,8 @@ class BagOfWords(FittedExtractor):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         scores = np.asarray(labels["scores"], np.float64)
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
-        return self._with(
-            {
+        return self.with_learned(
+            models={
                 f"{side}_{name}": BagRegression.fit(
                     view(getattr(segments, f"{side}_tokens")),
                     scores,
@@ -74,27 +75,18 @@ class BagOfWords(FittedExtractor):
         )
 
     def extract(self, segments: Segments) -> FloatArray:
-        if self.models is None:
-            raise InputError("bag_of_words must be fitted before it scores", remedy="train a model with it")
-        columns = []
+        models, columns = self.learned(self.models), []
         for side in _SIDES:
             tokens = getattr(segments, f"{side}_tokens")
             for name, _, view in _VIEWS:
-                predicted = self.models[f"{side}_{name}"].predict(view(tokens))
+                predicted = models[f"{side}_{name}"].predict(view(tokens))
                 columns.append(np.where(tokens.lengths > 0, predicted, np.nan))
         return np.column_stack(columns)
 
-    def save(self, path: Any) -> None:
-        if self.models is None:
-            raise InputError("bag_of_words must be fitted before it is saved")
-        for name, model in self.models.items():
-            model.save(Path(path) / name)
+    def save(self, path: Path) -> None:
+        for name, model in self.learned(self.models).items():
+            model.save(path / name)
 
-    def restore(self, path: Any) -> Self:
+    def restore(self, path: Path) -> Self:
         names = [f"{side}_{name}" for side in _SIDES for name, _, _ in _VIEWS]
-        return self._with({name: BagRegression.load(Path(path) / name) for name in names})
-
-    def _with(self, models: Mapping[str, BagRegression]) -> Self:
-        fitted = copy(self)
-        object.__setattr__(fitted, "models", models)
-        return fitted
+        return self.with_learned(models={name: BagRegression.load(path / name) for name in names})

@@ -1,6 +1,6 @@
 """The 17 baseline features of the WMT 2012 quality estimation task."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Literal
@@ -8,10 +8,12 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import FloatArray, Tokens, ratio, segment_mean, segment_sum
+from features.core.tokens import Tokens, ratio, segment_mean, segment_sum
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
@@ -27,14 +29,14 @@ class Baseline17(Extractor):
     compat  `none`: as the features are described. `quest`: as the original program counts, where that
             differs:
             1036 looks words up as they are written, so that words with a capital count 0;
-            1046-1057 take n-grams seen once or twice for unseen, and are 0 (not NaN) where there is none;
+            1046-1057 take n-grams seen once or twice for unseen, and are 0 (not NaN) if there is none;
             1058 is the share of distinct words (as written), and seen means at least three times;
             1074 and 1075 ignore full stops and question marks, and count for every other mark the pieces
             that it cuts the text into.
             For values comparable with the official ones tokenize with `moses-2012`.
 
     Words are looked up lower-cased, unless said otherwise. Quartiles part the n-gram types that the corpus
-    has three times or more (QuEst's rule, which the description leaves open); they are NaN where there is
+    has three times or more (QuEst's rule, which the description leaves open); they are NaN if there is
     none. A text without tokens has NaN in everything that is divided by its length.
 
     Raises InputError for an unknown `compat`.
@@ -52,14 +54,10 @@ class Baseline17(Extractor):
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        return tuple(
-            Feature(name, definition.description, ORIGIN.format(name[:4]), definition.unit)
-            for name, definition in DEFINITIONS.items()
-        )
+        return features_of(COLUMNS)
 
     def extract(self, segments: Segments) -> FloatArray:
-        given = _Given(self, segments)
-        return np.column_stack([definition.function(given) for definition in DEFINITIONS.values()])
+        return block(COLUMNS, _Given(self, segments))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,47 +199,47 @@ def first_in_text(tokens: Tokens) -> NDArray[np.bool_]:
     return first
 
 
-@dataclass(frozen=True)
-class _Definition:
-    description: str
-    unit: str
-    function: Callable[[_Given], FloatArray]
+def _column(name: str, description: str, unit: str, of: Callable[[_Given], FloatArray]) -> Column[_Given]:
+    return Column(name, description, ORIGIN.format(name[:4]), unit, of)
 
 
-def _share(order: int, quartile: Literal[1, 4]) -> _Definition:
+def _share(name: str, order: int, quartile: Literal[1, 4]) -> Column[_Given]:
     noun = {1: "unigrams", 2: "bigrams", 3: "trigrams"}[order]
     kind = "the lowest frequency quartile (but seen)" if quartile == 1 else "the highest frequency quartile"
-    return _Definition(
+    return _column(
+        name,
         f"share of source {noun} in {kind} of the corpus; NaN without {noun}",
         "ratio",
         partial(_quartile_share, order, quartile),
     )
 
 
-DEFINITIONS: Final[Mapping[str, _Definition]] = {
-    "1001_source_tokens": _Definition("tokens in the source", "tokens", _source_tokens),
-    "1002_target_tokens": _Definition("tokens in the target", "tokens", _target_tokens),
-    "1006_source_token_length": _Definition("mean length of source tokens", "characters", _token_length),
-    "1009_source_lm": _Definition("log-probability of the source, end included", "log10", _source_lm),
-    "1012_target_lm": _Definition("log-probability of the target, end included", "log10", _target_lm),
-    "1015_target_occurrences": _Definition("target tokens by distinct target words", "ratio", _occurrences),
-    "1022_translations": _Definition(
+COLUMNS: Final = (
+    _column("1001_source_tokens", "tokens in the source", "tokens", _source_tokens),
+    _column("1002_target_tokens", "tokens in the target", "tokens", _target_tokens),
+    _column("1006_source_token_length", "mean length of source tokens", "characters", _token_length),
+    _column("1009_source_lm", "log-probability of the source, end included", "log10", _source_lm),
+    _column("1012_target_lm", "log-probability of the target, end included", "log10", _target_lm),
+    _column("1015_target_occurrences", "target tokens by distinct target words", "ratio", _occurrences),
+    _column(
+        "1022_translations",
         "mean number of translations per source token with IBM 1 probability above 0.2",
         "words",
         _translations,
     ),
-    "1036_translations_by_rarity": _Definition(
+    _column(
+        "1036_translations_by_rarity",
         "the same above 0.01, each token divided by its occurrences in the corpus (0 if it has none)",
         "words per occurrence",
         _translations_by_rarity,
     ),
-    "1046_unigrams_quartile1": _share(1, 1),
-    "1049_unigrams_quartile4": _share(1, 4),
-    "1050_bigrams_quartile1": _share(2, 1),
-    "1053_bigrams_quartile4": _share(2, 4),
-    "1054_trigrams_quartile1": _share(3, 1),
-    "1057_trigrams_quartile4": _share(3, 4),
-    "1058_seen_unigrams": _Definition("share of source tokens that the corpus has", "ratio", _seen),
-    "1074_source_punctuation": _Definition("punctuation marks in the source", "tokens", _source_marks),
-    "1075_target_punctuation": _Definition("punctuation marks in the target", "tokens", _target_marks),
-}
+    _share("1046_unigrams_quartile1", 1, 1),
+    _share("1049_unigrams_quartile4", 1, 4),
+    _share("1050_bigrams_quartile1", 2, 1),
+    _share("1053_bigrams_quartile4", 2, 4),
+    _share("1054_trigrams_quartile1", 3, 1),
+    _share("1057_trigrams_quartile4", 3, 4),
+    _column("1058_seen_unigrams", "share of source tokens that the corpus has", "ratio", _seen),
+    _column("1074_source_punctuation", "punctuation marks in the source", "tokens", _source_marks),
+    _column("1075_target_punctuation", "punctuation marks in the target", "tokens", _target_marks),
+)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features._second_translation import smoothed_precision
-from features.core.extractor import Extractor, Feature, FloatArray
+from features._texts.comparison import smoothed_precision
+from features.core.array_types import FloatArray
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, segment_sum
 from features.resources.ngrams import NgramCounts
@@ -67,7 +68,7 @@ class CorpusPrecision(Extractor):
 
 
 def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-    found = ngrams.counts_by_order(tokens, ORDER)
-    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in found])
-    total = np.column_stack([np.diff(offsets) for _, offsets in found])
+    times = ngrams.counts_by_order(tokens, ORDER)
+    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
+    total = np.column_stack([np.diff(offsets) for _, offsets in times])
     return smoothed_precision(matched, total)

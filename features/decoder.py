@@ -9,7 +9,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features._decoder_statistics import (
+from features._decoder_output.statistics import (
     ascending,
     deviation,
     longest_run,
@@ -18,19 +18,13 @@ from features._decoder_statistics import (
     trend,
     worst_window,
 )
-from features._decoder_tokens import UNKNOWN, DecoderTokens, Marker
-from features.core.errors import InputError
+from features._decoder_output.tokens import UNKNOWN, DecoderTokens, Marker
+from features.core.array_types import BoolArray, FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.errors import InputError, unknown_name
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import (
-    FloatArray,
-    Tokens,
-    ratio,
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_sum,
-)
+from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 
 FOMICHEVA: Final = "Fomicheva et al. 2020, Unsupervised Quality Estimation for Neural MT, section 4.1"
 FOMICHEVA_WORDS: Final = f"{FOMICHEVA}, of words"
@@ -43,8 +37,6 @@ SIZES: Final = (3, 5, 10)
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]")
 _NUMBER: Final = regex.compile(r"\p{N}")
 _PUNCTUATION: Final = regex.compile(r"[\p{P}\p{S}]+")
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +91,23 @@ class _Batch:
 
     @cached_property
     def total(self) -> FloatArray:
-        """(n,) sum over subwords and the end of the sentence; NaN where the decoder said nothing."""
+        """(n,) sum over subwords and the end of the sentence; NaN if the decoder said nothing."""
         return segment_sum(self.values, self.offsets) + self.decoder.end
 
     def where(self, pattern: "regex.Pattern[str]", *, whole: bool = False) -> BoolArray:
         """(n_words,) the words in which the pattern is found (that it matches whole)."""
-        found = pattern.fullmatch if whole else pattern.search
-        return np.array([found(t) is not None for t in self.words.types], bool)[self.words.ids]
+        match = pattern.fullmatch if whole else pattern.search
+        return np.array([match(t) is not None for t in self.words.types], bool)[self.words.ids]
 
     def mean_where(self, flags: BoolArray) -> FloatArray:
-        """(n,) mean log-probability of the flagged words; NaN where there are none."""
+        """(n,) mean log-probability of the flagged words; NaN if there are none."""
         offsets = self.words.offsets
         return ratio(
             segment_sum(np.where(flags, self.by_word.values, 0.0), offsets), segment_sum(flags, offsets)
         )
 
     def edge(self, at: int) -> FloatArray:
-        """(n,) the log-probability of the first (0) or last (-1) subword; NaN where there is none."""
+        """(n,) the log-probability of the first (0) or last (-1) subword; NaN if there is none."""
         full = self.decoder.subwords.lengths > 0
         result = np.full(len(full), np.nan)
         result[full] = self.values[(self.offsets[:-1] if at == 0 else self.offsets[1:] - 1)[full]]
@@ -131,7 +123,7 @@ class _Batch:
         return late - early
 
     def model_score(self) -> FloatArray:
-        """(n,) the column `model_score`; NaN where it is missing or empty.
+        """(n,) the column `model_score`; NaN if it is missing or empty.
 
         Raises InputError for text that is not a finite number.
         """
@@ -146,84 +138,77 @@ class _Batch:
 View = Callable[[_Batch], _Values]
 
 
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    description: str
-    unit: str
-    of: Callable[[_Batch], FloatArray]
-    origin: str = OWN
-
-    @property
-    def feature(self) -> Feature:
-        return Feature(f"decoder_{self.name}", self.description, self.origin, self.unit)
+def _column(
+    name: str, description: str, unit: str, of: Callable[[_Batch], FloatArray], origin: str = OWN
+) -> Column[_Batch]:
+    return Column(f"decoder_{name}", description, origin, unit, of)
 
 
-def _whole() -> list[_Column]:
+def _whole() -> list[Column[_Batch]]:
     """The sentence as a whole."""
     return [
-        _Column("log_probability", "sum over subwords and the end of the sentence", "nats",
+        _column("log_probability", "sum over subwords and the end of the sentence", "nats",
                 lambda b: b.total),
-        _Column(
+        _column(
             "mean", "mean over subwords and the end of the sentence (TP)", "nats per token",
             lambda b: ratio(b.total, np.diff(b.offsets) + 1), FOMICHEVA,
         ),
-        _Column(
+        _column(
             "sd", "standard deviation over subwords (Sent-Std without the end)", "nats",
             lambda b: deviation(b.values, b.offsets), FOMICHEVA,
         ),
-        _Column(
+        _column(
             "probability_mean", "mean probability of subwords", "probability",
             lambda b: segment_mean(np.exp(b.values), b.offsets),
         ),
-        _Column(
+        _column(
             "probability_sd", "standard deviation of the probability of subwords", "probability",
             lambda b: deviation(np.exp(b.values), b.offsets),
         ),
-        _Column("end", "log-probability of the end of the sentence", "nats", lambda b: b.decoder.end),
-        _Column("first", "log-probability of the first subword", "nats", lambda b: b.edge(0)),
-        _Column("last", "log-probability of the last subword", "nats", lambda b: b.edge(-1)),
-        _Column(
+        _column("end", "log-probability of the end of the sentence", "nats", lambda b: b.decoder.end),
+        _column("first", "log-probability of the first subword", "nats", lambda b: b.edge(0)),
+        _column("last", "log-probability of the last subword", "nats", lambda b: b.edge(-1)),
+        _column(
             "per_character", "sum by characters of the words", "nats per character",
             lambda b: ratio(b.total, b.characters),
         ),
-        _Column(
+        _column(
             "per_source_token", "sum by tokens of the source", "nats per token",
             lambda b: ratio(b.total, b.segments.source_tokens.lengths),
         ),
-        _Column("trend", "slope of the log-probabilities from first to last", "nats",
+        _column("trend", "slope of the log-probabilities from first to last", "nats",
                 lambda b: trend(b.values, b.offsets)),
-        _Column("halves", "mean of the second half minus that of the first; undefined under 2 subwords",
+        _column("halves", "mean of the second half minus that of the first; undefined under 2 subwords",
                 "nats", lambda b: b.halves()),
-        _Column("model_score", "score that the system gave; undefined where the data has none",
+        _column("model_score", "score that the system gave; undefined where the data has none",
                 "as the system gives it", lambda b: b.model_score()),
     ]  # fmt: skip
 
 
-def _spread(view: View, noun: str, prefix: str) -> list[_Column]:
+def _spread(view: View, noun: str, prefix: str) -> list[Column[_Batch]]:
     """Lowest values, quantiles, windows and thresholds of the subwords, or of the words."""
-    fewer = "of all where there are fewer"
+    fewer = "of all if there are fewer"
     columns = [
-        _Column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
+        _column(f"{prefix}minimum", f"lowest of the {noun}", "nats",
                 lambda b: segment_min(view(b).values, view(b).offsets)),
-        _Column(f"{prefix}longest_run", f"most {noun} in a row with a probability below .5", noun,
+        _column(f"{prefix}longest_run", f"most {noun} in a row with a probability below .5", noun,
                 lambda b: longest_run(view(b).values < np.log(0.5), view(b).offsets)),
     ]  # fmt: skip
     for k in SIZES:
         columns += [
-            _Column(f"{prefix}lowest_{k}", f"mean of the {k} lowest {noun}, {fewer}", "nats",
+            _column(f"{prefix}lowest_{k}", f"mean of the {k} lowest {noun}, {fewer}", "nats",
                     partial(_lowest, view=view, count=k)),
-            _Column(f"{prefix}window_{k}", f"lowest mean of {k} {noun} in a row, {fewer}", "nats",
+            _column(f"{prefix}window_{k}", f"lowest mean of {k} {noun} in a row, {fewer}", "nats",
                     partial(_window, view=view, size=k)),
         ]  # fmt: skip
     for q in LEVELS:
         name, description = f"{prefix}percentile_{100 * q:.0f}", f"{100 * q:.0f}th percentile of {noun}"
-        columns.append(_Column(name, description, "nats", partial(_quantile, view=view, level=q)))
+        columns.append(_column(name, description, "nats", partial(_quantile, view=view, level=q)))
     for p in THRESHOLDS:
         name, condition = f"{prefix}below_{100 * p:.0f}", f"with a probability below {p}"
         columns += [
-            _Column(name, f"share of {noun} {condition}", "share", partial(_share, view=view, below=p)),
-            _Column(f"count_{name}", f"{noun} {condition}", noun, partial(_count, view=view, below=p)),
+            _column(name, f"share of {noun} {condition}", "share", partial(_share, view=view, below=p)),
+            _column(f"count_{name}", f"{noun} {condition}", noun, partial(_count, view=view, below=p)),
         ]
     return columns
 
@@ -248,41 +233,41 @@ def _count(batch: _Batch, view: View, below: float) -> FloatArray:
     return segment_sum(view(batch).values < np.log(below), view(batch).offsets)
 
 
-def _words() -> list[_Column]:
+def _words() -> list[Column[_Batch]]:
     """Words: the sum of a word's subwords is its log-probability."""
     return [
-        _Column("word_mean", "mean over words", "nats per word",
+        _column("word_mean", "mean over words", "nats per word",
                 lambda b: segment_mean(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
-        _Column("word_sd", "standard deviation over words", "nats",
+        _column("word_sd", "standard deviation over words", "nats",
                 lambda b: deviation(b.by_word.values, b.words.offsets), FOMICHEVA_WORDS),
         *_spread(lambda b: b.by_word, "words", "word_"),
-        _Column("letters", "mean over words with letters; undefined without one", "nats per word",
+        _column("letters", "mean over words with letters; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.where(_WORD))),
-        _Column("numbers", "mean over words with digits; undefined without one", "nats per word",
+        _column("numbers", "mean over words with digits; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.where(_NUMBER))),
-        _Column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
+        _column("punctuation", "mean over punctuation and symbols; undefined without", "nats per word",
                 lambda b: b.mean_where(b.where(_PUNCTUATION, whole=True))),
-        _Column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
+        _column("split_words", "mean over words of several subwords; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.pieces > 1)),
-        _Column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
+        _column("whole_words", "mean over words of one subword; undefined without one", "nats per word",
                 lambda b: b.mean_where(b.pieces == 1)),
     ]  # fmt: skip
 
 
-def _segmentation() -> list[_Column]:
+def _segmentation() -> list[Column[_Batch]]:
     """How the system cut its words: rare words have many pieces."""
     return [
-        _Column("subwords", "subwords of the translation", "subwords",
+        _column("subwords", "subwords of the translation", "subwords",
                 lambda b: b.decoder.subwords.lengths.astype(np.float64)),
-        _Column("subwords_per_word", "subwords per word", "ratio",
+        _column("subwords_per_word", "subwords per word", "ratio",
                 lambda b: segment_mean(b.pieces, b.words.offsets)),
-        _Column("split_share", "share of words of several subwords", "share",
+        _column("split_share", "share of words of several subwords", "share",
                 lambda b: segment_mean(b.pieces > 1, b.words.offsets)),
-        _Column("most_pieces", "most subwords of a word", "subwords",
+        _column("most_pieces", "most subwords of a word", "subwords",
                 lambda b: segment_max(b.pieces, b.words.offsets)),
-        _Column("characters_per_subword", "characters per subword", "characters",
+        _column("characters_per_subword", "characters per subword", "characters",
                 lambda b: ratio(b.characters, np.diff(b.offsets))),
-        _Column("unknown", f"subwords that are {UNKNOWN}", "subwords", _unknown),
+        _column("unknown", f"subwords that are {UNKNOWN}", "subwords", _unknown),
     ]  # fmt: skip
 
 
@@ -305,7 +290,7 @@ def _number(text: str, segment: str) -> float:
     return value
 
 
-COLUMNS: Final[tuple[_Column, ...]] = (
+COLUMNS: Final = (
     *_whole(),
     *_spread(lambda b: b.by_subword, "subwords", ""),
     *_words(),
@@ -320,25 +305,24 @@ class Decoder(Extractor):
     marker  how subwords join: `bpe` (`@@` at the end of what goes on) or `sentencepiece` (`▁` at the
             beginning of a word; texts without spaces are one word)
 
-    Everything but counts is NaN where the decoder said nothing; statistics of subwords and words are NaN for
+    Everything but counts is NaN if the decoder said nothing; statistics of subwords and words are NaN for
     an empty translation.
 
-    Raises InputError where a line has not one number more than subwords, or numbers are not finite.
+    Raises InputError if a line has not one number more than subwords, or numbers are not finite.
     """
 
     marker: Marker = "bpe"
 
     def __post_init__(self) -> None:
         if self.marker not in ("bpe", "sentencepiece"):
-            raise InputError(f"unknown marker '{self.marker}'", remedy="known: bpe, sentencepiece")
+            raise unknown_name("marker", self.marker, ("bpe", "sentencepiece"))
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def requires(self) -> tuple[str, ...]:
         return ("subwords", "token_log_probabilities")
 
     def extract(self, segments: Segments) -> FloatArray:
-        batch = _Batch(segments, DecoderTokens.of(segments, self.marker))
-        return np.column_stack([column.of(batch) for column in COLUMNS]).astype(np.float64)
+        return block(COLUMNS, _Batch(segments, DecoderTokens.of(segments, self.marker)))

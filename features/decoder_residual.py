@@ -5,7 +5,6 @@ though it needs no label.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -13,11 +12,12 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._decoder_means import SubwordMeans
-from features._decoder_statistics import ascending, deviation, lowest_mean, quantile, worst_window
-from features._decoder_tokens import DecoderTokens, Marker
-from features.core.errors import InputError
-from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features._decoder_output.means import SubwordMeans
+from features._decoder_output.statistics import ascending, deviation, lowest_mean, quantile, worst_window
+from features._decoder_output.tokens import DecoderTokens, Marker
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
 from features.core.tokens import segment_mean, segment_min, segment_sum
 
@@ -43,54 +43,48 @@ class _Residuals:
         return segment_sum(self.values, self.decoder.word_offsets), self.decoder.words.offsets
 
 
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    description: str
-    unit: str
-    of: Callable[[_Residuals], FloatArray]
-
-    @property
-    def feature(self) -> Feature:
-        return Feature(f"decoder_residual_{self.name}", self.description, _ORIGIN, self.unit)
+def _column(
+    name: str, description: str, unit: str, of: Callable[[_Residuals], FloatArray]
+) -> Column[_Residuals]:
+    return Column(f"decoder_residual_{name}", description, _ORIGIN, unit, of)
 
 
 def _rising(values: FloatArray, offsets: Longs) -> tuple[FloatArray, Longs]:
     return ascending(values, offsets), offsets
 
 
-COLUMNS: Final[tuple[_Column, ...]] = (
-    _Column("mean", "mean over subwords", "nats", lambda r: segment_mean(r.values, r.offsets)),
-    _Column("sum", "sum over subwords", "nats",
+COLUMNS: Final = (
+    _column("mean", "mean over subwords", "nats", lambda r: segment_mean(r.values, r.offsets)),
+    _column("sum", "sum over subwords", "nats",
             lambda r: segment_mean(r.values, r.offsets) * np.diff(r.offsets)),
-    _Column("sd", "standard deviation over subwords", "nats", lambda r: deviation(r.values, r.offsets)),
-    _Column("minimum", "lowest of the subwords", "nats", lambda r: segment_min(r.values, r.offsets)),
-    _Column("lowest_3", "mean of the 3 lowest subwords, of all where there are fewer", "nats",
+    _column("sd", "standard deviation over subwords", "nats", lambda r: deviation(r.values, r.offsets)),
+    _column("minimum", "lowest of the subwords", "nats", lambda r: segment_min(r.values, r.offsets)),
+    _column("lowest_3", "mean of the 3 lowest subwords, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(r.values, r.offsets), 3)),
-    _Column("lowest_5", "mean of the 5 lowest subwords, of all where there are fewer", "nats",
+    _column("lowest_5", "mean of the 5 lowest subwords, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(r.values, r.offsets), 5)),
-    _Column("lowest_10", "mean of the 10 lowest subwords, of all where there are fewer", "nats",
+    _column("lowest_10", "mean of the 10 lowest subwords, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(r.values, r.offsets), 10)),
-    _Column("percentile_10", "10th percentile of subwords", "nats",
+    _column("percentile_10", "10th percentile of subwords", "nats",
             lambda r: quantile(*_rising(r.values, r.offsets), 0.1)),
-    _Column("median", "median of subwords", "nats", lambda r: quantile(*_rising(r.values, r.offsets), 0.5)),
-    _Column("window_3", "lowest mean of 3 subwords in a row, of all where there are fewer", "nats",
+    _column("median", "median of subwords", "nats", lambda r: quantile(*_rising(r.values, r.offsets), 0.5)),
+    _column("window_3", "lowest mean of 3 subwords in a row, of all if there are fewer", "nats",
             lambda r: worst_window(r.values, r.offsets, 3)),
-    _Column("window_5", "lowest mean of 5 subwords in a row, of all where there are fewer", "nats",
+    _column("window_5", "lowest mean of 5 subwords in a row, of all if there are fewer", "nats",
             lambda r: worst_window(r.values, r.offsets, 5)),
-    _Column("below_minus_1", "share of subwords more than 1 below their mean", "share",
+    _column("below_minus_1", "share of subwords more than 1 below their mean", "share",
             lambda r: segment_mean(r.values < -1, r.offsets)),
-    _Column("word_minimum", "lowest of the words (sums over their subwords)", "nats",
+    _column("word_minimum", "lowest of the words (sums over their subwords)", "nats",
             lambda r: segment_min(*r.words)),
-    _Column("word_lowest_3", "mean of the 3 lowest words, of all where there are fewer", "nats",
+    _column("word_lowest_3", "mean of the 3 lowest words, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(*r.words), 3)),
-    _Column("word_lowest_5", "mean of the 5 lowest words, of all where there are fewer", "nats",
+    _column("word_lowest_5", "mean of the 5 lowest words, of all if there are fewer", "nats",
             lambda r: lowest_mean(*_rising(*r.words), 5)),
-    _Column("seen", "mean of log(1 + occurrences of the subword in the training translations)", "log count",
+    _column("seen", "mean of log(1 + occurrences of the subword in the training translations)", "log count",
             lambda r: segment_mean(r.seen, r.offsets)),
-    _Column("seen_minimum", "lowest log(1 + occurrences of the subword in the training translations)",
+    _column("seen_minimum", "lowest log(1 + occurrences of the subword in the training translations)",
             "log count", lambda r: segment_min(r.seen, r.offsets)),
-    _Column("unseen", "share of subwords that the training translations do not have", "share",
+    _column("unseen", "share of subwords that the training translations do not have", "share",
             lambda r: segment_mean(r.seen == 0, r.offsets)),
 )  # fmt: skip
 
@@ -109,7 +103,7 @@ class DecoderResidual(FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def requires(self) -> tuple[str, ...]:
         return ("subwords", "token_log_probabilities")
@@ -118,26 +112,16 @@ class DecoderResidual(FittedExtractor):
         return ()
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        return self._with(SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
+        return self.with_learned(means=SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
 
     def extract(self, segments: Segments) -> FloatArray:
-        if self.means is None:
-            raise InputError(
-                "decoder_residual must be fitted before it scores", remedy="train a model with it"
-            )
+        means = self.learned(self.means)
         decoder = DecoderTokens.of(segments, self.marker)
-        residuals = _Residuals(decoder, self.means.residuals(decoder), self.means.seen(decoder))
-        return np.column_stack([column.of(residuals) for column in COLUMNS])
+        residuals = _Residuals(decoder, means.residuals(decoder), means.seen(decoder))
+        return block(COLUMNS, residuals)
 
-    def save(self, path: Any) -> None:
-        if self.means is None:
-            raise InputError("decoder_residual must be fitted before it is saved")
-        self.means.save(Path(path))
+    def save(self, path: Path) -> None:
+        self.learned(self.means).save(path)
 
-    def restore(self, path: Any) -> Self:
-        return self._with(SubwordMeans.load(Path(path)))
-
-    def _with(self, means: SubwordMeans) -> Self:
-        fitted = copy(self)
-        object.__setattr__(fitted, "means", means)
-        return fitted
+    def restore(self, path: Path) -> Self:
+        return self.with_learned(means=SubwordMeans.load(path))

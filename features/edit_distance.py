@@ -6,8 +6,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.errors import unknown_name
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio
 from features.resources.corpus_index import CorpusIndex
@@ -39,9 +40,7 @@ class EditDistance(Extractor):
 
     def __post_init__(self) -> None:
         if self.characters not in _CHARACTERS:
-            raise InputError(
-                f"unknown `characters` '{self.characters}'", remedy=f"known: {', '.join(_CHARACTERS)}"
-            )
+            raise unknown_name("`characters`", self.characters, _CHARACTERS)
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -74,9 +73,9 @@ class EditDistance(Extractor):
 
     def _distances(self, index: CorpusIndex, tokens: Tokens) -> FloatArray:
         """(n, 2) by words, by characters."""
-        found = index.nearest(tokens, by_characters=self.characters == "nearest")
+        nearest = index.nearest(tokens, by_characters=self.characters == "nearest")
         values = np.column_stack(
-            [ratio(found.word_edits, tokens.lengths), ratio(found.character_edits, found.characters)]
+            [ratio(nearest.word_edits, tokens.lengths), ratio(nearest.character_edits, nearest.characters)]
         )
         values[tokens.lengths == 0] = np.nan
         return values

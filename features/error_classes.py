@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from features.core.class_errors import SUMS, class_errors, rate_sums
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.extractor import Extractor, Feature
 from features.core.lemmas import base_form_tokens, base_forms
 from features.core.segments import Segments
 

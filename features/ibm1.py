@@ -1,28 +1,19 @@
 """What IBM Model 1 says of a segment: scores both ways, word confidences, translations per word, entropy."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import (
-    FloatArray,
-    Tokens,
-    ratio,
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_sum,
-)
+from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 from features.resources.lexicon import FLOOR, Lexicon, WordScores
 from features.resources.ngrams import NgramCounts
-
-Side = Literal["source", "target"]
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.5)
 _DFKI = "DFKI (Popovic) at WMT12, section 2.1, equations 2-3"
@@ -39,7 +30,7 @@ _OF_ONE_SIDE = {_UU: "source", _QUEST: "source", _LORIA: "target", _PRHLT: "targ
 class IBM1Features(Extractor):
     """IBM Model 1 scores and lexicon statistics, for both directions and sides.
 
-    Everything is NaN where the source or the target has no tokens. Word confidence is the largest
+    Everything is NaN if the source or the target has no tokens. Word confidence is the largest
     translation probability that a word has from any word of the other side, or NULL.
     """
 
@@ -50,14 +41,13 @@ class IBM1Features(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return [column.feature for columns in COLUMNS.values() for column in columns]
 
     def extract(self, segments: Segments) -> FloatArray:
-        sides = {side: _Side(self, segments, side) for side in ("source", "target")}
-        block = np.column_stack([column.function(sides[column.side]) for column in COLUMNS])
+        values = np.hstack([block(columns, _Side(self, segments, side)) for side, columns in COLUMNS.items()])
         empty = (segments.source_tokens.lengths == 0) | (segments.target_tokens.lengths == 0)
-        block[empty] = np.nan
-        return block
+        values[empty] = np.nan
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +116,6 @@ class _Side:
             return lexicon.translations_above(threshold)[lowered.ids_in(lexicon.source)]
         lexicon = self.generating
         return lexicon.translations_above(threshold, side="target")[lowered.ids_in(lexicon.target)]
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A feature: the side whose words it describes, and how it is computed."""
-
-    side: str
-    feature: Feature
-    function: Callable[[_Side], FloatArray]
 
 
 def _per_word(given: _Side) -> FloatArray:
@@ -213,64 +194,63 @@ def _entropy_mean(given: _Side) -> FloatArray:
     return ratio(*given.entropy)
 
 
-_Row = tuple[str, str, str, str, Callable[[_Side], FloatArray]]
-
-
-def _rows(side: str, other: str) -> Iterator[_Row]:
-    """(name, description, origin, unit, function) of every column about one side's words."""
-    yield "log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10
-    yield (
+def _columns(side: str, other: str) -> Iterator[Column[_Side]]:
+    """Every column about one side's words."""
+    yield Column("log10", f"log10 p({side} | {other})", _DFKI, "log10", lambda g: g.log10)
+    yield Column(
         f"log10_per_{side}_token",
         f"log10 p({side} | {other}) / {side} tokens",
         _LIMSI,
         "log10 per token",
         _per_word,
     )
-    yield (
+    yield Column(
         f"log10_per_{other}_token",
         f"log10 p({side} | {other}) / {other} tokens",
         _LIMSI,
         "log10 per token",
         _per_other_word,
     )
-    yield (
+    yield Column(
         "mean_probability",
         "mean over the words of 1 / (l + 1) sum_i t(word | word_i)",
         _LORIA,
         "probability",
         _mean_probability,
     )
-    yield "confidence", "mean word confidence", _PRHLT, "probability", _mean_confidence
-    yield "confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10", _lowest_confidence
-    yield "confidence_highest", "highest word confidence", _OWN, "probability", _highest_confidence
+    yield Column("confidence", "mean word confidence", _PRHLT, "probability", _mean_confidence)
+    yield Column(
+        "confidence_lowest", "log10 of the lowest word confidence", _OWN, "log10", _lowest_confidence
+    )
+    yield Column("confidence_highest", "highest word confidence", _OWN, "probability", _highest_confidence)
     for name, q in (("quartile1", 0.25), ("median", 0.5), ("quartile3", 0.75)):
         function = partial(_confidence_quantile, q=q)
-        yield f"confidence_{name}", f"{name} of the word confidences", _OWN, "probability", function
+        yield Column(f"confidence_{name}", f"{name} of the word confidences", _OWN, "probability", function)
     for quartile in (1, 2, 3, 4):
-        yield (
+        yield Column(
             f"confidence_share_{quartile}",
-            f"share of words whose confidence is in quartile {quartile} of the corpus's; NaN where the "
+            f"share of words whose confidence is in quartile {quartile} of the corpus's; NaN if the "
             "lexicon was read from a file",
             _PRHLT,
             "share",
             partial(_share_in_quartile, quartile=quartile),
         )
-    yield (
+    yield Column(
         "unexplained",
         "share of words that no word of the other side translates to",
         _OWN,
         "share",
         _unexplained,
     )
-    yield from _translation_rows(other)
-    yield (
+    yield from _translation_columns(other)
+    yield Column(
         "entropy_sum",
         "sum of the translation entropies of the known words; NaN without known words",
         _UU,
         "bits",
         _entropy_sum,
     )
-    yield (
+    yield Column(
         "entropy",
         "mean translation entropy of the known words; NaN without known words",
         _UU,
@@ -279,26 +259,28 @@ def _rows(side: str, other: str) -> Iterator[_Row]:
     )
 
 
-def _translation_rows(other: str) -> Iterator[_Row]:
+def _translation_columns(other: str) -> Iterator[Column[_Side]]:
     for threshold in THRESHOLDS:
         what = f"{other} words with t({other} word | word) > {threshold}"
         stem, unit = f"translations_{threshold}", "words"
-        yield stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
-        yield (
+        yield Column(
+            stem, f"mean number of {what}", _QUEST, unit, partial(_translations, threshold=threshold)
+        )
+        yield Column(
             f"{stem}_by_frequency",
-            f"mean number of {what}, weighted by corpus frequency; NaN where no word is in the corpus",
+            f"mean number of {what}, weighted by corpus frequency; NaN if no word is in the corpus",
             _UU,
             unit,
             partial(_translations_by_frequency, threshold=threshold),
         )
-        yield (
+        yield Column(
             f"{stem}_by_rarity",
             f"mean of the number of {what}, divided by corpus frequency",
             _QUEST,
             "words per occurrence",
             partial(_translations_by_rarity, threshold=threshold),
         )
-        yield (
+        yield Column(
             f"generators_{threshold}",
             f"mean number of {other} words with t(word | {other} word) > {threshold}",
             _QUEST,
@@ -308,15 +290,15 @@ def _translation_rows(other: str) -> Iterator[_Row]:
 
 
 def _credit(origin: str, side: str) -> str:
-    """The source of a column, with the side that it is described of where that is the other one."""
+    """The source of a column; it names the side if it describes the column of the other side."""
     described = _OF_ONE_SIDE.get(origin, side)
     return origin if described == side else f"{origin}, there of the {described}"
 
 
-COLUMNS = tuple(
-    _Column(
-        side, Feature(f"ibm1_{side}_{name}", f"{side}: {description}", _credit(origin, side), unit), function
+COLUMNS = {
+    side: tuple(
+        replace(column.under(f"ibm1_{side}", side), origin=_credit(column.origin, side))
+        for column in _columns(side, other)
     )
     for side, other in (("source", "target"), ("target", "source"))
-    for name, description, origin, unit, function in _rows(side, other)
-)
+}

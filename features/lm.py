@@ -1,13 +1,15 @@
 """How likely the language models find a segment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column
 from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 from features.resources.language_model import LanguageModel, LMScores
@@ -52,18 +54,13 @@ class _Scored:
 
 
 @dataclass(frozen=True)
-class _Statistic:
-    """A column of a model, and how it is computed; who describes it of a whole model, read from the start.
+class _Statistic(Column[_Scored]):
+    """A column of every model; `origin` describes it of a whole model, read from the start.
 
-    lower     of a model of lower order
+    lower     who describes it of a model of lower order
     backward  of a model that reads from the end
     """
 
-    name: str
-    description: str
-    unit: str
-    of: Callable[[_Scored], FloatArray]
-    origin: str
     lower: str = _PRHLT
     backward: str = _BACKWARD
 
@@ -76,63 +73,63 @@ class _Statistic:
 LOG10 = _Statistic(
     "log10",
     "log10 probability, end of sentence included",
+    _LIMSI,
     "log10",
     lambda s: s.text,
-    _LIMSI,
     backward=f"{_DCU}, there of orders 2 and 3",
 )
 PER_TOKEN = _Statistic(
     "per_token",
     "log10 probability, end of sentence included, divided by the number of tokens",
+    _LIMSI,
     "log10 per token",
     lambda s: s.per_token(s.text),
-    _LIMSI,
     lower=f"{_PRHLT} (there of models of n-best lists)",
 )
 PERPLEXITY = _Statistic(
     "perplexity",
     "perplexity, end of sentence included; unknown words count with their share of <unk>",
+    _SDLLW,
     "choices",
     lambda s: 10 ** -ratio(s.text, s.tokens.lengths + 1),
-    _SDLLW,
 )
 PERPLEXITY_WITHOUT_END = _Statistic(
     "perplexity_without_end",
     "perplexity of the tokens alone",
+    _WLV,
     "choices",
     lambda s: 10 ** -s.mean(s.scores.token_log10),
-    _WLV,
 )
 MEAN_PROBABILITY = _Statistic(
     "mean_probability",
     "mean probability of the tokens",
+    _LORIA,
     "probability",
     lambda s: s.mean(10**s.scores.token_log10),
-    _LORIA,
     backward=_LORIA,
 )
 LOWEST = _Statistic(
     "lowest",
     "log10 probability of the least likely token",
+    _OWN,
     "log10",
     lambda s: segment_min(s.scores.token_log10, s.tokens.offsets),
-    _OWN,
     backward=_OWN,
 )
 VARIANCE = _Statistic(
     "variance",
     "variance of the tokens' log10 probability",
+    _OWN,
     "log10 squared",
     lambda s: s.variance,
-    _OWN,
     backward=_OWN,
 )
 ABOVE_UNIGRAMS = _Statistic(
     "above_unigrams",
     "log10 probability per token above that of the model's unigrams, end of sentence included",
+    _SLOR,
     "log10 per token",
     lambda s: s.per_token(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets)),
-    _SLOR,
     backward=_SLOR,
 )
 
@@ -165,19 +162,20 @@ class _Model:
     direction: str
     papers: _Lower
 
-    def columns(self, orders: str) -> list[tuple[Feature, int, _Statistic]]:
-        """(feature, order, statistic) of every column."""
+    def columns(self, orders: str) -> list[tuple[int, Column[_Scored]]]:
+        """(order, column) of every column."""
         lower = _EVERY if orders == "all" else self.papers
         cut = [(f"_{order}", order, s) for order, statistics in lower for s in statistics]
         return [
-            (self._feature(f"{s.name}{suffix}", order, s), order, s)
+            (order, self._column(f"{s.name}{suffix}", order, s))
             for suffix, order, s in [*(("", ORDER, s) for s in WHOLE), *cut]
         ]
 
-    def _feature(self, name: str, order: int, statistic: _Statistic) -> Feature:
+    def _column(self, name: str, order: int, statistic: _Statistic) -> Column[_Scored]:
         stem = f"lm_{self.side}" + ("_backward" if self.direction == "backward" else "")
         description = f"{self.side}, {order}-gram, {self.direction}: {statistic.description}"
-        return Feature(f"{stem}_{name}", description, statistic.credit(self.direction, order), statistic.unit)
+        origin = statistic.credit(self.direction, order)
+        return Column(f"{stem}_{name}", description, origin, statistic.unit, statistic.of)
 
 
 MODELS = (
@@ -216,7 +214,7 @@ class LanguageModelScores(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [feature for model in MODELS for feature, _, _ in model.columns(self.orders)]
+        return [column.feature for model in MODELS for _, column in model.columns(self.orders)]
 
     def extract(self, segments: Segments) -> FloatArray:
         blocks = []
@@ -224,19 +222,19 @@ class LanguageModelScores(Extractor):
             tokens = segments.source_tokens if model.side == "source" else segments.target_tokens
             orders = _orders(getattr(self, model.part), model.part, tokens)
             columns = [
-                s.of(_Scored(orders[order - 1], orders[0], tokens))
-                for _, order, s in model.columns(self.orders)
+                column.of(_Scored(orders[order - 1], orders[0], tokens))
+                for order, column in model.columns(self.orders)
             ]
             blocks.append(np.column_stack(columns))
         return np.hstack(blocks)
 
 
 def _orders(model: LanguageModel, part: str, tokens: Tokens) -> tuple[LMScores, ...]:
-    found = model.score_orders(tokens)
-    if len(found) < ORDER:
+    orders = model.score_orders(tokens)
+    if len(orders) < ORDER:
         raise InputError(
-            f"{part} must score orders 1 to {ORDER}, but it gives {len(found)}",
+            f"{part} must score orders 1 to {ORDER}, but it gives {len(orders)}",
             remedy=f"build it with --set {part}.order={ORDER} (in an experiment, `resources: {{settings: "
             f"{{{part}: {{order: {ORDER}}}}}}}`); KenLM models give one order, ARPA files all",
         )
-    return found
+    return orders

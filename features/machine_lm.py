@@ -4,8 +4,7 @@ Trained on the translations of the training rows alone, so it is fitted inside e
 label.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -13,8 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
 from features.core.errors import InputError
-from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.extractor import Feature, FittedExtractor
+from features.core.hints import Count
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 from features.resources.language_model import LanguageModel, LMScores
@@ -43,47 +45,33 @@ class _Compared:
         return self.human.token_log10 - self.machine.token_log10
 
 
-@dataclass(frozen=True)
-class _Column:
-    feature: Feature
-    of: Callable[[_Compared], FloatArray]
-
-
-COLUMNS: tuple[_Column, ...] = (
-    _Column(
-        Feature(
-            "machine_lm_log10",
-            "log10 probability per word and sentence end under a model of machine translations",
-            _DCU,
-            "log10 per event",
-        ),
+COLUMNS: tuple[Column[_Compared], ...] = (
+    Column(
+        "machine_lm_log10",
+        "log10 probability per word and sentence end under a model of machine translations",
+        _DCU,
+        "log10 per event",
         lambda c: c.per_event(c.machine.log10),
     ),
-    _Column(
-        Feature(
-            "machine_lm_human_advantage",
-            "log10 of the perplexity under machine translations over that under text, both of order `order`",
-            _UPC,
-            "log10 per event",
-        ),
+    Column(
+        "machine_lm_human_advantage",
+        "log10 of the perplexity under machine translations over that under text, both of order `order`",
+        _UPC,
+        "log10 per event",
         lambda c: c.per_event(c.human.log10 - c.machine.log10),
     ),
-    _Column(
-        Feature(
-            "machine_lm_lowest_advantage",
-            "log10 of how much likelier text makes a token than machine translations do, at its lowest",
-            _OWN,
-            "log10",
-        ),
+    Column(
+        "machine_lm_lowest_advantage",
+        "log10 of how much likelier text makes a token than machine translations do, at its lowest",
+        _OWN,
+        "log10",
         lambda c: segment_min(c.advantage, c.tokens.offsets),
     ),
-    _Column(
-        Feature(
-            "machine_lm_machine_like",
-            "share of tokens likelier in machine translations than in text",
-            _OWN,
-            "share",
-        ),
+    Column(
+        "machine_lm_machine_like",
+        "share of tokens likelier in machine translations than in text",
+        _OWN,
+        "share",
         lambda c: segment_mean(c.advantage < 0, c.tokens.offsets),
     ),
 )
@@ -101,29 +89,28 @@ class MachineLanguageModel(FittedExtractor):
 
     Everything is NaN for an empty translation.
 
-    Raises InputError where the training translations hold no words, or `order` is above the target model's.
+    Raises InputError if the training translations hold no words, or `order` is above the target model's.
     """
 
     target_lm: LanguageModel
-    order: int = 3
+    order: Count = 3
     machine: LanguageModel | None = field(default=None, init=False)
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def labels_used(self) -> tuple[str, ...]:
         return ()
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        return self._with(LanguageModel.from_tokens(segments.target_tokens, order=self.order))
+        return self.with_learned(machine=LanguageModel.from_tokens(segments.target_tokens, order=self.order))
 
     def extract(self, segments: Segments) -> FloatArray:
-        if self.machine is None:
-            raise RuntimeError("MachineLanguageModel must be fitted before it can extract")
+        machine = self.learned(self.machine)
         tokens = segments.target_tokens
-        compared = _Compared(tokens, self._human(tokens), self.machine.score(tokens))
-        return np.column_stack([column.of(compared) for column in COLUMNS])
+        compared = _Compared(tokens, self._human(tokens), machine.score(tokens))
+        return block(COLUMNS, compared)
 
     def _human(self, tokens: Tokens) -> LMScores:
         orders = self.target_lm.score_orders(tokens)
@@ -131,15 +118,10 @@ class MachineLanguageModel(FittedExtractor):
             raise InputError(f"order {self.order} is above that of target_lm, which gives {len(orders)}")
         return orders[self.order - 1]
 
-    def save(self, path: Any) -> None:
-        if self.machine is None:
-            raise RuntimeError("MachineLanguageModel must be fitted before it can be saved")
-        self.machine.save(Path(path))
+    def save(self, path: Path) -> None:
+        self.learned(self.machine).save(path)
 
-    def restore(self, path: Any) -> Self:
-        return self._with(LanguageModel.load(Path(path)))
-
-    def _with(self, machine: LanguageModel) -> Self:
-        fitted = copy(self)
-        object.__setattr__(fitted, "machine", machine)
-        return fitted
+    def restore(self, path: Path) -> Self:
+        machine = LanguageModel.load(path)
+        machine.check_arrays()
+        return self.with_learned(machine=machine)

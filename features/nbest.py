@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from features._decoder_nbest import Hypothesis, hypotheses
+from features._decoder_output.nbest import Hypothesis, hypotheses
+from features.core.array_types import FloatArray
+from features.core.columns import Column, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import FloatArray
 
 NAN: Final = float("nan")
 SDLLW: Final = "Soricut et al. 2012 (SDLLW), section 2.2"
@@ -85,10 +86,12 @@ class _List:
 
     def model(self, labels: tuple[str, ...], index: int | None = None) -> float:
         """The sum of the numbers of the models so labelled in the best hypothesis, or of those at `index`."""
-        found = [values for label, values in self.best.scores.items() if label.rstrip("0123456789") in labels]
+        groups = [
+            values for label, values in self.best.scores.items() if label.rstrip("0123456789") in labels
+        ]
         if index is None:
-            return float(sum(sum(v) for v in found)) if found else NAN
-        there = [v[index] for v in found if len(v) > index]
+            return float(sum(sum(v) for v in groups)) if groups else NAN
+        there = [v[index] for v in groups if len(v) > index]
         return float(sum(there)) if there else NAN
 
     def search(self, key: str) -> float:
@@ -137,7 +140,7 @@ def _sizes(n: _List, side: int) -> FloatArray:
 
 
 def _phrases(of: Callable[[_List], float]) -> Callable[[_List], float]:
-    """NaN where the segmentation into phrases is not known."""
+    """NaN if the segmentation into phrases is not known."""
     return lambda n: of(n) if len(n.phrases) else NAN
 
 
@@ -158,117 +161,110 @@ def _transitions(n: _List) -> FloatArray:
     return np.array(n.best.search.get("transitions", ()), np.float64)
 
 
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    description: str
-    origin: str
-    unit: str
-    of: Callable[[_List], float]
-
-    @property
-    def feature(self) -> Feature:
-        return Feature(f"nbest_{self.name}", self.description, self.origin, self.unit)
+def _column(
+    name: str, description: str, origin: str, unit: str, of: Callable[[_List], float]
+) -> Column[_List]:
+    return Column(f"nbest_{name}", description, origin, unit, of)
 
 
 DISPERSION: Final = (
-    _Column("size", "hypotheses in the list", SPECIA, "hypotheses", lambda n: float(len(n.items))),
-    _Column("distinct", "share of distinct texts", SPECIA, "share",
+    _column("size", "hypotheses in the list", SPECIA, "hypotheses", lambda n: float(len(n.items))),
+    _column("distinct", "share of distinct texts", SPECIA, "share",
             lambda n: len({item.text for item in n.items}) / len(n.items)),
-    _Column("score", "model score of the best hypothesis", SPECIA, "as the system gives it",
+    _column("score", "model score of the best hypothesis", SPECIA, "as the system gives it",
             lambda n: n.best.score),
-    _Column("score_per_token", "model score of the best hypothesis by its tokens", SPECIA,
+    _column("score_per_token", "model score of the best hypothesis by its tokens", SPECIA,
             "as the system gives it", lambda n: n.best.score / len(n.words[0]) if n.words[0] else NAN),
-    _Column("margin", "score of the best minus that of the second; undefined for one hypothesis", SPECIA,
+    _column("margin", "score of the best minus that of the second; undefined for one hypothesis", SPECIA,
             "as the system gives it",
             lambda n: float(n.scores[0] - n.scores[1]) if len(n.scores) > 1 else NAN),
-    _Column("score_range", "score of the best minus the mean", SPECIA, "as the system gives it",
+    _column("score_range", "score of the best minus the mean", SPECIA, "as the system gives it",
             lambda n: float(n.scores[0] - n.scores.mean())),
-    _Column("posterior", "softmax share of the best text; without scores hypotheses count alike", SPECIA,
+    _column("posterior", "softmax share of the best text; without scores hypotheses count alike", SPECIA,
             "probability",
             lambda n: float(n.posteriors[[i.text == n.best.text for i in n.items]].sum())),
-    _Column("entropy", "entropy of the shares of the texts", SPECIA, "nats", _entropy),
-    _Column("distance", "mean edit distance of the others from the best, by tokens; undefined for one",
+    _column("entropy", "entropy of the shares of the texts", SPECIA, "nats", _entropy),
+    _column("distance", "mean edit distance of the others from the best, by tokens; undefined for one",
             SPECIA, "ratio", lambda n: _mean(n.distances)),
-    _Column("distance_highest", "highest edit distance from the best, by tokens; undefined for one", SPECIA,
+    _column("distance_highest", "highest edit distance from the best, by tokens; undefined for one", SPECIA,
             "ratio", lambda n: float(n.distances.max()) if len(n.distances) else NAN),
-    _Column("length_ratio", "tokens of the best by the mean over the list; undefined without tokens", SPECIA,
+    _column("length_ratio", "tokens of the best by the mean over the list; undefined without tokens", SPECIA,
             "ratio", lambda n: _ratio(len(n.words[0]), float(n.lengths.mean()))),
-    _Column("length_sd", "standard deviation of the tokens by their mean; undefined without tokens", SPECIA,
+    _column("length_sd", "standard deviation of the tokens by their mean; undefined without tokens", SPECIA,
             "ratio", lambda n: _ratio(float(n.lengths.std()), float(n.lengths.mean()))),
-    _Column("vocabulary", "distinct tokens of the list by tokens of the best; undefined for an empty one",
+    _column("vocabulary", "distinct tokens of the list by tokens of the best; undefined for an empty one",
             SPECIA, "ratio",
             lambda n: _ratio(len({w for words in n.words for w in words}), len(n.words[0]))),
-    _Column("support", "mean posterior of the best's tokens; undefined for an empty one", SPECIA,
+    _column("support", "mean posterior of the best's tokens; undefined for an empty one", SPECIA,
             "probability", lambda n: _mean(n.support)),
-    _Column("support_lowest", "lowest posterior of the best's tokens; undefined for an empty one", SPECIA,
+    _column("support_lowest", "lowest posterior of the best's tokens; undefined for an empty one", SPECIA,
             "probability", lambda n: float(n.support.min()) if len(n.support) else NAN),
 )  # fmt: skip
 
 MODELS: Final = (
-    _Column("distortion", "MF1: distortion cost", SDLLW, "words, negative", _distortion),
-    _Column("word_penalty", "MF2: word penalty", SDLLW, "words, negative", lambda n: n.model(_WORD)),
-    _Column("lm", "MF3: language models, summed", SDLLW, "natural logarithm", lambda n: n.model(_LM)),
-    _Column("phrase_inverse", "MF4: phrase probability of source given target", SDLLW, "natural logarithm",
+    _column("distortion", "MF1: distortion cost", SDLLW, "words, negative", _distortion),
+    _column("word_penalty", "MF2: word penalty", SDLLW, "words, negative", lambda n: n.model(_WORD)),
+    _column("lm", "MF3: language models, summed", SDLLW, "natural logarithm", lambda n: n.model(_LM)),
+    _column("phrase_inverse", "MF4: phrase probability of source given target", SDLLW, "natural logarithm",
             lambda n: n.model(_TM, 0)),
-    _Column("lexical_inverse", "MF5: lexical probability of source given target", SDLLW,
+    _column("lexical_inverse", "MF5: lexical probability of source given target", SDLLW,
             "natural logarithm", lambda n: n.model(_TM, 1)),
-    _Column("phrase_direct", "MF6: phrase probability of target given source", SDLLW, "natural logarithm",
+    _column("phrase_direct", "MF6: phrase probability of target given source", SDLLW, "natural logarithm",
             lambda n: n.model(_TM, 2)),
-    _Column("lexical_direct", "MF7: lexical probability of target given source", SDLLW,
+    _column("lexical_direct", "MF7: lexical probability of target given source", SDLLW,
             "natural logarithm", lambda n: n.model(_TM, 3)),
-    _Column("phrase_penalty", "MF8: phrase penalty", SDLLW, "phrases", _phrase_penalty),
-    _Column("reordering", "lexical reordering, summed (d1 .. d6)", DFKI, "natural logarithm", _reordering),
+    _column("phrase_penalty", "MF8: phrase penalty", SDLLW, "phrases", _phrase_penalty),
+    _column("reordering", "lexical reordering, summed (d1 .. d6)", DFKI, "natural logarithm", _reordering),
 )  # fmt: skip
 
 SEGMENTATION: Final = (
-    _Column("phrases", "phrases of the best hypothesis", PRHLT, "phrases",
+    _column("phrases", "phrases of the best hypothesis", PRHLT, "phrases",
             _phrases(lambda n: float(len(n.phrases)))),
-    _Column("trace_density", "phrases by tokens of the source", SJTU, "ratio",
+    _column("trace_density", "phrases by tokens of the source", SJTU, "ratio",
             _phrases(lambda n: _per_source(len(n.phrases), n))),
-    _Column("source_phrase_length", "mean source words of a phrase", SJTU, "words",
+    _column("source_phrase_length", "mean source words of a phrase", SJTU, "words",
             _phrases(lambda n: _mean(_sizes(n, 0)))),
-    _Column("target_phrase_length", "mean target words of a phrase", SJTU, "words",
+    _column("target_phrase_length", "mean target words of a phrase", SJTU, "words",
             _phrases(lambda n: _mean(_sizes(n, 1)))),
-    _Column("longest_phrase", "source words of the longest phrase", SJTU, "words",
+    _column("longest_phrase", "source words of the longest phrase", SJTU, "words",
             _phrases(lambda n: float(_sizes(n, 0).max()))),
-    _Column("single_words", "share of phrases of one source word", SJTU, "share",
+    _column("single_words", "share of phrases of one source word", SJTU, "share",
             _phrases(lambda n: float((_sizes(n, 0) == 1).mean()))),
-    _Column("jumped", "share of phrases that do not follow the one before in the source", DFKI, "share",
+    _column("jumped", "share of phrases that do not follow the one before in the source", DFKI, "share",
             _phrases(lambda n: float((_jumps(n) > 0).mean()))),
-    _Column("jump_distance", "mean source words jumped over between phrases", DFKI, "words",
+    _column("jump_distance", "mean source words jumped over between phrases", DFKI, "words",
             _phrases(lambda n: _mean(_jumps(n)))),
 )  # fmt: skip
 
 SEARCH: Final = (
-    _Column("search_nodes", "hypotheses in the search graph by tokens of the source", PRHLT, "ratio",
+    _column("search_nodes", "hypotheses in the search graph by tokens of the source", PRHLT, "ratio",
             lambda n: _per_source(n.search("nodes"), n)),
-    _Column("search_dead", "share of dead hypotheses in the search graph", PRHLT, "share",
+    _column("search_dead", "share of dead hypotheses in the search graph", PRHLT, "share",
             lambda n: _share(n, "dead")),
-    _Column("search_recombined", "share of recombined hypotheses in the search graph", PRHLT, "share",
+    _column("search_recombined", "share of recombined hypotheses in the search graph", PRHLT, "share",
             lambda n: _share(n, "recombined")),
-    _Column("transition_mean", "mean score of a step in the search graph", DFKI, "as the system gives it",
+    _column("transition_mean", "mean score of a step in the search graph", DFKI, "as the system gives it",
             lambda n: _mean(_transitions(n))),
-    _Column("transition_sd", "standard deviation of the score of a step in the search graph", DFKI,
+    _column("transition_sd", "standard deviation of the score of a step in the search graph", DFKI,
             "as the system gives it", lambda n: float(np.std(t)) if len(t := _transitions(n)) else NAN),
 )  # fmt: skip
 
-COLUMNS: Final[tuple[_Column, ...]] = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
+COLUMNS: Final = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
 
 
 @dataclass(frozen=True)
 class NBest(Extractor):
     """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
 
-    Reads the column `nbest`; `features._decoder_moses` makes it from files of Moses. What an entry does not
-    say (scores, phrases, search) is NaN; everything is NaN for an empty list.
+    Reads the column `nbest`; `features._decoder_output.moses` makes it from files of Moses. What an entry
+    does not say (scores, phrases, search) is NaN; everything is NaN for an empty list.
 
     Raises InputError for entries that are not JSON lists of texts or hypotheses.
     """
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def requires(self) -> tuple[str, ...]:
         return ("nbest",)

@@ -1,13 +1,16 @@
 """How frequent the n-grams of a segment are in the corpus."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.columns import Column
+from features.core.extractor import Extractor, Feature
+from features.core.hints import Count
 from features.core.segments import Segments
 from features.core.tokens import Tokens, segment_mean, segment_min, segment_sum
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
@@ -22,45 +25,40 @@ _LIMSI = "LIMSI at WMT12, appendix A"
 
 @dataclass(frozen=True)
 class _Found:
-    """The corpus counts of the n-grams of each text, and what counts as rare."""
+    """The corpus counts of the n-grams of each text, and what counts as rare, seen and unseen."""
 
     counts: NDArray[np.int64]
     offsets: NDArray[np.int64]
     cutoffs: tuple[int, int, int] | None
-    minimum: int
+    seen: int  # occurrences of an n-gram that counts as seen, at least
+    unseen: int  # an n-gram of fewer counts as unseen
 
     def share(self, chosen: NDArray[np.bool_]) -> FloatArray:
         return segment_mean(chosen, self.offsets)
 
 
 @dataclass(frozen=True)
-class _Statistic:
-    """A column of every side and order, and how it is computed.
+class _Statistic(Column[_Found]):
+    """A column of every side and order; `origin` describes it of the source.
 
-    origin         who describes it of the source
     target_origin  who describes it of the target; empty: nobody
     """
 
-    name: str
-    description: str
-    origin: str
-    unit: str
-    of: Callable[[_Found], FloatArray]
     target_origin: str = ""
 
-    def feature(self, side: str, order: int) -> Feature:
-        """The column of a side; order 0 where there is no other."""
+    def column(self, side: str, order: int) -> Column[_Found]:
+        """The column of a side; order 0 if there is no other."""
         name = f"ngrams_{side}_{self.name}" + (f"_{order}" if order else "")
         of_target = self.target_origin or f"{self.origin}, there of the source"
         origin = of_target if side == "target" else self.origin
-        return Feature(name, self.description.format(n=order, side=side), origin, self.unit)
+        return Column(name, self.description.format(n=order, side=side), origin, self.unit, self.of)
 
 
-def _quartile(found: _Found, quartile: int) -> FloatArray:
-    if found.cutoffs is None:
-        return np.full(len(found.offsets) - 1, np.nan)
-    bounds = (0, *found.cutoffs, np.inf)
-    return found.share((found.counts > bounds[quartile - 1]) & (found.counts <= bounds[quartile]))
+def _quartile(ngrams: _Found, quartile: int) -> FloatArray:
+    if ngrams.cutoffs is None:
+        return np.full(len(ngrams.offsets) - 1, np.nan)
+    bounds = (0, *ngrams.cutoffs, np.inf)
+    return ngrams.share((ngrams.counts > bounds[quartile - 1]) & (ngrams.counts <= bounds[quartile]))
 
 
 STATISTICS: tuple[_Statistic, ...] = (
@@ -68,7 +66,7 @@ STATISTICS: tuple[_Statistic, ...] = (
         _Statistic(
             f"quartile{q}",
             f"share of {{n}}-grams in frequency quartile {q} (1: rarest) of the {{side}} corpus; cut-offs "
-            "from types seen at least `minimum` times; NaN where the corpus has no such type",
+            "from types seen at least `minimum` times; NaN if the corpus has no such type",
             _UU,
             "share",
             partial(_quartile, quartile=q),
@@ -77,39 +75,40 @@ STATISTICS: tuple[_Statistic, ...] = (
     ),
     _Statistic(
         "unseen",
-        "share of {n}-grams that the {side} corpus lacks (order 1: out-of-vocabulary rate)",
+        "share of {n}-grams that the {side} corpus lacks (order 1: out-of-vocabulary rate), or has fewer "
+        "than `known` times",
         _UU,
         "share",
-        lambda found: found.share(found.counts == 0),
+        lambda ngrams: ngrams.share(ngrams.counts < ngrams.unseen),
         f"{_LIMSI} (order 1); {_UU}, there of the source",
     ),
     _Statistic(
         "seen",
-        "share of {n}-grams seen at least `minimum` times in the {side} corpus",
+        "share of {n}-grams that the {side} corpus has (`known` times; null: `minimum` times)",
         _QUEST,
         "share",
-        lambda found: found.share(found.counts >= found.minimum),
+        lambda ngrams: ngrams.share(ngrams.counts >= ngrams.seen),
     ),
     _Statistic(
         "mean",
         "mean corpus count of the {n}-grams",
         _WLV,
         "occurrences",
-        lambda found: segment_mean(found.counts, found.offsets),
+        lambda ngrams: segment_mean(ngrams.counts, ngrams.offsets),
     ),
     _Statistic(
         "mean_log",
         "mean of log10(1 + corpus count) of the {n}-grams",
         _WLV,
         "log10 occurrences",
-        lambda found: segment_mean(np.log10(1 + found.counts), found.offsets),
+        lambda ngrams: segment_mean(np.log10(1 + ngrams.counts), ngrams.offsets),
     ),
     _Statistic(
         "least",
         "corpus count of the least frequent {n}-gram",
         _DCU,
         "occurrences",
-        lambda found: segment_min(found.counts, found.offsets),
+        lambda ngrams: segment_min(ngrams.counts, ngrams.offsets),
         _DCU,
     ),
 )
@@ -119,7 +118,7 @@ UNSEEN_WORDS = _Statistic(
     "out-of-vocabulary tokens: not in the {side} corpus",
     _SDLLW,
     "tokens",
-    lambda found: segment_sum(found.counts == 0, found.offsets),
+    lambda ngrams: segment_sum(ngrams.counts == 0, ngrams.offsets),
     _LIMSI,
 )
 
@@ -130,20 +129,24 @@ class NgramFrequency(Extractor):
 
     orders   n-grams of orders 1 .. orders
     minimum  rarer n-gram types take no part in the quartile cut-offs (3: as QuEst)
+    known    occurrences from which on an n-gram counts as seen; unseen is all else. None: unseen are those
+             that the corpus lacks, seen those that it has `minimum` times, as QuEst counts; those between are
+             neither
 
-    Shares, means and minima are NaN where the text has no n-gram of that order.
-    Raises InputError where the counts do not reach `orders`.
+    Shares, means and minima are NaN if the text has no n-gram of that order.
+    Raises InputError if the counts do not reach `orders`.
     """
 
     source_ngrams5: NgramCounts
     target_ngrams5: NgramCounts
-    orders: int = 4
-    minimum: int = QUEST_MINIMUM
+    orders: Count = 4
+    minimum: Count = QUEST_MINIMUM
+    known: Count | None = None
 
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            statistic.feature(side, order)
+            statistic.column(side, order).feature
             for side in ("source", "target")
             for order, statistic in self._columns()
         ]
@@ -161,13 +164,20 @@ class NgramFrequency(Extractor):
         return np.hstack(sides)
 
     def _side(self, ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
-        found = {
-            order: _Found(*counts, _cutoffs(ngrams, order, self.minimum), self.minimum)
+        by_order = {
+            order: _Found(
+                *counts,
+                _cutoffs(ngrams, order, self.minimum),
+                seen=self.known or self.minimum,
+                unseen=self.known or 1,
+            )
             for order, counts in enumerate(ngrams.counts_by_order(tokens, self.orders), start=1)
         }
-        return np.column_stack([statistic.of(found[max(order, 1)]) for order, statistic in self._columns()])
+        return np.column_stack(
+            [statistic.of(by_order[max(order, 1)]) for order, statistic in self._columns()]
+        )
 
 
 def _cutoffs(ngrams: NgramCounts, order: int, minimum: int) -> tuple[int, int, int] | None:
-    """None where the corpus is too small to have types that frequent."""
+    """None if the corpus is too small to have types that frequent."""
     return ngrams.quartile_cutoffs(order, minimum) if ngrams.has_types(order, minimum) else None

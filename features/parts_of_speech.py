@@ -1,6 +1,6 @@
 """Parts of speech of a segment and of its translation: how many of each, and what was gained or lost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
@@ -8,7 +8,9 @@ from typing import Final
 import numpy as np
 
 from features.core.annotation import layer_tokens
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio
 
@@ -26,36 +28,47 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "pos_function": ("DET", "PRON", "ADP", "ADV"),
     "pos_prepositions_conjunctions": ("ADP", "CCONJ", "SCONJ"),
 }
-COLUMNS: Final = "annotation_source", "annotation_target"
+# UD's closed classes, numerals and interjections aside.
+FUNCTION_WORDS: Final = ("ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "SCONJ")
+ANNOTATIONS: Final = "annotation_source", "annotation_target"
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there counted on parses)"
 _DCU: Final = "Rubino et al. 2012 (DCU-SYMC), sections 2.1 and 3.2"
 _NOTES: Final = "QUALITY-NOTES, first study: part-of-speech counts and differences"
+_LIMSI: Final = "Wisniewski et al. 2012 (LIMSI), appendix A"
 _OWN: Final = "this project: total variation distance of the tag distributions"
 
 
 @dataclass(frozen=True)
 class PartsOfSpeech(Extractor):
-    """Counts, shares, differences and ratios of universal parts of speech: `DEFINITIONS`.
+    """Counts, shares, differences and ratios of universal parts of speech: `COLUMNS`.
+
+    function_words  whether there are shares of function words beside, the closed classes of words
 
     Tags come from the segments' annotations (CoNLL-U); one outside the universal set counts nowhere but in
-    the length. Shares are NaN for a text without tokens, ratios where there is nothing to divide by.
+    the length. Shares are NaN for a text without tokens, ratios if there is nothing to divide by.
 
-    Raises InputError where an annotation is missing, or does not fit the tokens.
+    Raises InputError if an annotation is missing, or does not fit the tokens.
     """
+
+    function_words: bool = False
+
+    @property
+    def columns(self) -> tuple[Column["_Pair"], ...]:
+        return (*COLUMNS, *_closed_class()) if self.function_words else COLUMNS
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [Feature(name, d.description, d.origin, d.unit) for name, d in DEFINITIONS.items()]
+        return features_of(self.columns)
 
     def requires(self) -> tuple[str, ...]:
-        return COLUMNS
+        return ANNOTATIONS
 
     def extract(self, segments: Segments) -> FloatArray:
-        sides = zip(COLUMNS, (segments.source_tokens, segments.target_tokens), strict=True)
+        sides = zip(ANNOTATIONS, (segments.source_tokens, segments.target_tokens), strict=True)
         pair = _Pair(*(_Side(layer_tokens(segments.require(c), t, "upos", c)) for c, t in sides))
-        return np.column_stack([d.function(pair) for d in DEFINITIONS.values()])
+        return block(self.columns, pair)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +84,8 @@ class _Side:
         size = len(UPOS) + 1  # the last: other tags
         by_type = np.array([known.get(tag, len(UPOS)) for tag in self.tags.types], np.int64)
         cells = self.tags.text_index * size + by_type[self.tags.ids]
-        found = np.bincount(cells, minlength=len(self.tags) * size).reshape(-1, size)
-        return found[:, :-1].astype(np.float64)
+        counts = np.bincount(cells, minlength=len(self.tags) * size).reshape(-1, size)
+        return counts[:, :-1].astype(np.float64)
 
     def count(self, group: str) -> FloatArray:
         """(n,) words of a group."""
@@ -91,22 +104,18 @@ class _Pair:
         return self.source if name == "source" else self.target
 
 
-@dataclass(frozen=True)
-class Definition:
-    """What a column says, where it is from, and how it is computed."""
-
-    description: str
-    origin: str
-    unit: str
-    function: Callable[[_Pair], FloatArray]
-
-
 def _count(pair: _Pair, side: str, group: str) -> FloatArray:
     return pair.side(side).count(group)
 
 
 def _share(pair: _Pair, side: str, group: str) -> FloatArray:
     return pair.side(side).share(group)
+
+
+def _closed(pair: _Pair, side: str) -> FloatArray:
+    tagged = pair.side(side)
+    words = tagged.by_tag[:, [UPOS.index(tag) for tag in FUNCTION_WORDS]].sum(axis=1)
+    return ratio(words, tagged.tags.lengths)
 
 
 def _difference(pair: _Pair, group: str) -> FloatArray:
@@ -134,55 +143,60 @@ def _distance(pair: _Pair) -> FloatArray:
     return np.asarray(np.abs(shares[0] - shares[1]).sum(axis=1) / 2, np.float64)
 
 
-def _of_group(group: str) -> Iterator[tuple[str, Definition]]:
+def _of_group(group: str) -> Iterator[Column[_Pair]]:
     what = "words tagged " + " or ".join(GROUPS[group])
     counted = {"pos_prepositions_conjunctions": _DCU, "pos_content": _WLV, "pos_function": _WLV}.get(
         group, _DFKI
     )
     for side, origin in (("source", _WLV), ("target", _DCU)):
         count, share = (partial(function, side=side, group=group) for function in (_count, _share))
-        yield f"{group}_{side}", Definition(f"{side}: {what}", counted, "words", count)
-        yield f"{group}_{side}_share", Definition(f"{side}: share of {what}", origin, "share", share)
+        yield Column(f"{group}_{side}", f"{side}: {what}", counted, "words", count)
+        yield Column(f"{group}_{side}_share", f"{side}: share of {what}", origin, "share", share)
     for name, text, unit, origin, function in (
         ("difference", "source less target", "words", _NOTES, _difference),
         ("absolute_difference", "|source - target|", "words", _NOTES, _absolute_difference),
         ("ratio", "target / source; NaN if the source has none", "ratio", _DFKI, _ratio),
     ):
-        yield f"{group}_{name}", Definition(f"{what}, {text}", origin, unit, partial(function, group=group))
+        yield Column(f"{group}_{name}", f"{what}, {text}", origin, unit, partial(function, group=group))
 
 
-def _definitions() -> Iterator[tuple[str, Definition]]:
+def _closed_class() -> Iterator[Column[_Pair]]:
+    for side in ("source", "target"):
+        yield Column(
+            f"pos_function_words_{side}_share",
+            f"{side}: share of words tagged {', '.join(FUNCTION_WORDS)}",
+            _LIMSI,
+            "share",
+            partial(_closed, side=side),
+        )
+
+
+def _columns() -> Iterator[Column[_Pair]]:
     for group in GROUPS:
         yield from _of_group(group)
     for group in ("pos_nouns", "pos_verbs", "upos_pron"):
-        yield (
+        yield Column(
             f"{group}_ratio_of_shares",
-            Definition(
-                f"share of {' or '.join(GROUPS[group])}, source / target; NaN if the target has none",
-                _WLV,
-                "ratio",
-                partial(_share_ratio, group=group),
-            ),
+            f"share of {' or '.join(GROUPS[group])}, source / target; NaN if the target has none",
+            _WLV,
+            "ratio",
+            partial(_share_ratio, group=group),
         )
     for side in ("source", "target"):
-        yield (
+        yield Column(
             f"pos_content_to_function_{side}",
-            Definition(
-                f"{side}: content words / function words; NaN without function words",
-                _WLV,
-                "ratio",
-                partial(_content_to_function, side=side),
-            ),
+            f"{side}: content words / function words; NaN without function words",
+            _WLV,
+            "ratio",
+            partial(_content_to_function, side=side),
         )
-    yield (
+    yield Column(
         "pos_distance",
-        Definition(
-            "half the sum over tags of |share in the source - share in the target|; NaN if a side is empty",
-            _OWN,
-            "share",
-            _distance,
-        ),
+        "half the sum over tags of |share in the source - share in the target|; NaN if a side is empty",
+        _OWN,
+        "share",
+        _distance,
     )
 
 
-DEFINITIONS: Final[Mapping[str, Definition]] = dict(_definitions())
+COLUMNS: Final = tuple(_columns())

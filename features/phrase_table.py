@@ -9,9 +9,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import FloatArray, Tokens, ratio, segment_mean, segment_sum
+from features.core.tokens import Tokens, ratio, segment_mean, segment_sum
 from features.resources.phrase_table import PhraseTable
 
 _MEHDAD = "Mehdad et al. 2012 (adequacy, WMT12), section 3: phrase table matching"
@@ -30,21 +32,20 @@ class PhraseTableFeatures(Extractor):
 
     An n-gram is known where it is a phrase of its side of the table, and matches where one of its
     translations in the table occurs in the other side's text. Mehdad et al. match lemmas and stems beside
-    tokens; here it is tokens alone, those of the table. Everything is NaN where the source or the target has
-    no tokens; shares of n-grams also where the text is shorter than n.
+    tokens; here it is tokens alone, those of the table. Everything is NaN if the source or the target has
+    no tokens; shares of n-grams even if the text is shorter than n.
     """
 
     phrase_table: PhraseTable
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [column.feature for column in COLUMNS]
+        return features_of(COLUMNS)
 
     def extract(self, segments: Segments) -> FloatArray:
-        given = _Given(self.phrase_table, segments)
-        block = np.column_stack([column.function(given) for column in COLUMNS])
-        block[(segments.source_tokens.lengths == 0) | (segments.target_tokens.lengths == 0)] = np.nan
-        return block
+        values = block(COLUMNS, _Given(self.phrase_table, segments))
+        values[(segments.source_tokens.lengths == 0) | (segments.target_tokens.lengths == 0)] = np.nan
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class _Side:
         return np.isfinite(self.best)
 
     def share(self, mask: NDArray[np.bool_], n: int) -> FloatArray:
-        """(n_segments,) share of the n-grams; NaN where there is none."""
+        """(n_segments,) share of the n-grams; NaN if there is none."""
         ngrams = np.maximum(self.tokens.lengths - n + 1, 0)
         return ratio(segment_sum(mask[:, n - 1], self.tokens.offsets), ngrams)
 
@@ -239,19 +240,13 @@ def _longest_match(given: _Given, side: str) -> FloatArray:
     return segment_mean(longest, own.tokens.offsets)
 
 
-@dataclass(frozen=True)
-class _Column:
-    feature: Feature
-    function: Callable[[_Given], FloatArray]
-
-
 def _column(
     name: str, description: str, origin: str, unit: str, function: Callable[[_Given], FloatArray]
-) -> _Column:
-    return _Column(Feature(f"phrases_{name}", description, origin, unit), function)
+) -> Column[_Given]:
+    return Column(f"phrases_{name}", description, origin, unit, function)
 
 
-def _columns_of_side(side: str) -> list[_Column]:
+def _columns_of_side(side: str) -> list[Column[_Given]]:
     other = "target" if side == "source" else "source"
     return [
         *(
@@ -272,7 +267,7 @@ def _columns_of_side(side: str) -> list[_Column]:
         ),
         _column(
             f"{side}_matching_of_known",
-            f"matching / known {side} n-grams of all lengths; NaN where none is known", _OWN, "share",
+            f"matching / known {side} n-grams of all lengths; NaN if none is known", _OWN, "share",
             partial(_matching_of_known, side=side),
         ),
         _column(

@@ -1,17 +1,21 @@
 """How usual the sequences of parts of speech are: language models, n-gram counts, IBM Model 1 of tags."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
 
+from features._texts.units import Modelled, Translated, model_columns, translated_columns
 from features.core.annotation import Layer, layers
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
 from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.extractor import Extractor, Feature
+from features.core.hints import Count
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
+from features.core.tokens import Tokens, segment_mean, segment_min
 from features.resources.language_model import LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
@@ -19,7 +23,7 @@ from features.resources.pos_lexicon import PosLexicon, unit_ngrams
 from features.resources.pos_lm import PosLanguageModel
 from features.resources.pos_ngrams import PosNgrams
 
-COLUMNS: Final = "annotation_source", "annotation_target"
+ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
 SHARES: Final = 1, 2, 3, 4  # orders of n-grams in frequency quartiles
 LEAST: Final = 2, 3, 4, 5, 6, 7  # orders of the least frequent n-gram (DCU, section 3.2)
@@ -39,7 +43,10 @@ class PosSequences(Extractor):
     Tags come from the segments' annotations and must be those of the tagger that the corpus was tagged with.
     What needs n-grams is NaN for a text that is too short to have one.
 
-    Raises InputError where an annotation is missing, or does not fit the tokens.
+    below  limits: a column each says whether the corpus has the least frequent tag n-gram fewer times. DCU's
+           paper prints one, 10, and chose others by decision trees.
+
+    Raises InputError if an annotation is missing, or does not fit the tokens.
     """
 
     source_pos_lm: PosLanguageModel
@@ -50,24 +57,28 @@ class PosSequences(Extractor):
     target_pos_ngrams: PosNgrams
     pos_lexicon_source_to_target: PosLexicon
     pos_lexicon_target_to_source: PosLexicon
+    below: Sequence[Count] = ()
+
+    @property
+    def columns(self) -> tuple[Column["_Batch"], ...]:
+        return (*COLUMNS, *_below(self.below))
 
     @property
     def features(self) -> Sequence[Feature]:
-        return [Feature(name, d.description, d.origin, d.unit) for name, d in DEFINITIONS.items()]
+        return features_of(self.columns)
 
     def requires(self) -> tuple[str, ...]:
-        return COLUMNS
+        return ANNOTATIONS
 
     def extract(self, segments: Segments) -> FloatArray:
         tokens = segments.source_tokens, segments.target_tokens
-        parts = (getattr(self, f.name) for f in fields(self))
+        parts = (getattr(self, f.name) for f in fields(self) if f.name != "below")
         read: list[Layer] = sorted({part.settings["layer"] for part in parts})
-        found = {
+        blocks = {
             side: dict(zip(read, layers(segments.require(c), t, read, c), strict=True))
-            for side, c, t in zip(SIDES, COLUMNS, tokens, strict=True)
+            for side, c, t in zip(SIDES, ANNOTATIONS, tokens, strict=True)
         }
-        batch = _Batch(self, found)
-        return np.column_stack([definition.function(batch) for definition in DEFINITIONS.values()])
+        return block(self.columns, _Batch(self, blocks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +92,12 @@ class _Batch:
     @cached_property
     def models(self) -> Mapping[str, tuple[Tokens, tuple[LMScores, ...]]]:
         """Part -> the tags it reads, and its scores cut to every order."""
-        found = {}
+        values = {}
         for part in [f.name for f in fields(self.resources) if f.name.endswith("_lm")]:
             model: PosLanguageModel = getattr(self.resources, part)
             tags = self.tags[model.settings["side"]][model.settings["layer"]]
-            found[part] = tags, model.score_orders(tags)
-        return found
+            values[part] = tags, model.score_orders(tags)
+        return values
 
     def counter(self, side: str) -> NgramCounts:
         return self.resources.source_pos_ngrams if side == "source" else self.resources.target_pos_ngrams
@@ -108,13 +119,13 @@ class _Batch:
             "target": r.pos_lexicon_source_to_target,
             "source": r.pos_lexicon_target_to_source,
         }
-        found = {}
+        values = {}
         for side, lexicon in lexicons.items():
             layer, order = lexicon.settings["layer"], lexicon.settings["order"]
             units = {s: self._units(s, layer, order) for s in SIDES}
             other = "source" if side == "target" else "target"
-            found[side] = lexicon.score(units[other], units[side])
-        return found
+            values[side] = lexicon.score(units[other], units[side])
+        return values
 
     def _units(self, side: str, layer: Layer, order: int) -> Tokens:
         """N-grams of tags, made once for both directions."""
@@ -123,31 +134,12 @@ class _Batch:
         return self.made[side, layer, order]
 
 
-@dataclass(frozen=True)
-class Definition:
-    """What a column says, where it is from, and how it is computed."""
-
-    description: str
-    origin: str
-    unit: str
-    function: Callable[[_Batch], FloatArray]
-
-
-def _log10(batch: _Batch, part: str, order: int) -> FloatArray:
-    """NaN for an empty text."""
+def _modelled(batch: _Batch, part: str, order: int) -> Modelled:
+    """By the model cut to an order; 0: as it is."""
     tags, orders = batch.models[part]
     if len(orders) < CUT:
         raise InputError(f"{part} must be of order {CUT} or more, but it is of order {len(orders)}")
-    scores = orders[(order or len(orders)) - 1]
-    return np.where(tags.lengths > 0, segment_sum(scores.log10, scores.offsets), np.nan)
-
-
-def _per_token(batch: _Batch, part: str, order: int) -> FloatArray:
-    return ratio(_log10(batch, part, order), batch.models[part][0].lengths)
-
-
-def _perplexity(batch: _Batch, part: str, order: int) -> FloatArray:
-    return np.asarray(10 ** -ratio(_log10(batch, part, order), batch.models[part][0].lengths + 1), np.float64)
+    return Modelled(tags, orders[(order or len(orders)) - 1])
 
 
 def _quartile(batch: _Batch, side: str, order: int, quartile: int) -> FloatArray:
@@ -169,90 +161,75 @@ def _least(batch: _Batch, side: str, order: int) -> FloatArray:
     return segment_min(counts, offsets)
 
 
-def _ibm1(batch: _Batch, side: str) -> FloatArray:
-    scores = batch.lexical[side]
-    other = batch.lexical["source" if side == "target" else "target"]
-    defined = (np.diff(scores.offsets) > 0) & (np.diff(other.offsets) > 0)
-    return np.where(defined, scores.log10(), np.nan)
+def _rare(batch: _Batch, side: str, order: int, limit: int) -> FloatArray:
+    least = _least(batch, side, order)
+    return np.where(np.isnan(least), np.nan, least < limit)
 
 
-def _ibm1_per_unit(batch: _Batch, side: str) -> FloatArray:
-    return ratio(_ibm1(batch, side), np.diff(batch.lexical[side].offsets))
+def _translated(batch: _Batch, side: str, other: str) -> Translated:
+    return Translated(batch.lexical[side], batch.lexical[other])
 
 
-def _of_models() -> Iterator[tuple[str, Definition]]:
-    statistics = (
-        ("log10", "log10 probability, end included", "log10", _log10),
-        ("per_token", "log10 probability, end included, per token", "log10 per token", _per_token),
-        ("perplexity", "perplexity, end included", "choices", _perplexity),
-    )
+def _of_models() -> Iterator[Column[_Batch]]:
     for side in SIDES:
         for name, kind in (("pos", "detailed tags"), ("upos", "universal parts of speech")):
             for order, suffix, model in ((0, "", "6-gram"), (CUT, f"_{CUT}", f"{CUT}-gram")):
-                for statistic, description, unit, function in statistics:
-                    yield (
-                        f"{name}_lm_{side}_{statistic}{suffix}",
-                        Definition(
-                            f"{side}, {model} model of {kind}: {description}; NaN for an empty text",
-                            _WLV if order or name == "upos" else _PLM,
-                            unit,
-                            partial(function, part=f"{side}_{name}_lm", order=order),
-                        ),
-                    )
+                for column in model_columns("token", _WLV if order or name == "upos" else _PLM):
+                    what = f"{side}, {model} model of {kind}: {column.description}; NaN for an empty text"
+                    stem = f"{name}_lm_{side}_{column.name}{suffix}"
+                    named = replace(column, name=stem, description=what)
+                    yield named.after(partial(_modelled, part=f"{side}_{name}_lm", order=order))
 
 
-def _of_counts() -> Iterator[tuple[str, Definition]]:
+def _of_counts() -> Iterator[Column[_Batch]]:
     for side in SIDES:
         for order in SHARES:
             for quartile in (1, 2, 3, 4):
-                yield (
+                yield Column(
                     f"pos_ngrams_{side}_quartile{quartile}_{order}",
-                    Definition(
-                        f"{side}: share of tag {order}-grams in frequency quartile {quartile} (1: rarest) of "
-                        f"the corpus; cut-offs from types seen {QUEST_MINIMUM} times; NaN if there is none",
-                        _OWN,
-                        "share",
-                        partial(_quartile, side=side, order=order, quartile=quartile),
-                    ),
-                )
-            yield (
-                f"pos_ngrams_{side}_unseen_{order}",
-                Definition(
-                    f"{side}: share of tag {order}-grams that the corpus lacks",
+                    f"{side}: share of tag {order}-grams in frequency quartile {quartile} (1: rarest) of "
+                    f"the corpus; cut-offs from types seen {QUEST_MINIMUM} times; NaN if there is none",
                     _OWN,
                     "share",
-                    partial(_unseen, side=side, order=order),
-                ),
+                    partial(_quartile, side=side, order=order, quartile=quartile),
+                )
+            yield Column(
+                f"pos_ngrams_{side}_unseen_{order}",
+                f"{side}: share of tag {order}-grams that the corpus lacks",
+                _OWN,
+                "share",
+                partial(_unseen, side=side, order=order),
             )
         for order in LEAST:
-            yield (
+            yield Column(
                 f"pos_ngrams_{side}_least_{order}",
-                Definition(
-                    f"{side}: corpus count of the least frequent tag {order}-gram",
-                    _DCU,
-                    "occurrences",
-                    partial(_least, side=side, order=order),
-                ),
+                f"{side}: corpus count of the least frequent tag {order}-gram",
+                _DCU,
+                "occurrences",
+                partial(_least, side=side, order=order),
             )
 
 
-def _of_lexicons() -> Iterator[tuple[str, Definition]]:
+def _below(limits: Sequence[int]) -> Iterator[Column[_Batch]]:
+    for side in SIDES:
+        for order in LEAST:
+            for limit in limits:
+                yield Column(
+                    f"pos_ngrams_{side}_least_{order}_below_{limit}",
+                    f"{side}: 1 if the corpus has the least frequent tag {order}-gram fewer than {limit} "
+                    "times, else 0",
+                    f"{_DCU}, footnote 5",
+                    "0 or 1",
+                    partial(_rare, side=side, order=order, limit=limit),
+                )
+
+
+def _of_lexicons() -> Iterator[Column[_Batch]]:
     for side, other in (SIDES, SIDES[::-1]):
-        what = f"log10 p({side} tag 4-grams | {other} tag 4-grams), IBM Model 1"
-        short = "NaN where a side has fewer than 4 tokens"
-        yield (
-            f"pos_ibm1_{side}_log10",
-            Definition(f"{what}; {short}", _P4IBM1, "log10", partial(_ibm1, side=side)),
-        )
-        yield (
-            f"pos_ibm1_{side}_per_ngram",
-            Definition(
-                f"{what}, divided by the number of {side} 4-grams; {short}",
-                _P4IBM1,
-                "log10 per 4-gram",
-                partial(_ibm1_per_unit, side=side),
-            ),
-        )
+        undefined = "NaN if a side has fewer than 4 tokens"
+        for column in translated_columns("ngram", "tag 4-grams", _P4IBM1, side, other, undefined):
+            named = replace(column, name=f"pos_ibm1_{side}_{column.name}")
+            yield named.after(partial(_translated, side=side, other=other))
 
 
-DEFINITIONS: Final[Mapping[str, Definition]] = dict([*_of_models(), *_of_counts(), *_of_lexicons()])
+COLUMNS: Final = (*_of_models(), *_of_counts(), *_of_lexicons())

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.files import digest, read_lines, sha256
 from features.core.segments import Segments
-from features.core.tokens import FloatArray
 
 _ID = re.compile(r"(.+)-([1-9][0-9]*)")
 
@@ -30,6 +30,8 @@ class Precomputed(Extractor):
     Raises InputError, with file and line, for a wrong number of values, values that are not finite numbers
     or NaN, and headers that differ; for names that repeat; and for a segment that no row belongs to.
     """
+
+    reads_files: ClassVar[bool] = True
 
     files: Mapping[str, str | Path]
     columns: Literal["baseline17", "header"] | Sequence[str]
@@ -56,18 +58,18 @@ class Precomputed(Extractor):
 
     def _named(self) -> list[Feature]:
         if self.columns == "baseline17":
-            from features.baseline17 import DEFINITIONS  # with its resources, which are not needed here
+            from features.baseline17 import COLUMNS  # with its resources, which are not needed here
 
-            found = [(name, d.description, d.unit) for name, d in DEFINITIONS.items()]
+            named = [(c.name, c.description, c.unit) for c in COLUMNS]
         else:
             names = self._header() if self.columns == "header" else self.columns
-            found = [(name, "read from a file", "as in the file") for name in names]
-        names = [name for name, _, _ in found]
+            named = [(name, "read from a file", "as in the file") for name in names]
+        names = [name for name, _, _ in named]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"the column '{name}' occurs {names.count(name)} times")
         origin = f"files {', '.join(Path(f).name for f in self.files.values())}"
-        return [Feature(self.prefix + name, what, origin, unit) for name, what, unit in found]
+        return [Feature(self.prefix + name, what, origin, unit) for name, what, unit in named]
 
     def _header(self) -> list[str]:
         headers = {path: _fields(next(read_lines(Path(path)), "")) for path in self.files.values()}

@@ -1,10 +1,14 @@
 """How near the translation is to that of another system: its pseudo-reference."""
 
-from features._second_translation import SecondTranslation
+from dataclasses import dataclass
+from typing import ClassVar
+
+from features._texts.comparison import SecondTranslation
 from features.core.segments import Segments
 from features.core.tokens import Tokens
 
 
+@dataclass(frozen=True)
 class PseudoReference(SecondTranslation):
     """The target against the column `pseudo_reference`, another engine's translation of the source.
 
@@ -12,8 +16,8 @@ class PseudoReference(SecondTranslation):
     2012). `qe data translate` makes the column.
     """
 
-    column = "pseudo_reference"
-    compared = "target against pseudo-reference"
+    column: ClassVar[str] = "pseudo_reference"
+    compared: ClassVar[str] = "target against pseudo-reference"
 
     def texts(self, segments: Segments) -> tuple[Tokens, Tokens]:
         return segments.target_tokens, segments.pseudo_reference_tokens

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.errors import unknown_name
+from features.core.extractor import Extractor, Feature
+from features.core.hints import Count, Share
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio, segment_sum
 from features.resources.ngram_documents import K1, B, NgramDocuments, Padded
 
-WEIGHTINGS = ("one", "frequency", "log_frequency", "inverse_frequency", "idf")
+Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
+WEIGHTINGS = get_args(Weighting)
 
 _TCD = "Trinity College Dublin at WMT12, section"
 _MEASURES = {
@@ -73,11 +76,11 @@ class Similarity(Extractor):
 
     source_ngram_documents: NgramDocuments
     target_ngram_documents: NgramDocuments
-    okapi_orders: Sequence[int] = (1, 2, 3, 4)
-    matching_orders: Sequence[int] = (3, 4, 5)
+    okapi_orders: Sequence[Count] = (1, 2, 3, 4)
+    matching_orders: Sequence[Count] = (3, 4, 5)
     boundaries: Sequence[bool] = (False, True)
-    weightings: Sequence[str] = ("one", "log_frequency", "idf")
-    penalty: float = 0.5
+    weightings: Sequence[Weighting] = ("one", "log_frequency", "idf")
+    penalty: Share = 0.5
 
     def __post_init__(self) -> None:
         for order in (*self.okapi_orders, *self.matching_orders):
@@ -85,7 +88,7 @@ class Similarity(Extractor):
             self.target_ngram_documents.check(order)
         for weighting in self.weightings:
             if weighting not in WEIGHTINGS:
-                raise InputError(f"unknown weighting '{weighting}'", remedy=f"known: {', '.join(WEIGHTINGS)}")
+                raise unknown_name("weighting", weighting, WEIGHTINGS)
 
     @property
     def _sides(self) -> tuple[tuple[str, NgramDocuments], tuple[str, NgramDocuments]]:
@@ -179,9 +182,9 @@ class _Compared:
         result = np.full(len(self.padded.lengths), np.nan)
         values: FloatArray = np.zeros(len(self.text))
         for order in range(1, measure.order + 1):
-            found, weights = self._weights(order, measure.weighting)
+            idf, weights = self._weights(order, measure.weighting)
             lower = penalty * (values + np.concatenate(([0.0], values[:-1]))) / 2 if order > 1 else values
-            values = np.where(self.padded.nodes[order - 1] >= 0, found, lower)
+            values = np.where(self.padded.nodes[order - 1] >= 0, idf, lower)
             reached = self.padded.lengths == order if order < measure.order else self.padded.lengths >= order
             if measure.boundaries:
                 reached = np.full(len(result), order == measure.order)

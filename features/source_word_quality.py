@@ -1,7 +1,6 @@
 """How probable it is that words of the source were translated wrongly: word-level quality."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.model import TokenModel
 from features._word_quality.two_sides import TwoSides
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from features.core.extractor import Feature, FloatArray
+from features.core.extractor import Feature
+from features.core.hints import Count, Seed
 from features.core.segments import Segments
 
 _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 task 2)"
@@ -33,8 +34,8 @@ class SourceWordQuality(TwoSides):
     Everything is NaN for an empty source.
     """
 
-    rounds: int = 150
-    seed: int = 0
+    rounds: Count = 150
+    seed: Seed = 0
     _model: TokenModel | None = field(default=None, init=False, repr=False)
 
     @property
@@ -50,7 +51,7 @@ class SourceWordQuality(TwoSides):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from source tokens that are OK or BAD.
 
-        Raises InputError where there is no token, or tags do not fit the tokens.
+        Raises InputError if there is no token, or tags do not fit the tokens.
         """
         if not len(segments.source_tokens.ids):
             raise InputError("quality of source words is learned from source words, but there are none")
@@ -60,29 +61,18 @@ class SourceWordQuality(TwoSides):
         model = TokenModel.fit(
             sides.source.inputs, bad, sides.source.segment, rounds=self.rounds, seed=self.seed
         )
-        return prepared._with(model)
+        return prepared.with_learned(_model=model)
 
     def probability(self, segments: Segments) -> FloatArray:
-        """(n_source_tokens,) P(BAD). Raises InputError where it was not fitted."""
-        if self._model is None:
-            raise InputError(
-                "source_word_quality must be fitted before it scores", remedy="train a model with it"
-            )
-        return self._model.probability(self._sides(segments).source.inputs)
+        """(n_source_tokens,) P(BAD). Raises InputError if it was not fitted."""
+        return self.learned(self._model).probability(self._sides(segments).source.inputs)
 
     def extract(self, segments: Segments) -> FloatArray:
         return aggregate(self.probability(segments), np.asarray(segments.source_tokens.offsets))
 
-    def save(self, path: Any) -> None:
-        if self._model is None:
-            raise InputError("source_word_quality must be fitted before it is saved")
-        self._model.save(Path(path) / "model")
-        self._save_sides(Path(path))
+    def save(self, path: Path) -> None:
+        self.learned(self._model).save(path / "model")
+        self._save_sides(path)
 
-    def restore(self, path: Any) -> Self:
-        return self._restored_sides(Path(path))._with(TokenModel.load(Path(path) / "model"))
-
-    def _with(self, model: TokenModel) -> Self:
-        fitted = copy(self)
-        object.__setattr__(fitted, "_model", model)
-        return fitted
+    def restore(self, path: Path) -> Self:
+        return self._restored_sides(path).with_learned(_model=TokenModel.load(path / "model"))

@@ -1,20 +1,21 @@
 """Surface features: what the two texts look like, without any resource."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from features.core.array_types import BoolArray, FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.corpus import Side
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import FloatArray, Tokens, ratio, segment_mean, segment_sum
+from features.core.tokens import Tokens, ratio, segment_mean, segment_sum
 
-BoolArray = NDArray[np.bool_]
-Side = Literal["source", "target"]
 Rule = Callable[[str], bool]
 Key = Callable[[str], str | None]
 
@@ -43,18 +44,18 @@ _LETTER_OR_MARK: Final = regex.compile(r"[\p{L}\p{M}]")
 
 @dataclass(frozen=True)
 class Surface(Extractor):
-    """Lengths, token patterns, punctuation, type/token ratios, brackets, copies and numbers: `DEFINITIONS`.
+    """Lengths, token patterns, punctuation, type/token ratios, brackets, copies and numbers: `COLUMNS`.
 
     Everything is counted on tokens. A ratio without anything to divide by is NaN.
     """
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        return tuple(Feature(name, d.description, d.origin, d.unit) for name, d in DEFINITIONS.items())
+        return features_of(COLUMNS)
 
     def extract(self, segments: Segments) -> FloatArray:
         pair = Pair(Text(segments.source_tokens), Text(segments.target_tokens))
-        return np.column_stack([definition.function(pair) for definition in DEFINITIONS.values()])
+        return block(COLUMNS, pair)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,21 +172,11 @@ def _keyed(tokens: Tokens, key: Key, index: dict[str, int]) -> tuple[NDArray[np.
     """Text and key number of the tokens that have a key; new keys go into `index`."""
     keys = [key(token) for token in tokens.types]
     by_type = np.array([-1 if k is None else index.setdefault(k, len(index)) for k in keys], np.int64)
-    found = by_type[tokens.ids] if keys else np.empty(0, np.int64)
-    return tokens.text_index[found >= 0], found[found >= 0]
+    keys_of = by_type[tokens.ids] if keys else np.empty(0, np.int64)
+    return tokens.text_index[keys_of >= 0], keys_of[keys_of >= 0]
 
 
-@dataclass(frozen=True)
-class Definition:
-    """What a feature is, where it comes from, its unit, and how it is computed."""
-
-    description: str
-    origin: str
-    unit: str
-    function: Callable[[Pair], FloatArray]
-
-
-Table = dict[str, Definition]
+Columns = Iterator[Column[Pair]]
 OfText = Callable[[Text], FloatArray]
 
 
@@ -272,45 +263,40 @@ def _of_side(side: Side, function: OfText) -> Callable[[Pair], FloatArray]:
     return lambda pair: function(pair.side(side))
 
 
-def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
+def _sides(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
     """The feature on both sides."""
-    return {
-        f"{name}_{side}": Definition(f"{description}, {side}", origin, unit, _of_side(side, function))
-        for side in ("source", "target")
-    }
+    for side in get_args(Side):
+        yield Column(f"{name}_{side}", f"{description}, {side}", origin, unit, _of_side(side, function))
 
 
-def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
-    return {
-        f"{name}_difference": Definition(
-            f"{description}, target minus source",
-            origin,
-            unit,
-            lambda pair: function(pair.target) - function(pair.source),
-        )
-    }
+def _difference(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
+    yield Column(
+        f"{name}_difference",
+        f"{description}, target minus source",
+        origin,
+        unit,
+        lambda pair: function(pair.target) - function(pair.source),
+    )
 
 
-def _squared(name: str, description: str, origin: str, unit: str, function: OfText) -> Table:
-    return {
-        f"{name}_squared_difference": Definition(
-            f"{description}, squared difference of target and source",
-            origin,
-            f"{unit}^2",
-            lambda pair: (function(pair.target) - function(pair.source)) ** 2,
-        )
-    }
+def _squared(name: str, description: str, origin: str, unit: str, function: OfText) -> Columns:
+    yield Column(
+        f"{name}_squared_difference",
+        f"{description}, squared difference of target and source",
+        origin,
+        f"{unit}^2",
+        lambda pair: (function(pair.target) - function(pair.source)) ** 2,
+    )
 
 
-def _ratio(name: str, description: str, origin: str, function: OfText) -> Table:
-    return {
-        f"{name}_ratio": Definition(
-            f"{description}, target by source; NaN where the source has none",
-            origin,
-            "ratio",
-            lambda pair: ratio(function(pair.target), function(pair.source)),
-        )
-    }
+def _ratio(name: str, description: str, origin: str, function: OfText) -> Columns:
+    yield Column(
+        f"{name}_ratio",
+        f"{description}, target by source; NaN if the source has none",
+        origin,
+        "ratio",
+        lambda pair: ratio(function(pair.target), function(pair.source)),
+    )
 
 
 def _tokens(text: Text) -> FloatArray:
@@ -333,45 +319,47 @@ def _many_more_words(pair: Pair) -> FloatArray:
     return (_words(pair.target) > 3 * _words(pair.source)).astype(np.float64)
 
 
-def _length_table() -> Table:
-    table: Table = {}
+def _lengths() -> Columns:
     for name, what, unit, origin, of_ratio, function in (
         ("tokens", "tokens", "tokens", UU, LORIA, _tokens),
         ("characters", "characters of the tokens", "characters", OWN, OWN, _characters),
     ):
-        table |= _sides(name, what, origin, unit, function)
-        table |= _difference(name, what, OWN, unit, function)
-        table |= _squared(name, what, origin, unit, function)
-        table |= _ratio(name, what, of_ratio, function)
-    table |= _sides(
+        yield from _sides(name, what, origin, unit, function)
+        yield from _difference(name, what, OWN, unit, function)
+        yield from _squared(name, what, origin, unit, function)
+        yield from _ratio(name, what, of_ratio, function)
+    yield from _sides(
         "token_length", "mean token length", QUEST.format("1006, of the source"), "characters", _token_length
     )
-    table["tokens_inverse_ratio"] = Definition(
-        "tokens, source by target; NaN where the target has none", DCU, "ratio",
+    yield Column(
+        "tokens_inverse_ratio",
+        "tokens, source by target; NaN if the target has none",
+        DCU,
+        "ratio",
         lambda pair: ratio(pair.source.lengths, pair.target.lengths),
-    )  # fmt: skip
-    table["many_more_words"] = Definition(
+    )
+    yield Column(
+        "many_more_words",
         "1 if the target has more than three times as many words as the source",
         UU,
         "0 or 1",
         _many_more_words,
     )
-    return table
 
 
-def _pattern_table() -> Table:
-    table: Table = {}
+def _patterns() -> Columns:
     for name, (what, rule) in UU_PATTERNS.items():
         function = partial(Text.count, rule=rule)
-        table |= _sides(name, what, UU, "tokens", function)
-        table |= _squared(name, what, UU, "tokens", function)
+        yield from _sides(name, what, UU, "tokens", function)
+        yield from _squared(name, what, UU, "tokens", function)
     for name, (what, rule, origin) in OTHER_PATTERNS.items():
         function = partial(Text.count, rule=rule)
-        table |= _sides(name, what, origin, "tokens", function)
-        table |= _difference(name, what, origin, "tokens", function)
+        yield from _sides(name, what, origin, "tokens", function)
+        yield from _difference(name, what, origin, "tokens", function)
     for name, number in MARK_KINDS.items():
         what, rule, _ = OTHER_PATTERNS[name]
-        table[f"{name}_difference_per_token"] = Definition(
+        yield Column(
+            f"{name}_difference_per_token",
             f"{what}, absolute difference by target tokens",
             QUEST.format(number),
             "ratio",
@@ -379,16 +367,21 @@ def _pattern_table() -> Table:
         )
     for name in ("punctuation", "non_alphabetic"):
         what, rule, _ = OTHER_PATTERNS[name]
-        table |= _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
-    table |= _ratio("non_alphabetic", "tokens that are not words", WLV, partial(Text.count, rule=_not_word))
-    table |= _sides("numbers_share", "share of numbers", WLV, "ratio", partial(_share, is_number))
-    table |= _sides("capital_letters_share", "share of characters that are capitals", OWN, "ratio", _capitals)
+        yield from _sides(f"{name}_share", f"share of {what}", WLV, "ratio", partial(_share, rule))
+    yield from _ratio("non_alphabetic", "tokens that are not words", WLV, partial(Text.count, rule=_not_word))
+    yield from _sides("numbers_share", "share of numbers", WLV, "ratio", partial(_share, is_number))
+    yield from _sides(
+        "capital_letters_share", "share of characters that are capitals", OWN, "ratio", _capitals
+    )
     for name, rule in (("quotes", is_quote), ("hyphens", _has_hyphen), ("commas", _is_comma),
                        ("numbers", has_digit), ("upper_case", is_upper)):  # fmt: skip
-        table[f"has_{name}"] = Definition(
-            f"1 if the source has {name.replace('_', ' ')}", UEDIN, "0 or 1", partial(_has, rule)
+        yield Column(
+            f"has_{name}",
+            f"1 if the source has {name.replace('_', ' ')}",
+            UEDIN,
+            "0 or 1",
+            partial(_has, rule),
         )
-    return table
 
 
 def _not_word(token: str) -> bool:
@@ -455,8 +448,7 @@ def _doubled(text: Text) -> FloatArray:
     return segment_sum(again & text.has_next & text.where(is_word), text.tokens.offsets)
 
 
-def _type_table() -> Table:
-    table: Table = {}
+def _types() -> Columns:
     for name, what, function in (
         ("ttr", "distinct words by tokens", lambda t: ratio(t.types, t.lengths)),
         ("corrected_ttr", "distinct words by the root of twice the tokens (Carroll 1964)", _corrected_ttr),
@@ -464,16 +456,15 @@ def _type_table() -> Table:
         ("log_ttr", "log distinct words by log tokens (Herdan 1960); NaN below 2 tokens", _log_ttr),
         ("uber", "log(tokens)^2 / log(tokens / distinct words) (Dugast 1980); NaN if no word repeats", _uber),
     ):
-        table |= _sides(name, what, UU if name == "ttr" else WLV, "ratio", function)
+        yield from _sides(name, what, UU if name == "ttr" else WLV, "ratio", function)
     for name, what, origin, function in (
         ("once", "words that occur once", WLV, _once),
         ("repeated", "tokens that repeat a word", OWN, _repeated),
         ("doubled", "words directly repeated", OWN, _doubled),
     ):
-        table |= _sides(name, what, origin, "tokens", function)
-    table |= _sides("once_share", "share of words that occur once", WLV, "ratio",
+        yield from _sides(name, what, origin, "tokens", function)
+    yield from _sides("once_share", "share of words that occur once", WLV, "ratio",
                     lambda t: ratio(_once(t), t.lengths))  # fmt: skip
-    return table
 
 
 def _bracket_mismatch(text: Text) -> FloatArray:
@@ -541,15 +532,14 @@ def _starts_with_capital(token: str) -> bool:
 def _split_contractions(text: Text) -> FloatArray:
     words = text.tokens.lower()
     index = {word: i for i, word in enumerate(words.types)}
-    found = np.zeros(len(words.ids), bool)
+    contracted = np.zeros(len(words.ids), bool)
     for left, right in SPLIT_CONTRACTIONS:
         if left in index and right in index:
-            found[:-1] |= (words.ids[:-1] == index[left]) & (words.ids[1:] == index[right])
-    return segment_sum(found & text.has_next, words.offsets)
+            contracted[:-1] |= (words.ids[:-1] == index[left]) & (words.ids[1:] == index[right])
+    return segment_sum(contracted & text.has_next, words.offsets)
 
 
-def _form_table() -> Table:
-    table: Table = {}
+def _forms() -> Columns:
     for name, what, origin, unit, function in (
         ("bracket_mismatch", "brackets without partner", WLV, "tokens", _bracket_mismatch),
         ("quote_mismatch", "quotation marks without partner", WLV, "tokens", _quote_mismatch),
@@ -559,15 +549,21 @@ def _form_table() -> Table:
         ("initial_capital", "1 if the first token begins with a capital; NaN if empty",
          OWN, "0 or 1", lambda t: t.edge(_starts_with_capital, "first")),
     ):  # fmt: skip
-        table |= _sides(name, what, origin, unit, function)
-    table["same_final_mark"] = Definition(
-        "1 if both texts end with the same mark, or with none; NaN if one is empty", WLV, "0 or 1", _same_end
+        yield from _sides(name, what, origin, unit, function)
+    yield Column(
+        "same_final_mark",
+        "1 if both texts end with the same mark, or with none; NaN if one is empty",
+        WLV,
+        "0 or 1",
+        _same_end,
     )
-    table["split_contractions"] = Definition(
-        "`a el` and `de el` in the target (in Spanish: al, del)", WLV_LINGUISTIC, "bigrams",
+    yield Column(
+        "split_contractions",
+        "`a el` and `de el` in the target (in Spanish: al, del)",
+        WLV_LINGUISTIC,
+        "bigrams",
         lambda pair: _split_contractions(pair.target),
-    )  # fmt: skip
-    return table
+    )
 
 
 def _digits(token: str) -> str | None:
@@ -583,30 +579,48 @@ def _copied_share(pair: Pair) -> FloatArray:
     return ratio(pair.overlap(_long_word).shared, pair.target.count(UU_PATTERNS["long_words"][1]))
 
 
-def _copy_table() -> Table:
-    return {
-        "numbers_missing": Definition(
-            "source tokens with digits that the target lacks (separators do not count)", WLV, "tokens",
-            lambda pair: pair.overlap(_digits).missing),
-        "numbers_added": Definition(
-            "target tokens with digits that the source lacks (separators do not count)", WLV, "tokens",
-            lambda pair: pair.overlap(_digits).added),
-        "copied": Definition(
-            "words of 4 letters or more that occur in both texts", NOTES, "tokens",
-            lambda pair: pair.overlap(_long_word).shared),
-        "copied_share": Definition(
-            "the same by target words of 4 letters or more; NaN where there is none", NOTES, "ratio",
-            _copied_share),
-        "punctuation_ratio": Definition(
-            "punctuation marks, source by target; NaN where the target has none", DCU, "ratio",
-            lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation))),
-    }  # fmt: skip
+def _copies() -> Columns:
+    yield Column(
+        "numbers_missing",
+        "source tokens with digits that the target lacks (separators do not count)",
+        WLV,
+        "tokens",
+        lambda pair: pair.overlap(_digits).missing,
+    )
+    yield Column(
+        "numbers_added",
+        "target tokens with digits that the source lacks (separators do not count)",
+        WLV,
+        "tokens",
+        lambda pair: pair.overlap(_digits).added,
+    )
+    yield Column(
+        "copied",
+        "words of 4 letters or more that occur in both texts",
+        NOTES,
+        "tokens",
+        lambda pair: pair.overlap(_long_word).shared,
+    )
+    yield Column(
+        "copied_share",
+        "the same by target words of 4 letters or more; NaN if there is none",
+        NOTES,
+        "ratio",
+        _copied_share,
+    )
+    yield Column(
+        "punctuation_ratio",
+        "punctuation marks, source by target; NaN if the target has none",
+        DCU,
+        "ratio",
+        lambda pair: ratio(pair.source.count(is_punctuation), pair.target.count(is_punctuation)),
+    )
 
 
-DEFINITIONS: Final[Mapping[str, Definition]] = {
-    **_length_table(),
-    **_pattern_table(),
-    **_type_table(),
-    **_form_table(),
-    **_copy_table(),
-}
+COLUMNS: Final = (
+    *_lengths(),
+    *_patterns(),
+    *_types(),
+    *_forms(),
+    *_copies(),
+)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import ratio
 from features.resources.topic_model import TopicModel
@@ -70,7 +71,7 @@ class Topics(Extractor):
         distances = [
             Feature(
                 f"topics_{name}",
-                f"{what} of the topic shares of source and target; NaN where one has no topical words",
+                f"{what} of the topic shares of source and target; NaN if one has no topical words",
                 _DCU,
                 unit,
             )

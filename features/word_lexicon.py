@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.extractor import Extractor, Feature, FloatArray
+from features.core.array_types import FloatArray
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import ratio, segment_max, segment_sum
 from features.resources.word_lexicon import WordLexicon
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.4"
-_UNDEFINED = "words without a classifier do not count; NaN where no word has one"
+_UNDEFINED = "words without a classifier do not count; NaN if no word has one"
 
 
 @dataclass(frozen=True)

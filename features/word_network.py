@@ -1,10 +1,9 @@
 """The label as small networks predict it from the words of a segment; they learn what a bad word is, too."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,10 @@ from features._word_quality.network import Matrix
 from features._word_quality.pooling import Parameters
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Side, Sides, TwoSides
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from features.core.extractor import Feature, FloatArray
+from features.core.extractor import Feature
+from features.core.hints import Count, Seed
 from features.core.segments import Segments
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
@@ -45,9 +46,11 @@ class WordNetwork(TwoSides):
     NaN.
     """
 
-    networks: int = 3
-    epochs: int = 14
-    seed: int = 0
+    stem: ClassVar[str] = "word_network"  # of the names of columns
+
+    networks: Count = 3
+    epochs: Count = 14
+    seed: Seed = 0
     _models: Mapping[str, TextModel] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +67,7 @@ class WordNetwork(TwoSides):
     def features(self) -> Sequence[Feature]:
         return [
             Feature(
-                f"word_network_{side}_{name}",
+                f"{self.stem}_{side}_{name}",
                 f"{what} predicted from the words of the {side}; undefined for an empty text",
                 _ORIGIN,
                 unit,
@@ -79,7 +82,7 @@ class WordNetwork(TwoSides):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from texts and their words.
 
-        Raises InputError where one side has no word at all, or tags do not fit the tokens.
+        Raises InputError if one side has no word at all, or tags do not fit the tokens.
         """
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")
@@ -91,8 +94,8 @@ class WordNetwork(TwoSides):
         rate = error_rate(target, sides.target.offsets)
         outcomes = np.column_stack([standardised(scores), standardised(rate)])
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
-        return prepared._with(
-            {
+        return prepared.with_learned(
+            _models={
                 name: TextModel.fit(
                     side,
                     bad[name],
@@ -108,30 +111,21 @@ class WordNetwork(TwoSides):
         )
 
     def extract(self, segments: Segments) -> FloatArray:
-        if self._models is None:
-            raise InputError("word_network must be fitted before it scores", remedy="train a model with it")
-        sides = _by_name(self._sides(segments))
-        return np.hstack([self._models[name].outcomes(side) for name, side in sides.items()])
+        models, sides = self.learned(self._models), _by_name(self._sides(segments))
+        return np.hstack([models[name].outcomes(side) for name, side in sides.items()])
 
-    def save(self, path: Any) -> None:
-        if self._models is None:
-            raise InputError("word_network must be fitted before it is saved")
-        for name, model in self._models.items():
-            model.save(Path(path) / name)
-        self._save_sides(Path(path))
+    def save(self, path: Path) -> None:
+        for name, model in self.learned(self._models).items():
+            model.save(path / name)
+        self._save_sides(path)
 
-    def restore(self, path: Any) -> Self:
-        models = {name: TextModel.load(Path(path) / name) for name in _SIDES}
-        return self._restored_sides(Path(path))._with(models)
+    def restore(self, path: Path) -> Self:
+        models = {name: TextModel.load(path / name) for name in _SIDES}
+        return self._restored_sides(path).with_learned(_models=models)
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
         """Where the networks of a side begin; none: anywhere."""
         return ()
-
-    def _with(self, models: Mapping[str, TextModel]) -> Self:
-        fitted = copy(self)
-        object.__setattr__(fitted, "_models", models)
-        return fitted
 
 
 def _by_name(sides: Sides) -> dict[str, Any]:

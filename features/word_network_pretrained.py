@@ -1,16 +1,16 @@
 """Pooled words that also know what parallel text alone says of every word of the translation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from features._word_quality.network import Matrix
 from features._word_quality.pooling import Parameters
-from features._word_quality.pretrained import with_synthetic
 from features._word_quality.tokens import TokenTable
 from features._word_quality.two_sides import Side
-from features.core.extractor import Feature
 from features.core.segments import Segments
-from features.resources.synthetic_word_quality import SyntheticWordQuality
+from features.learned._pretrained import with_synthetic
+from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.word_network import WordNetwork
 
 
@@ -22,14 +22,9 @@ class PretrainedWordNetwork(WordNetwork):
     A side without tokens has NaN.
     """
 
-    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
+    stem: ClassVar[str] = "word_network_pretrained"
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [
-            replace(f, name=f.name.replace("word_network_", "word_network_pretrained_", 1))
-            for f in super().features
-        ]
+    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
 
     def _described(self, segments: Segments) -> TokenTable:
         return with_synthetic(super()._described(segments), self.synthetic_word_quality)

@@ -1,11 +1,10 @@
 """How probable it is that words and gaps of the translation are wrong: word-level quality estimation."""
 
-import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,11 @@ from features._word_quality.labels import TokenLabels, post_edit_labels, tag_lab
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
-from features.core.errors import InputError
-from features.core.extractor import Feature, FittedExtractor, FloatArray
+from features.core.array_types import FloatArray
+from features.core.errors import InputError, unknown_name
+from features.core.extractor import Feature, FittedExtractor
 from features.core.files import digest
+from features.core.hints import Count, Seed
 from features.core.segments import Segments
 
 KINDS = ("word", "gap")
@@ -55,17 +56,19 @@ class WordQuality(Knowledge, FittedExtractor):
     Everything is NaN for an empty translation.
     """
 
+    stem: ClassVar[str] = "word_quality"  # of the names of columns
+
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
-    rounds: int = 150
-    seed: int = 0
+    rounds: Count = 150
+    seed: Seed = 0
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in ("post_edit", "word_tags"):
-            raise InputError(f"unknown labels '{self.labels}'", remedy="known: post_edit, word_tags")
+            raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
         if self.use != "auto":
             unknown = sorted(set(self.use) - set(OPTIONAL))
             if isinstance(self.use, str) or unknown:
@@ -73,12 +76,11 @@ class WordQuality(Knowledge, FittedExtractor):
                     f"`use` must be auto or a list of columns, but got {self.use!r}",
                     remedy=f"known: {', '.join(OPTIONAL)}",
                 )
-            object.__setattr__(self, "_used", frozenset(self.use))
 
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(f"word_quality_{kind}_{a.name}", f"{kind}s: {a.description}", _ORIGIN, a.unit)
+            Feature(f"{self.stem}_{kind}_{a.name}", f"{kind}s: {a.description}", _ORIGIN, a.unit)
             for kind in KINDS
             for a in AGGREGATES
         ]
@@ -87,7 +89,12 @@ class WordQuality(Knowledge, FittedExtractor):
         return digest("token columns", COLUMNS_VERSION)
 
     def requires(self) -> tuple[str, ...]:
-        return tuple(sorted(self._used))
+        return tuple(sorted(self._reads))
+
+    @property
+    def _reads(self) -> frozenset[str]:
+        """The optional columns in `use`, or those that the training segments had."""
+        return self._used if self.use == "auto" else frozenset(self.use)
 
     def labels_used(self) -> tuple[str, ...]:
         return (self.labels,)
@@ -95,30 +102,28 @@ class WordQuality(Knowledge, FittedExtractor):
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from tokens and gaps that are OK or BAD.
 
-        Raises InputError where there is no token, or tags do not fit the tokens.
+        Raises InputError if there is no token, or tags do not fit the tokens.
         """
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")
-        used = self._used
-        if self.use == "auto":
-            used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
+        there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
+        fitted = self.with_learned(_used=there if self.use == "auto" else self._reads)
         bad = self._labels(segments, labels)
-        table = self._table(segments, used)
+        table = self._table(segments, fitted._used)
         words, gaps = table.word_inputs(self), table.gap_inputs(self)
         settings = {"rounds": self.rounds, "seed": self.seed}
         models = {
             "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
             "gap": TokenModel.fit(gaps, bad.gaps, _segment(table.gap_offsets), **settings),
         }
-        return self._fitted(models, used)
+        return fitted.with_learned(_models=models)
 
     def tokens(self, segments: Segments) -> TokenQuality:
-        """P(BAD) of every target token and gap. Raises InputError where it was not fitted."""
-        if self._models is None:
-            raise InputError("word_quality must be fitted before it scores", remedy="train a model with it")
-        table = self._table(segments, self._used)
-        words = self._models["word"].probability(table.word_inputs(self))
-        gaps = self._models["gap"].probability(table.gap_inputs(self))
+        """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
+        models = self.learned(self._models)
+        table = self._table(segments, self._reads)
+        words = models["word"].probability(table.word_inputs(self))
+        gaps = models["gap"].probability(table.gap_inputs(self))
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
     def extract(self, segments: Segments) -> FloatArray:
@@ -131,16 +136,15 @@ class WordQuality(Knowledge, FittedExtractor):
         result[np.diff(quality.offsets) == 0] = np.nan
         return result
 
-    def save(self, path: Any) -> None:
-        if self._models is None:
-            raise InputError("word_quality must be fitted before it is saved")
-        for kind in KINDS:
-            self._models[kind].save(Path(path) / kind)
-        (Path(path) / "used.json").write_text(json.dumps(sorted(self._used)), "utf-8")
+    def save(self, path: Path) -> None:
+        for kind, model in self.learned(self._models).items():
+            model.save(path / kind)
+        (path / "used.json").write_text(json.dumps(sorted(self._reads)), "utf-8")
 
-    def restore(self, path: Any) -> Self:
-        models = {kind: TokenModel.load(Path(path) / kind) for kind in KINDS}
-        return self._fitted(models, frozenset(json.loads((Path(path) / "used.json").read_text("utf-8"))))
+    def restore(self, path: Path) -> Self:
+        models = {kind: TokenModel.load(path / kind) for kind in KINDS}
+        used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
+        return self.with_learned(_models=models, _used=used)
 
     def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         target = segments.target_tokens
@@ -154,13 +158,6 @@ class WordQuality(Knowledge, FittedExtractor):
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return describe(segments, self, used)
-
-    def _fitted(self, models: Mapping[str, TokenModel], used: frozenset[str]) -> Self:
-        """A copy that has learned; both remember the same token tables."""
-        fitted = copy.copy(self)
-        object.__setattr__(fitted, "_models", models)
-        object.__setattr__(fitted, "_used", used)
-        return fitted
 
 
 def _segment(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

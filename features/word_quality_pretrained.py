@@ -1,13 +1,12 @@
 """Word-level quality that also sees what parallel text alone says of every word and gap."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from features._word_quality.pretrained import with_synthetic
 from features._word_quality.tokens import TokenTable
-from features.core.extractor import Feature
 from features.core.segments import Segments
-from features.resources.synthetic_word_quality import SyntheticWordQuality
+from features.learned._pretrained import with_synthetic
+from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.word_quality import WordQuality
 
 
@@ -19,14 +18,9 @@ class PretrainedWordQuality(WordQuality):
     Everything is NaN for an empty translation.
     """
 
-    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
+    stem: ClassVar[str] = "word_quality_pretrained"
 
-    @property
-    def features(self) -> Sequence[Feature]:
-        return [
-            replace(f, name=f.name.replace("word_quality_", "word_quality_pretrained_", 1))
-            for f in super().features
-        ]
+    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return with_synthetic(super()._described(segments, used), self.synthetic_word_quality)

@@ -5,10 +5,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# No time limits within a test: what is measured is how busy the machine is.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
 SHARED_DATA = Path(os.environ.get("QE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+
+
+# Tests with these fixtures train a model, or read data beside the checkout.
+SLOW = {"demo_run", "demo_model", "demo_client", "shared_data"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -27,19 +42,21 @@ def shared_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A small demo, run once per session in a store of its own."""
-    from qe import experiment
-    from qe.demo import EXPERIMENT
-    from qe.demo_data import generate
-    from qe.training import train
+    from features.core.outputs import locked_folder
+    from qe.config import experiment
+    from qe.demo.generation import generate
+    from qe.demo.run import EXPERIMENT
+    from qe.training.train import train
 
     folder = tmp_path_factory.mktemp("demo")
     patch = pytest.MonkeyPatch()
     patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
     patch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
     patch.chdir(folder)
-    (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
     try:
-        generate(folder / "data", pairs=2000, train=240, test=80)
+        with locked_folder(folder, "demo"):
+            generate(folder / "data", pairs=2000, train=240, test=80)
+        (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
         overrides = ["search.trials=4", "split.folds=3"]
         loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=overrides)
         yield train(loaded, folder, cache=folder / "cache")

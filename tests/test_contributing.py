@@ -1,68 +1,86 @@
-"""The examples of CONTRIBUTING.md do what the guide says: one file each, found by its name."""
+"""The examples of CONTRIBUTING.md, at their places in a copy of the project, pass what CI asks."""
 
-import importlib
+import os
 import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from features.core.feature_set import FeatureSet
-from features.core.segments import Segments
-
-GUIDE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "CONTRIBUTING.md"
 EXAMPLES = dict(re.findall(r"```python (\S+)\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL))
+# Tests that find the files of a kind by themselves.
+CONTRACTS = (
+    "tests/features/test_extractor_contract.py",
+    "tests/features/resources/test_resource_contract.py",
+    "tests/learners/test_learners.py",
+    "tests/selection/test_selection.py",
+    "tests/metrics/test_metrics.py",
+    "tests/systems/test_mt_metric_contract.py",
+    "tests/data/test_format_contract.py",
+)
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.tar.xz")
 
 
-@pytest.fixture(autouse=True)
-def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The example files, as if they lay in their packages."""
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with the examples in it."""
+    copy = tmp_path_factory.mktemp("project")
+    for folder in ("features", "qe", "tests"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=_LEFT_OUT)
+    shutil.copy(ROOT / "pyproject.toml", copy)
     for name, code in EXAMPLES.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(code)
-        package = importlib.import_module(".".join(Path(name).parts[:-1]))
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
-    yield
-    for name in EXAMPLES:
-        sys.modules.pop(".".join(Path(name).with_suffix("").parts), None)
+        assert not (copy / name).exists(), f"{name} is a file of the project now"
+        (copy / name).write_text(code, "utf-8")
+    return copy
 
 
-def test_the_guide_has_the_four_examples() -> None:
-    assert sorted(Path(name).stem for name in EXAMPLES) == ["huber", "numbered", "shouting", "within_one"]
+def run(project: Path, *command: str) -> str:
+    """What a tool printed. Its exit code is asserted."""
+    environment = {**os.environ, "PYTHONPATH": str(project)}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_the_extractor() -> None:
-    made = FeatureSet.make([{"kind": "shouting", "shortest": 3}], None)
-    table = made.extract(Segments(("a", "b"), ("NO ESO", "")))
-    assert table.columns.tolist() == ["shouting_target"]
-    assert table.iloc[0, 0] == 0.5 and np.isnan(table.iloc[1, 0])
+def test_the_guide_has_an_example_of_every_kind() -> None:
+    folders = [str(Path(name).parent) for name in EXAMPLES]
+    assert sorted(folders) == [
+        "features", "features/resources", "qe/data/formats", "qe/learners", "qe/metrics", "qe/selection",
+        "qe/systems/mt_metrics",
+    ]  # fmt: skip
 
 
-def test_the_learner() -> None:
-    from qe.experiment import StrategySection
-    from qe.pipeline import Candidate
-    from qe.search import learner_space
-
-    assert set(learner_space(StrategySection(kind="huber"))) == {"epsilon", "alpha"}
-    x = np.linspace(-1, 1, 40)[:, np.newaxis]
-    fitted = Candidate("huber", {"alpha": 1e-5}).estimator(0).fit(x, 3 + x[:, 0])
-    assert fitted.coef_[0] == pytest.approx(1, abs=1e-3)
+def test_the_examples_are_formatted_and_free_of_lint(project: Path) -> None:
+    run(project, "ruff", "check", *EXAMPLES)
+    run(project, "ruff", "format", "--check", *EXAMPLES)
 
 
-def test_the_metric() -> None:
-    from qe.metrics._base import METRICS
+@pytest.mark.slow
+def test_the_examples_have_right_types(project: Path) -> None:
+    modules = [name.removesuffix(".py").replace("/", ".") for name in EXAMPLES]
+    run(project, "mypy", *(argument for module in modules for argument in ("-m", module)))
 
-    metric = METRICS.get("within_one")()
-    assert metric.score(np.array([1.0, 2.0, 3.0]), np.array([1.2, 4.0, 3.0])) == pytest.approx(2 / 3)
 
-
-def test_the_format(tmp_path: Path) -> None:
-    from qe.formats._base import FORMATS
-
-    path = tmp_path / "pairs.txt"
-    path.write_text("a house\nuna casa\n")
-    dataset = FORMATS.get("numbered")().read(path)
-    assert dataset.split("test").segments.target == ("una casa",)
+@pytest.mark.slow
+def test_the_contract_tests_find_the_examples_and_pass(project: Path) -> None:
+    stems = [Path(name).stem for name in EXAMPLES]
+    printed = run(
+        project,
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "-rA",
+        "-k",
+        " or ".join(stems),
+        *CONTRACTS,
+        *EXAMPLES,
+    )
+    for stem in stems:
+        assert re.search(rf"^PASSED tests/.*{stem}", printed, re.MULTILINE), f"no contract test asked {stem}"

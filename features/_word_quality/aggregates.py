@@ -58,11 +58,9 @@ def longest_run(values: Floats, threshold: float) -> int:
 
 AGGREGATES: tuple[Aggregate, ...] = (
     Aggregate("mean", "mean of P(BAD)", "probability", lambda falling, _: float(falling.mean())),
-    Aggregate("top3", "mean of the 3 highest P(BAD), of all where there are fewer", "probability", _top(3)),
-    Aggregate("top5", "mean of the 5 highest P(BAD), of all where there are fewer", "probability", _top(5)),
-    Aggregate(
-        "top10", "mean of the 10 highest P(BAD), of all where there are fewer", "probability", _top(10)
-    ),
+    Aggregate("top3", "mean of the 3 highest P(BAD), of all if there are fewer", "probability", _top(3)),
+    Aggregate("top5", "mean of the 5 highest P(BAD), of all if there are fewer", "probability", _top(5)),
+    Aggregate("top10", "mean of the 10 highest P(BAD), of all if there are fewer", "probability", _top(10)),
     Aggregate("above_30", "share with P(BAD) > .3", "share", _share(0.3)),
     Aggregate("above_50", "share with P(BAD) > .5", "share", _share(0.5)),
     Aggregate("above_70", "share with P(BAD) > .7", "share", _share(0.7)),

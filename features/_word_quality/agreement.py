@@ -13,7 +13,7 @@ _BEGINNING = 4  # letters: enough for most stems
 
 
 def agreement_columns(prefix: str, target: Tokens, other: Tokens) -> Columns:
-    """Every target word against another translation, letters alike; NaN where that is empty.
+    """Every target word against another translation, letters alike; NaN if that is empty.
 
     there         the other has the word
     stem          it has a word that begins with the same letters

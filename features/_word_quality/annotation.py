@@ -17,7 +17,7 @@ def annotation_keys(
 ) -> tuple[dict[str, Keys], dict[str, Keys]]:
     """Keys of words, and of gaps, for target encodings: those of the sides whose annotation is in `use`.
 
-    Raises InputError where an annotation does not fit the tokens.
+    Raises InputError if an annotation does not fit the tokens.
     """
     words: dict[str, Keys] = {}
     gaps: dict[str, Keys] = {}
@@ -25,22 +25,22 @@ def annotation_keys(
         sides = {side: hashes(_layer(segments, side, layer)) for side in _COLUMN if _COLUMN[side] in use}
         words |= {f"{layer}_{name}": keys for name, keys in _of_words(sides, segments, links, layer).items()}
         if "target" in sides:
-            found = _of_gaps(sides["target"], segments.target_tokens.offsets)
-            gaps |= {f"{layer}_{name}": keys for name, keys in found.items()}
+            gap_keys = _of_gaps(sides["target"], segments.target_tokens.offsets)
+            gaps |= {f"{layer}_{name}": keys for name, keys in gap_keys.items()}
     return words, gaps
 
 
 def _layer(segments: Segments, side: str, layer: Layer) -> Tokens:
     """The layer of one side; a word without base form is its own."""
     tokens = segments.source_tokens if side == "source" else segments.target_tokens
-    found = layer_tokens(segments.require(_COLUMN[side]), tokens, layer, _COLUMN[side]).lower()
+    layer_column = layer_tokens(segments.require(_COLUMN[side]), tokens, layer, _COLUMN[side]).lower()
     if layer != "lemma":
-        return found
+        return layer_column
     own = tokens.lower()
     texts = (
         [
             word if lemma == NOTHING else lemma
-            for lemma, word in zip(found.words(i), own.words(i), strict=True)
+            for lemma, word in zip(layer_column.words(i), own.words(i), strict=True)
         ]
         for i in range(len(tokens))
     )

@@ -17,8 +17,8 @@ from features._word_quality.pooling import (
     load_network,
     save_network,
 )
+from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
-from features.core.tokens import FloatArray
 
 _EPOCHS = 6
 
@@ -57,12 +57,12 @@ class Beginnings:
         texts, full = full_texts(inputs, lesson.offsets)
         rate = standardised(lesson.rate)[full, None]
         learned = Learned(rate, np.ones(len(rate), np.float32), lesson.bad.astype(np.float32))
-        found = []
+        trained = []
         for i in range(networks):
             progress(stage, i, networks)
-            found.append(PoolingNetwork.fit(texts, learned, epochs=_EPOCHS, seed=seed + i))
+            trained.append(PoolingNetwork.fit(texts, learned, epochs=_EPOCHS, seed=seed + i))
         progress(stage, networks, networks)
-        return cls(lesson.names, tuple(found))
+        return cls(lesson.names, tuple(trained))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
         """Where networks of a task begin: those of a `width` of inputs, the first of which are `names`.
@@ -108,6 +108,6 @@ def standardised(values: FloatArray) -> Matrix:
 
 def _correlations(outcomes: NDArray[np.float32]) -> FloatArray:
     """(m,) of standardised outcomes with the last of them, which goes with itself."""
-    found = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
-    found[-1] = 1.0
-    return np.asarray(found, np.float64)
+    products = (outcomes * outcomes[:, -1:]).mean(axis=0, dtype=np.float64)
+    products[-1] = 1.0
+    return np.asarray(products, np.float64)

@@ -35,7 +35,7 @@ def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
 
 
 def at(values: NDArray[Any], index: Longs) -> Floats:
-    """values[index]; NaN where the index is negative.
+    """values[index]; NaN if the index is negative.
 
     >>> at(np.array([5, 6]), np.array([1, -1]))
     array([ 6., nan])

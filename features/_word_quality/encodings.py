@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from features._word_quality.columns import Floats, Longs
 from features._word_quality.keys import Keys
+from features.core.arrays import typed
 
 Flags = NDArray[np.bool_]
 
@@ -27,11 +28,11 @@ class Encoding:
 
     @classmethod
     def fit(cls, keys: Keys, bad: Flags) -> "Encoding":
-        found, index = np.unique(keys, return_inverse=True)
-        seen = np.bincount(index, minlength=len(found)).astype(np.float64)
+        distinct, index = np.unique(keys, return_inverse=True)
+        seen = np.bincount(index, minlength=len(distinct)).astype(np.float64)
         share = float(bad.mean()) if len(bad) else 0.5
-        times = np.bincount(index, weights=bad, minlength=len(found)).astype(np.float64)
-        return cls(found, seen, times, share)
+        times = np.bincount(index, weights=bad, minlength=len(distinct)).astype(np.float64)
+        return cls(distinct, seen, times, share)
 
     def columns(self, keys: Keys) -> Floats:
         """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
@@ -57,13 +58,16 @@ def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
 
 
 def load_encodings(path: Path) -> dict[str, Encoding]:
-    """What `save_encodings` wrote, by name."""
+    """What `save_encodings` wrote, by name. Raises Damaged if arrays do not fit each other."""
     encodings = {}
     for file in sorted(path.glob("*.keys.npy")):
         name = file.name.removesuffix(".keys.npy")
-        seen, bad = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+        keys = np.load(file, allow_pickle=False)
+        counts = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+        typed("keys", keys, np.uint64, None)
+        typed("counts", counts, np.float64, 2, len(keys))
         share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
-        encodings[name] = Encoding(np.load(file, allow_pickle=False), seen, bad, share)
+        encodings[name] = Encoding(keys, counts[0], counts[1], share)
     return encodings
 
 
@@ -88,9 +92,9 @@ def left_out(keys: Mapping[str, Keys], bad: Flags, segment: Longs) -> Floats:
 
 def _elsewhere(keys: Keys, bad: Flags, part: Longs, share: Floats) -> tuple[Floats, Floats]:
     """The two columns of `Encoding` for every token, counted in the other parts."""
-    found, index = np.unique(keys, return_inverse=True)
+    distinct, index = np.unique(keys, return_inverse=True)
     place = index * _FOLDS + part
-    size = len(found) * _FOLDS
+    size = len(distinct) * _FOLDS
     seen = np.bincount(place, minlength=size).astype(np.float64)
     wrong = np.bincount(place, weights=bad, minlength=size)
     outside = seen.reshape(-1, _FOLDS).sum(axis=1)[index] - seen[place]

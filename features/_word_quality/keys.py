@@ -103,8 +103,8 @@ def paired(left: Keys, right: Keys) -> Keys:
 def hashes(tokens: Tokens, suffix: int = 0) -> Keys:
     """(n_tokens,) hashes of the lower-cased words, or of their last letters."""
     lowered = tokens.lower()
-    found = [_hash(word[-suffix:] if suffix else word) for word in lowered.types]
-    return np.array(found, np.uint64)[lowered.ids] if found else np.empty(0, np.uint64)
+    by_type = [_hash(word[-suffix:] if suffix else word) for word in lowered.types]
+    return np.array(by_type, np.uint64)[lowered.ids] if by_type else np.empty(0, np.uint64)
 
 
 def _hash(word: str) -> int:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.columns import Longs
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from features.core.tokens import FloatArray, Tokens, ratio, segment_sum
+from features.core.tokens import Tokens, ratio, segment_sum
 
 Flags = NDArray[np.bool_]
 
@@ -72,20 +73,20 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
     """
     words, gaps = [], []
     for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1):
-        found = line.split()
-        if len(found) != 2 * length + 1:
+        line_tags = line.split()
+        if len(line_tags) != 2 * length + 1:
             raise InputError(
-                f"expected {2 * length + 1} tags for {length} target tokens, but found {len(found)}",
+                f"expected {2 * length + 1} tags for {length} target tokens, but found {len(line_tags)}",
                 where=f"word_tags, segment {i}",
                 remedy="set the tokenizer that the tags were made with, or labels: post_edit",
             )
-        unknown = set(found) - {"OK", "BAD"}
+        unknown = set(line_tags) - {"OK", "BAD"}
         if unknown:
             raise InputError(
                 f"tags are OK or BAD, but found {min(unknown)!r}", where=f"word_tags, segment {i}"
             )
-        gaps += found[::2]
-        words += found[1::2]
+        gaps += line_tags[::2]
+        words += line_tags[1::2]
     return TokenLabels(np.array(words, object) == "BAD", np.array(gaps, object) == "BAD")
 
 

@@ -52,5 +52,7 @@ def source_columns(
     tokens = segments.source_tokens
     columns = language_columns(tokens, model, None, counts)
     mean = segment_mean(model.score(tokens).token_log10, tokens.offsets)
-    found = {name: at(column, links.best) for name, column in columns.items() if name != "lm_mean"}
-    return prefixed("source_", {**found, "lm_mean": spread(mean, segments.target_tokens.offsets)})
+    projected_columns = {
+        name: at(column, links.best) for name, column in columns.items() if name != "lm_mean"
+    }
+    return prefixed("source_", {**projected_columns, "lm_mean": spread(mean, segments.target_tokens.offsets)})

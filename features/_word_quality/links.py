@@ -69,18 +69,24 @@ def aligned_links(segments: Segments, aligner: Aligner) -> TokenLinks:
 
 
 def _aligned(segments: Segments, aligner: Aligner) -> TokenLinks:
-    found = aligner.posteriors(segments.source_tokens, segments.target_tokens)
+    posteriors = aligner.posteriors(segments.source_tokens, segments.target_tokens)
     size = len(segments.target_tokens.ids)
     best, values = np.full(size, -1, np.int64), np.zeros((size, 2))
-    arguments = found.offsets, found.lengths, found.widths, found.forward, found.backward
+    arguments = (
+        posteriors.offsets,
+        posteriors.lengths,
+        posteriors.widths,
+        posteriors.forward,
+        posteriors.backward,
+    )
     _most_probable(*arguments, best, values)
     columns: Columns = {
         "posterior": np.sqrt(values[:, 0] * values[:, 1]),
         "forward": values[:, 0],
         "backward": values[:, 1],
-        "null": found.forward_null.astype(np.float64),
+        "null": posteriors.forward_null.astype(np.float64),
     }
-    return _of(segments, found.links(), best, columns)
+    return _of(segments, posteriors.links(), best, columns)
 
 
 def _of(segments: Segments, links: Links, best: Longs | None, posterior: Columns) -> TokenLinks:
@@ -140,7 +146,7 @@ def _mean(values: Any, offsets: Longs) -> Floats:
 
 
 def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
-    """(n_target_tokens,) the mean of the values of the same segment, NaN where it has none."""
+    """(n_target_tokens,) the mean of the values of the same segment, NaN if it has none."""
     n = len(offsets) - 1
     totals = np.bincount(np.repeat(np.arange(n), np.diff(offsets)), weights=values, minlength=n)
     sizes = np.diff(offsets)

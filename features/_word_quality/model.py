@@ -21,13 +21,14 @@ from features._word_quality.encodings import (
 )
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
+from features.core.boosted_trees import check_trees
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What a model sees of n tokens or gaps.
 
-    columns  (n, k) NaN where undefined
+    columns  (n, k) NaN if undefined
     keys     name -> (n,) keys for target encodings
     vectors  (n, d) vectors of the words
     """
@@ -44,7 +45,7 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
-    """Mean of boosted trees and small networks, or trees alone where there are none.
+    """Mean of boosted trees and small networks, or trees alone if there are none.
 
     `trees` is LightGBM's text, so that a copy scores alike.
     """
@@ -104,8 +105,13 @@ class TokenModel:
 
     @classmethod
     def load(cls, path: Path) -> "TokenModel":
+        """What `save` wrote. Raises Damaged if arrays do not fit each other, or trees are none."""
         networks = tuple(
             Network(**{f.stem: np.load(f, allow_pickle=False) for f in folder.glob("*.npy")})
             for folder in sorted(path.glob("network*"))
         )
-        return cls(load_encodings(path), (path / "trees.txt").read_text("utf-8"), networks)
+        model = cls(load_encodings(path), (path / "trees.txt").read_text("utf-8"), networks)
+        for network in networks:
+            network.check_arrays()
+        check_trees(model.trees)
+        return model

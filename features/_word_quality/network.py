@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
 from features._word_quality.rows import row_products
+from features.core.arrays import typed
 
 Matrix = NDArray[np.float32]
 
@@ -31,6 +32,16 @@ class Network:
     bias: Matrix
     output: Matrix
     output_bias: Matrix
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if the arrays do not fit each other."""
+        inputs, hidden = (self.weights.shape * 2)[:2]
+        typed("weights", self.weights, np.float32, inputs, hidden)
+        typed("mean", self.mean, np.float32, None)
+        typed("deviation", self.deviation, np.float32, len(self.mean))
+        typed("bias", self.bias, np.float32, hidden)
+        typed("output", self.output, np.float32, hidden)
+        typed("output_bias", self.output_bias, np.float32, 1)
 
     @classmethod
     def fit(cls, columns: Matrix, vectors: Matrix, bad: NDArray[np.bool_], seed: int) -> "Network":

@@ -19,7 +19,7 @@ def phrase_columns(segments: Segments, table: PhraseTable) -> Columns:
     target       words of the longest target side that covers the word (0: none)
     source       words of the longest source side among the pairs that cover it
     pairs        log of 1 + pairs that cover it
-    forward      highest log p(target phrase | source phrase) among them; NaN where there is none
+    forward      highest log p(target phrase | source phrase) among them; NaN if there is none
     backward     highest log p(source phrase | target phrase)
     weight       highest log lexical weight per word, of the target given the source
     monolingual  words of the longest phrase of the table that covers it, whatever its translations

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs
 from features._word_quality.rows import row_products
+from features.core.arrays import typed
 
 Matrix = NDArray[np.float32]
 Parameters = dict[str, NDArray[Any]]
@@ -73,6 +74,24 @@ class PoolingNetwork:
 
     parameters: Parameters
 
+    def check_arrays(self) -> None:
+        """Raises Damaged if a parameter is missing, or parameters do not fit each other."""
+        units, outcomes = self.parameters["text"].shape[-1:], self.parameters["outcome"].shape[-1:]
+        width, tokens = (self.parameters["token"].shape * 2)[:2]
+        shapes: dict[str, tuple[int, ...]] = {
+            "token": (width, tokens),
+            "token_bias": (tokens,),
+            "bad": (tokens,),
+            "bad_bias": (1,),
+            "attention": (tokens,),
+            "text": (2 * tokens, *units),
+            "text_bias": units,
+            "outcome": (*units, *outcomes),
+            "outcome_bias": outcomes,
+        }
+        for name, shape in shapes.items():
+            typed(name, self.parameters[name], np.float32, *shape)
+
     @classmethod
     def fit(
         cls, texts: Texts, learned: Learned, *, epochs: int, seed: int, beginning: Parameters | None = None
@@ -104,8 +123,8 @@ class PoolingNetwork:
         if len(texts.offsets) == 1:
             return np.empty((0, len(self.parameters["outcome_bias"])))
         exact = {name: value.astype(np.float64) for name, value in self.parameters.items()}
-        found = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets), row_products)
-        return row_products(found.units, exact["outcome"]) + exact["outcome_bias"]
+        activations = _forward(exact, Texts(texts.inputs.astype(np.float64), texts.offsets), row_products)
+        return row_products(activations.units, exact["outcome"]) + exact["outcome_bias"]
 
 
 def full_texts(inputs: NDArray[Any], offsets: Longs) -> tuple[Texts, NDArray[np.bool_]]:
@@ -154,40 +173,40 @@ def _forward(parameters: Parameters, texts: Texts, product: Product = np.matmul)
 
 
 def _gradients(parameters: Parameters, texts: Texts, learned: Learned) -> Parameters:
-    found = _forward(parameters, texts)
-    outcomes = found.units @ parameters["outcome"] + parameters["outcome_bias"]
+    activations = _forward(parameters, texts)
+    outcomes = activations.units @ parameters["outcome"] + parameters["outcome_bias"]
     error = (outcomes - learned.outcomes) * (learned.weights / np.float32(len(outcomes)))[:, None]
-    back = (error @ parameters["outcome"].T) * (found.units > 0)
-    tokens, attention = _through_pooling(parameters, texts, found, back @ parameters["text"].T)
-    guess = expit(found.hidden @ parameters["bad"] + parameters["bad_bias"])
+    back = (error @ parameters["outcome"].T) * (activations.units > 0)
+    tokens, attention = _through_pooling(parameters, texts, activations, back @ parameters["text"].T)
+    guess = expit(activations.hidden @ parameters["bad"] + parameters["bad_bias"])
     wrong = (guess - learned.bad) / np.float32(len(learned.bad))
-    tokens = (tokens + np.outer(wrong, parameters["bad"])) * (found.hidden > 0)
+    tokens = (tokens + np.outer(wrong, parameters["bad"])) * (activations.hidden > 0)
     return {
         "token": texts.inputs.T @ tokens,
         "token_bias": tokens.sum(axis=0),
-        "bad": found.hidden.T @ wrong,
+        "bad": activations.hidden.T @ wrong,
         "bad_bias": wrong.sum(keepdims=True),
         "attention": attention,
-        "text": found.pooled.T @ back + _DECAY * parameters["text"],
+        "text": activations.pooled.T @ back + _DECAY * parameters["text"],
         "text_bias": back.sum(axis=0),
-        "outcome": found.units.T @ error,
+        "outcome": activations.units.T @ error,
         "outcome_bias": error.sum(axis=0),
     }
 
 
 def _through_pooling(
-    parameters: Parameters, texts: Texts, found: _Pass, pooled: NDArray[Any]
+    parameters: Parameters, texts: Texts, activations: _Pass, pooled: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Gradients of the units of tokens, and of the attention's weights, from those of what was pooled."""
     lengths = np.diff(texts.offsets)
     mean, attended = pooled[:, :_TOKEN_UNITS], pooled[:, _TOKEN_UNITS:]
     spread = np.repeat(attended, lengths, axis=0)
-    share = (found.hidden * spread).sum(axis=1)
-    share -= np.repeat((found.attended * attended).sum(axis=1), lengths)
-    score = found.attention * share
+    share = (activations.hidden * spread).sum(axis=1)
+    share -= np.repeat((activations.attended * attended).sum(axis=1), lengths)
+    score = activations.attention * share
     tokens = np.repeat(mean / lengths[:, None].astype(mean.dtype), lengths, axis=0)
-    tokens += found.attention[:, None] * spread + np.outer(score, parameters["attention"])
-    return tokens, found.hidden.T @ score
+    tokens += activations.attention[:, None] * spread + np.outer(score, parameters["attention"])
+    return tokens, activations.hidden.T @ score
 
 
 class _Adam:
@@ -217,4 +236,7 @@ def save_network(network: PoolingNetwork, path: Any) -> None:
 
 
 def load_network(path: Any) -> PoolingNetwork:
-    return PoolingNetwork({f.stem: np.load(f, allow_pickle=False) for f in path.glob("*.npy")})
+    """What `save_network` wrote. Raises Damaged if arrays do not fit each other."""
+    network = PoolingNetwork({f.stem: np.load(f, allow_pickle=False) for f in path.glob("*.npy")})
+    network.check_arrays()
+    return network

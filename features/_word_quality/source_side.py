@@ -199,7 +199,7 @@ def _linked(target: TokenTable, best: Longs, ends: tuple[Longs, Longs], offsets:
 
 
 def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
-    """(size,) the lowest value among the linked target tokens; NaN where no link has one."""
+    """(size,) the lowest value among the linked target tokens; NaN if no link has one."""
     result = np.full(size, np.inf)
     known = ~np.isnan(values[target])
     np.minimum.at(result, source[known], values[target[known]])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features._decoder import decode
+from features._phrase_decoding.decoder import decode
 from features._word_quality.beginnings import Lesson
 from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
 from features._word_quality.links import aligned_links
@@ -94,11 +94,11 @@ def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
 
 def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, knowledge: Knowledge) -> Lesson:
     links = aligned_links(segments, knowledge.aligner)
-    found = describe_sources(segments, links, table, knowledge)
-    names = shared_columns(found.names)
-    flags = projected(bad.words, found.links, len(found.columns))
+    described = describe_sources(segments, links, table, knowledge)
+    names = shared_columns(described.names)
+    flags = projected(bad.words, described.links, len(described.columns))
     rate = error_rate(bad, table.offsets)
-    return Lesson(names, chosen(found.columns, found.names, names), flags, found.offsets, rate)
+    return Lesson(names, chosen(described.columns, described.names, names), flags, described.offsets, rate)
 
 
 def _together(lessons: list[Lesson]) -> Lesson:

@@ -30,6 +30,8 @@ from features._word_quality.pooling import (
 )
 from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
+from features.core.arrays import typed
+from features.core.damage import Damaged
 
 _BATCH = 500  # texts scored at a time: memory stays small
 
@@ -71,8 +73,8 @@ class TextModel:
 
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:
-            found = tuple(pool.map(network, range(networks)))
-        return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, found)
+            fitted = tuple(pool.map(network, range(networks)))
+        return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, fitted)
 
     def outcomes(self, side: Side) -> NDArray[np.float64]:
         """(n, m); NaN for texts without tokens."""
@@ -101,9 +103,13 @@ class TextModel:
 
     @classmethod
     def load(cls, path: Path) -> "TextModel":
-        mean, deviation = np.load(path / "moments.npy", allow_pickle=False)
+        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
+        moments = np.load(path / "moments.npy", allow_pickle=False)
+        typed("moments", moments, np.float32, 2, None)
         networks = tuple(load_network(folder) for folder in sorted(path.glob("network*")))
-        return cls(load_encodings(path), mean, deviation, networks)
+        if not networks or len({len(network.parameters["outcome_bias"]) for network in networks}) > 1:
+            raise Damaged("there is no network, or they have different outcomes")
+        return cls(load_encodings(path), moments[0], moments[1], networks)
 
 
 def _columns(inputs: Inputs, encodings: NDArray[np.float64]) -> Matrix:

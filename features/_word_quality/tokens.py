@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features._decoder import decode
+from features._phrase_decoding.decoder import decode
 from features._word_quality.agreement import agreement_columns
 from features._word_quality.annotation import annotation_keys
 from features._word_quality.columns import Columns, Longs, at, matrix, shifted
@@ -151,8 +151,8 @@ def describe(
 
 def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
     """Whether the back-translation agrees with the source word that each target word is aligned with."""
-    found = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
-    return {name: at(column, links.best) for name, column in found.items()}
+    agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
+    return {name: at(column, links.best) for name, column in agreement.items()}
 
 
 def _word_rows(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -10,19 +9,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._decoder_means import SubwordMeans
-from features._decoder_tokens import DecoderTokens, Marker
+from features._decoder_output.means import SubwordMeans
+from features._decoder_output.tokens import DecoderTokens, Marker
 from features._word_quality.columns import Longs
+from features._word_quality.decoder_words import with_decoder
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
 from features._word_quality.source_side import Flags, describe_sources, projected
 from features._word_quality.tokens import Knowledge, TokenTable, describe
-from features.core.errors import InputError
+from features.core.errors import InputError, unknown_name
 from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
-from features.word_quality_decoder import with_decoder
 
 # Columns of Segments that are used where the training segments have them.
 OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
@@ -70,20 +69,17 @@ class TwoSides(Knowledge, FittedExtractor):
 
     def __post_init__(self) -> None:
         if self.labels not in LABELS:
-            raise InputError(f"unknown labels '{self.labels}'", remedy=f"known: {', '.join(LABELS)}")
+            raise unknown_name("labels", self.labels, LABELS)
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
 
     def _prepared(self, segments: Segments) -> Self:
         """A copy that knows which columns the training segments have, and the decoder's subwords."""
-        prepared = copy(self)
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
-        object.__setattr__(prepared, "_used", used)
-        if all(getattr(segments, name) is not None for name in DECODER):
-            means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker))
-            object.__setattr__(prepared, "_means", means)
-        return prepared
+        has_decoder = all(getattr(segments, name) is not None for name in DECODER)
+        means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
+        return self.with_learned(_used=used, _means=means)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
@@ -126,12 +122,10 @@ class TwoSides(Knowledge, FittedExtractor):
             self._means.save(path / "decoder")
 
     def _restored_sides(self, path: Path) -> Self:
-        restored = copy(self)
-        used = frozenset(json.loads((path / "used.json").read_text("utf-8")))
-        object.__setattr__(restored, "_used", used)
-        if (path / "decoder").is_dir():
-            object.__setattr__(restored, "_means", SubwordMeans.load(path / "decoder"))
-        return restored
+        used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
+        has_decoder = (path / "decoder").is_dir()
+        means = SubwordMeans.load(path / "decoder") if has_decoder else None
+        return self.with_learned(_used=used, _means=means)
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
@@ -139,7 +133,7 @@ def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
 
     Raises InputError, with the number of the segment, for another number of tags or other tags.
     """
-    found: list[str] = []
+    all_tags: list[str] = []
     for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):
         words = line.split()
         where = f"source_tags, segment {i}"
@@ -152,5 +146,5 @@ def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
         unknown = set(words) - {"OK", "BAD"}
         if unknown:
             raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", where=where)
-        found += words
-    return np.array([word == "BAD" for word in found], np.bool_)
+        all_tags += words
+    return np.array([word == "BAD" for word in all_tags], np.bool_)

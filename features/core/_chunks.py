@@ -76,13 +76,13 @@ class ChunkTokenizer:
         return chunks * _VARIANTS + variant, np.unique(odd)
 
     def _resolve(self, chunk: str, variant: int) -> tuple[str, ...]:
-        found = self._memo.get((chunk, variant))
-        if found is None:
+        pieces = self._memo.get((chunk, variant))
+        if pieces is None:
             if len(self._memo) >= _MEMO:
                 self._memo.clear()
-            found = self.rules.chunk(chunk, variant >= 4, variant % 4)
-            self._memo[chunk, variant] = found
-        return found
+            pieces = self.rules.chunk(chunk, variant >= 4, variant % 4)
+            self._memo[chunk, variant] = pieces
+        return pieces
 
 
 def _offsets(lengths: Longs) -> Longs:

@@ -1,8 +1,9 @@
 """Bundle: the resources of one language pair, one directory with a manifest.json."""
 
-import difflib
 import inspect
 import json
+import logging
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,33 +16,44 @@ from typing import Any, get_type_hints
 from filelock import FileLock
 
 from features.core.catalogue import Catalogue
+from features.core.checksums import KEY, checksums, is_sealed, regular_files, sealed, verify
 from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import atomic_directory, atomic_file, link_or_copy
+from features.core.damage import Damaged, read_json, whole
+from features.core.errors import InputError, unknown_name
+from features.core.files import atomic_directory, atomic_file, clone_or_copy
 from features.core.progress import Progress, silent
-from features.core.resource import Resource
+from features.core.resource import Resource, declaration
+from features.core.stored_part import exported, load_part, part_files
 from features.core.tokenizer import Tokenizer
 
-RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource")
+RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource", "features.learned")
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 _CORPUS = "corpus"
+_CORPUS_FILES = "corpus_files"  # key of a manifest: the checksums of the encoded corpus
 _SCRATCH = "scratch"
+_PLAIN = re.compile(r"[A-Za-z0-9_]+")  # names of parts, which are names of folders
 _KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer")  # of every manifest
 
 Makers = Mapping[str, Callable[..., Resource]]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class Bundle:
     """Parts by name, loaded on first use and kept.
 
-    Raises InputError where `path` holds no manifest, or a damaged one, and where a part is asked for that was
+    Raises InputError if `path` holds no manifest, or a damaged one, and if a part is asked for that was
     not built or is damaged.
+
+    verified  checksums that the files below `path` have been compared with already (those of a model are in
+              its model.json)
     """
 
     path: Path
+    verified: Mapping[str, str] | None = None
     _loaded: dict[str, Resource] = field(default_factory=dict)
+    _noted: bool = False
 
     def __post_init__(self) -> None:
         if not (self.path / MANIFEST).is_file():
@@ -70,7 +82,7 @@ class Bundle:
                     where=self.path,
                     remedy=f"it has {', '.join(sorted(parts)) or 'none'}; build it with --only {name}",
                 )
-            with _whole(f"the part '{name}'", self.path / name):
+            with whole(f"the part '{name}'", self.path / name):
                 kind = RESOURCES.get(parts[name]["kind"])
                 if parts[name].get("version") != kind.version:
                     raise InputError(
@@ -78,24 +90,36 @@ class Bundle:
                         where=self.path,
                         remedy="build it again (a model: train it again)",
                     )
-                self._loaded[name] = kind.load(self.path / name)
+                self._loaded[name] = self._load(name, kind, parts[name].get("files"))
         return self._loaded[name]
 
+    def _load(self, name: str, kind: type[Resource], recorded: Mapping[str, str] | None) -> Resource:
+        if self.verified is not None:
+            known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
+                     if file.startswith(f"{name}/")}  # fmt: skip
+            return load_part(self.path / name, kind, None, known)
+        if recorded is None and not self._noted:
+            self._noted = True
+            _log.warning("%s: built before version 0.2, without checksums: damage may not show", self.path)
+        return load_part(self.path / name, kind, recorded)
+
     def export(self, names: Iterable[str], directory: Path) -> None:
-        """A bundle of its own with the named parts, hard-linked where the file system allows.
+        """A bundle of its own with copies of the named parts: damage here does not reach it.
 
         The encoded corpus and text exports (ARPA) stay behind: loading a part needs neither.
         """
         manifest = self.manifest
-        chosen = {name: manifest["parts"][name] for name in names}
-        for name in chosen:
+        chosen = {name: dict(manifest["parts"][name]) for name in names}
+        for name, entry in chosen.items():
             (directory / name).mkdir(parents=True)
-            for file in sorted((self.path / name).rglob("*")):
-                if file.is_file() and ".arpa" not in file.suffixes:
-                    place = directory / file.relative_to(self.path)
+            for file in regular_files(self.path / name):
+                if not exported(file):
+                    place = directory / name / file
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    link_or_copy(file, place)
-        _write_manifest(directory, {**manifest, "parts": chosen})
+                    clone_or_copy(self.path / name / file, place)
+            entry.setdefault("files", part_files(directory / name))
+        kept = {key: value for key, value in manifest.items() if key != _CORPUS_FILES}
+        _write_manifest(directory, {**kept, "parts": chosen})
 
 
 @dataclass(frozen=True)
@@ -110,7 +134,7 @@ class Part:
 
 def known_parts(makers: Makers | None = None) -> dict[str, Part]:
     """Every part that the resource kinds declare, by name; what they need, `makers` of `build` may change."""
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     for kind in RESOURCES.names:
         resource = RESOURCES.get(kind)
         own = resource_parameters(resource.build)
@@ -118,8 +142,8 @@ def known_parts(makers: Makers | None = None) -> dict[str, Part]:
             needs = resource_parameters(maker(name, kind, makers or {}))
             here = {need: str(settings.get(need, need)) for need in needs}
             plain = {key: value for key, value in settings.items() if key not in own}
-            found[name] = Part(name, kind, plain, here)
-    return found
+            parts[name] = Part(name, kind, plain, here)
+    return parts
 
 
 def maker(name: str, kind: str, makers: Makers) -> Callable[..., Resource]:
@@ -129,15 +153,12 @@ def maker(name: str, kind: str, makers: Makers) -> Callable[..., Resource]:
 
 def unknown_part(name: str) -> InputError:
     """The error for a name that no resource kind declares, with the known ones and the nearest."""
-    known = sorted(known_parts())
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return InputError(f"unknown part '{name}'", remedy=f"known: {', '.join(known)}{hint}")
+    return unknown_name("part", name, sorted(known_parts()))
 
 
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
-    hints = get_type_hints(function)
+    hints = get_type_hints(declaration(function))
     return tuple(
         name
         for name, hint in hints.items()
@@ -190,7 +211,7 @@ def build(
     `corpus` is called at most once, and only if something is missing; the encoded corpus is kept in
     `directory/corpus`, so that a build that was killed goes on with the first missing part.
 
-    Raises InputError where `directory` was built from another corpus, or cannot be made.
+    Raises InputError if `directory` was built from another corpus, or cannot be made.
     """
     order = with_needs(names, makers)
     new = not directory.exists()
@@ -213,8 +234,8 @@ def build(
         there = {name: part for name, part in manifest["parts"].items() if (directory / name).is_dir()}
         missing = _missing(order, there, wanted or {}, settings or {}, parts)
         if missing:
-            with _whole("the encoded corpus", directory):
-                corpus_there = ParallelCorpus.load(directory / _CORPUS)
+            with whole("the encoded corpus", directory):
+                corpus_there = _corpus(directory / _CORPUS, manifest.get(_CORPUS_FILES))
             building = [parts[name] for name in missing]
             _build_parts(corpus_there, directory, building, manifest, progress, makers or {}, settings or {})
     return Bundle(directory)
@@ -248,7 +269,9 @@ def _up_to_date(
     if any(built[name]["settings"].get(key) != value for key, value in wanted.items()):
         return False
     needs: Mapping[str, str] = built[name].get("needs", {})
-    return all(need in built and built[need]["fingerprint"] == found for need, found in needs.items())
+    return all(
+        need in built and built[need]["fingerprint"] == fingerprint for need, fingerprint in needs.items()
+    )
 
 
 def _build_parts(
@@ -284,6 +307,7 @@ def _build_parts(
             "seconds": round(time.perf_counter() - started[0], 2),
             "cpu_seconds": round(time.process_time() - started[1], 2),
             "bytes": size,
+            "files": part_files(directory / name),
         }
         _write_manifest(directory, manifest)
     progress("building resources", len(parts), len(parts))
@@ -292,7 +316,7 @@ def _build_parts(
 @contextmanager
 def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[str, Path]]:
     """An empty folder in the bundle's own, as argument `scratch`, for a `build` that takes one."""
-    if "scratch" not in inspect.signature(make).parameters:
+    if "scratch" not in inspect.signature(declaration(make)).parameters:
         yield {}
         return
     with TemporaryDirectory(prefix=f".{_SCRATCH}.", dir=directory) as folder:
@@ -301,14 +325,14 @@ def _scratch(make: Callable[..., Resource], directory: Path) -> Iterator[dict[st
 
 @contextmanager
 def _possible(settings: Mapping[str, Any]) -> Iterator[None]:
-    """Raises InputError where the block, a build with settings of the user's choice, fails on values."""
+    """Raises InputError if the block, a build with settings of the user's choice, fails on values."""
     try:
         yield
     except (ValueError, ArithmeticError, IndexError) as error:
         if isinstance(error, InputError) or not settings:
             raise
         values = ", ".join(f"{key}={value}" for key, value in settings.items())
-        raise InputError(f"its settings do not do: {values} ({error})") from error
+        raise InputError(f"it cannot be built with these settings: {values} ({error})") from error
 
 
 def stranger(directory: Path) -> str | None:
@@ -365,10 +389,20 @@ def _open_manifest(
         "target_tokens": len(encoded.target.ids),
         "source_tokenizer": encoded.source_tokenizer.settings(),
         "target_tokenizer": encoded.target_tokenizer.settings(),
+        _CORPUS_FILES: checksums(directory / _CORPUS),
         "parts": {},
     }
     _write_manifest(directory, manifest)
     return manifest
+
+
+def _corpus(folder: Path, recorded: Mapping[str, str] | None) -> ParallelCorpus:
+    """The encoded corpus: files compared with their checksums, where there are any, and arrays checked."""
+    if recorded is not None:
+        verify(folder, recorded)
+    corpus = ParallelCorpus.load(folder)
+    corpus.check_arrays()
+    return corpus
 
 
 def _difference(there: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -388,29 +422,19 @@ def _short(value: Any) -> str:
 
 
 def _read_manifest(directory: Path) -> dict[str, Any]:
-    with _whole(f"the {MANIFEST}", directory / MANIFEST):
-        content: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+    content = read_json(f"the {MANIFEST}", directory / MANIFEST)
+    with whole(f"the {MANIFEST}", directory / MANIFEST):
         missing = [key for key in _KEYS if key not in content]
         if missing:
-            raise KeyError(missing[0])
+            raise Damaged(f"the key '{missing[0]}' is missing")
+        if KEY in content and not is_sealed(content):
+            raise Damaged("its content does not go with its checksum")
+        for name, part in content["parts"].items():
+            if not (_PLAIN.fullmatch(name) and isinstance(part, Mapping)):
+                raise Damaged(f"{name!r} is no part")
         return content
-
-
-@contextmanager
-def _whole(what: str, path: Path) -> Iterator[None]:
-    """Raises InputError where the block finds files missing, cut short, or without what belongs there."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{what} is damaged ({type(error).__name__}: {error})",
-            where=path,
-            remedy="delete this and build again (a model: train it again)",
-        ) from error
 
 
 def _write_manifest(directory: Path, manifest: Mapping[str, Any]) -> None:
     with atomic_file(directory / MANIFEST) as temporary:
-        temporary.write_text(json.dumps(dict(manifest), indent=1, sort_keys=True) + "\n", "utf-8")
+        temporary.write_text(json.dumps(sealed(manifest), indent=1, sort_keys=True) + "\n", "utf-8")

@@ -1,18 +1,19 @@
 """Finds an extractor, resource, learner, ... by its file name; imports only the file asked for."""
 
-import difflib
+import ast
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from features.core.errors import InputError
+from features.core.errors import unknown_name
 
 T = TypeVar("T")
 
 
 class Catalogue(Generic[T]):
-    """The strategies of one package: module name -> the one public subclass of `base` it defines.
+    """The strategies of one package, or several: module name -> the one public subclass of `base` it defines.
 
     Modules whose name starts with `_` and subpackages are not entries.
 
@@ -22,26 +23,51 @@ class Catalogue(Generic[T]):
     features.core.errors.InputError: unknown resource 'lexikon'; known: ...
     """
 
-    def __init__(self, package: str, base: type, noun: str) -> None:
-        self.package, self.base, self.noun = package, base, noun
+    def __init__(self, package: str, base: type, noun: str, *more: str) -> None:
+        self.packages, self.base, self.noun = (package, *more), base, noun
 
     @property
     def names(self) -> tuple[str, ...]:
         """All known names, sorted; nothing is imported but the package itself."""
-        paths = importlib.import_module(self.package).__path__
-        found = pkgutil.iter_modules(paths)
-        return tuple(sorted(m.name for m in found if not m.ispkg and not m.name.startswith("_")))
+        return tuple(sorted(self._homes))
+
+    @property
+    def _homes(self) -> dict[str, str]:
+        """Name -> the package that its file lies in."""
+        return {
+            module.name: package
+            for package in self.packages
+            for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
+            if not module.ispkg and not module.name.startswith("_")
+        }
+
+    def documentation(self, name: str) -> str:
+        """The docstring of the class that the file `name` defines, read from the file: nothing is imported.
+
+        Raises InputError as `get` does.
+        """
+        path = Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
+        classes = [node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)]
+        public = [node for node in classes if not node.name.startswith("_")]
+        own = [node for node in public if any(self._is_base(base) for base in node.bases)]
+        return ast.get_docstring((own or public)[-1]) or ""
+
+    def _is_base(self, node: ast.expr) -> bool:
+        """Whether a class statement names the base, or one made from it: an Extractor, a FittedExtractor."""
+        return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
+
+    def _home(self, name: str) -> str:
+        homes = self._homes
+        if name not in homes:
+            raise unknown_name(self.noun, name, self.names)
+        return homes[name]
 
     def get(self, name: str) -> type[T]:
         """The class that the file `name` defines.
 
         Raises InputError for an unknown name, with the known ones and the nearest.
         """
-        if name not in self.names:
-            near = difflib.get_close_matches(name, self.names, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise InputError(f"unknown {self.noun} '{name}'", remedy=f"known: {', '.join(self.names)}{hint}")
-        module = importlib.import_module(f"{self.package}.{name}")
+        module = importlib.import_module(f"{self._home(name)}.{name}")
         defined = [
             value
             for value in vars(module).values()

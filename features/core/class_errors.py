@@ -9,8 +9,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.ter import common_ids
-from features.core.tokens import FloatArray, Tokens, ratio
+from features.core.tokens import Tokens, ratio
 
 Labels = NDArray[np.uint8]
 Counts = NDArray[np.int64]
@@ -95,7 +96,7 @@ SUMS = ("wsumer", "bsumer", "wbsumer", "xensumer", "enxsumer")
 
 
 def rate_sums(rates: FloatArray) -> FloatArray:
-    """(n, 5) WSumER, BSumER, WBSumER, XENSumER, ENXSumER from (n, 10) rates; NaN where a rate is.
+    """(n, 5) WSumER, BSumER, WBSumER, XENSumER, ENXSumER from (n, 10) rates; NaN if a rate is.
 
     The sum of the word rates, of the block rates, the mean of the two; then the linear interpolations of
     all ten whose weights, which add up to 1, are proportional to the rank>= values of Table 2 for
@@ -125,7 +126,7 @@ def class_errors(
     >>> errors.hypothesis.tolist(), errors.reference.tolist()
     ([0, 1, 0], [0, 1, 0, 3])
 
-    Raises ValueError where the texts differ in number, or base forms and words in length.
+    Raises ValueError if the texts differ in number, or base forms and words in length.
 
     Source: Popovic 2011, "Hjerson: An Open Source Tool for Automatic Error Classification of Machine
     Translation Output".

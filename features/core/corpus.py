@@ -5,16 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.arrays import typed
 from features.core.errors import InputError
-from features.core.files import digest, read_lines
+from features.core.files import digest, read_lines, read_words, write_words
+from features.core.longest import LONGEST, REMEDY
 from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer, batches
 from features.core.tokens import Tokens, TokensBuilder
+
+Side = Literal["source", "target"]
 
 _LINES = "lines.npy"
 _BATCH = 5000  # pairs encoded, and reported, at a time
@@ -25,7 +29,7 @@ class ParallelCorpus:
     """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
 
     `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each pair
-    left, its place among all that were read, from 0 (None where none was skipped, or by an older version).
+    left, its place among all that were read, from 0 (None if none was skipped, or by an older version).
 
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
     >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
@@ -42,6 +46,14 @@ class ParallelCorpus:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if the arrays do not fit each other."""
+        self.source.check_arrays()
+        typed("target offsets", self.target.offsets, np.int64, len(self) + 1)
+        self.target.check_arrays()
+        if self.lines is not None:
+            typed("lines", self.lines, np.int64, len(self))
 
     def side(self, name: str) -> Tokens:
         """`source` or `target`."""
@@ -64,6 +76,10 @@ class ParallelCorpus:
             None if self.lines is None else self.lines[rows],
         )
 
+    def spread(self, sample: int) -> NDArray[np.int64]:
+        """The rows of `sample` pairs spread evenly over the corpus, or of all pairs."""
+        return np.unique(np.linspace(0, len(self) - 1, min(sample, len(self))).astype(np.int64))
+
     @classmethod
     def from_lines(
         cls,
@@ -76,7 +92,7 @@ class ParallelCorpus:
     ) -> Self:
         """Tokenizes and encodes pairs as they come; memory grows with 4 bytes per token.
 
-        Raises InputError where no pair is left.
+        Raises InputError if no pair is left, and for a pair that is too long.
         """
         source_tokenizer = source_tokenizer or Tokenizer()
         target_tokenizer = target_tokenizer or Tokenizer()
@@ -86,6 +102,7 @@ class ParallelCorpus:
         for batch in batches(pairs, _BATCH):
             left = source_tokenizer.tokens([pair[0] for pair in batch])
             right = target_tokenizer.tokens([pair[1] for pair in batch])
+            _refuse_long(np.maximum(left.lengths, right.lengths), done)
             full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
             source.add(left.take(full))
             target.add(right.take(full))
@@ -131,9 +148,7 @@ class ParallelCorpus:
         if self.lines is not None:
             np.save(path / _LINES, self.lines)
         for name, tokens in (("source", self.source), ("target", self.target)):
-            (path / f"{name}.types.txt").write_text(
-                "".join(t + "\n" for t in tokens.types), "utf-8", newline=""
-            )
+            write_words(path / f"{name}.types.txt", tokens.types)
             np.save(path / f"{name}.ids.npy", tokens.ids)
             np.save(path / f"{name}.offsets.npy", tokens.offsets)
 
@@ -143,11 +158,9 @@ class ParallelCorpus:
         meta: Mapping[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
         sides = []
         for name in ("source", "target"):
-            with (path / f"{name}.types.txt").open(encoding="utf-8", newline="\n") as stream:
-                types = tuple(stream.read().split("\n")[:-1])
             ids = np.load(path / f"{name}.ids.npy", mmap_mode="r")
             offsets = np.load(path / f"{name}.offsets.npy", mmap_mode="r")
-            sides.append(Tokens(types, ids, offsets))
+            sides.append(Tokens(read_words(path / f"{name}.types.txt"), ids, offsets))
         lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
         return cls(
             sides[0],
@@ -157,6 +170,17 @@ class ParallelCorpus:
             meta["empty_pairs"],
             meta["fingerprint"],
             lines,
+        )
+
+
+def _refuse_long(words: NDArray[np.int64], before: int) -> None:
+    """Raises InputError for a pair with a side that is too long to be aligned; `before` pairs came first."""
+    if (words > LONGEST).any():
+        place = int((words > LONGEST).argmax())
+        raise InputError(
+            f"{words[place]:,} words, but a side of a pair has at most {LONGEST:,}",
+            where=f"line {before + place + 1} of the parallel corpus",
+            remedy=REMEDY,
         )
 
 

@@ -2,15 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
 from features.core.segments import Segments
 
-FloatArray = NDArray[np.float64]
+Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,12 @@ class Extractor(ABC):
 
     A field annotated with a Resource class is filled with the loaded part of that name from the bundle.
     A feature that is undefined for a segment is NaN; its description says when.
+
+    reads_files  whether values come from files that its parameters name, and not from the segments: a saved
+                 model cannot have it
     """
+
+    reads_files: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -64,9 +72,24 @@ class FittedExtractor(Extractor):
         """The label columns that `fit` needs."""
 
     @abstractmethod
-    def save(self, path: Any) -> None:
+    def save(self, path: Path) -> None:
         """Writes what was learned into the directory `path`, without pickle."""
 
     @abstractmethod
-    def restore(self, path: Any) -> Self:
+    def restore(self, path: Path) -> Self:
         """A fitted copy from what `save` wrote."""
+
+    def with_learned(self, **fields: Any) -> Self:
+        """A copy that holds what was learned, in fields that no configuration sets (`init=False`)."""
+        fitted = copy(self)
+        vars(fitted).update(fields)  # `dataclasses.replace` sets no such field
+        return fitted
+
+    def learned(self, value: Learned | None) -> Learned:
+        """What `fit` learned, which is None before. Raises InputError if it is None."""
+        if value is None:
+            name = type(self).__module__.rpartition(".")[2]
+            raise InputError(
+                f"{name} must be fitted before it scores, or is saved", remedy="train a model with it"
+            )
+        return value

@@ -2,24 +2,26 @@
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
-import yaml
 
+from features.core.array_types import FloatArray
 from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
 from features.core.catalogue import Catalogue
-from features.core.errors import InputError
-from features.core.extractor import Extractor, Feature, FittedExtractor, FloatArray
+from features.core.errors import InputError, did_you_mean, unknown_name
+from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.files import digest
-from features.core.hints import described, fits
-from features.core.resource import Resource
+from features.core.hints import described, mistakes
+from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
+from features.core.strict_yaml import read_mapping
+from features.core.tree_columns import TreeColumn, make_trees, tree_table
 
 _SETS = Path(__file__).resolve().parent.parent / "sets"
 EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
@@ -67,61 +69,87 @@ def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extracto
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a config, names and types verified; among them names of parts, unverified."""
+    for error in setting_errors(config):
+        raise error
+    return {key: value for key, value in config.items() if key not in ("kind", "only")}
+
+
+def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
+    """Everything that is wrong with the settings of one extractor: names, types, ranges, what is missing."""
     kind = config["kind"]
-    extractor = EXTRACTORS.get(kind)
-    hints, resources = get_type_hints(extractor), resource_parameters(extractor)
-    known: list[str] = [f.name for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
-    settings = {key: value for key, value in config.items() if key not in ("kind", "only")}
-    for key, value in settings.items():
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise InputError(
-                f"extractor '{kind}' has no parameter '{key}'", remedy=f"known: {', '.join(known)}{hint}"
+    try:
+        extractor = EXTRACTORS.get(kind)
+    except InputError as error:
+        yield error
+        return
+    where = f"extractor '{kind}'"
+    hints, resources = get_type_hints(extractor, include_extras=True), resource_parameters(extractor)
+    entries: list[Field[Any]] = [f for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
+    known = [entry.name for entry in entries]
+    for key, value in config.items():
+        if key == "only":
+            yield from _type_errors(value, list[str], key, where)
+        elif key in known:
+            yield from _type_errors(value, str if key in resources else hints[key], key, where)
+        elif key != "kind":
+            yield InputError(
+                f"{where} has no parameter '{key}'",
+                remedy=f"known: {', '.join(known)}{did_you_mean(str(key), known)}",
             )
-        _check_type(value, str if key in resources else hints[key], key, f"extractor '{kind}'")
-    return settings
+    for entry in entries:
+        optional = entry.default is not MISSING or entry.default_factory is not MISSING
+        if not (optional or entry.name in resources or entry.name in config):
+            yield InputError(f"'{entry.name}' is needed: {described(hints[entry.name])}", where=where)
 
 
-def _check_part(kind: str, parameter: str, part: str, found: type[Resource]) -> None:
-    """Raises InputError where the part for an extractor's parameter is of another kind than it takes."""
+def _type_errors(value: Any, hint: Any, name: str, where: str) -> Iterator[InputError]:
+    for place, what in mistakes(value, hint, name):
+        yield InputError(f"'{place}' {what}", where=where)
+
+
+def _check_part(kind: str, parameter: str, part: str, actual: type[Resource]) -> None:
+    """Raises InputError if the part for an extractor's parameter is of another kind than it takes."""
     wanted = get_type_hints(EXTRACTORS.get(kind))[parameter]
-    if not issubclass(found, wanted):
+    if not issubclass(actual, wanted):
         fitting = [name for name, p in known_parts().items() if RESOURCES.get(p.kind) is wanted]
         raise InputError(
-            f"'{parameter}' must be a part of kind {_kind(wanted)}, but '{part}' is of kind {_kind(found)}",
+            f"'{parameter}' must be a part of kind {kind_of(wanted)}, "
+            f"but '{part}' is of kind {kind_of(actual)}",
             where=f"extractor '{kind}'",
             remedy=f"known: {', '.join(sorted(fitting))}",
         )
 
 
-def _kind(resource: type[Resource]) -> str:
-    return resource.__module__.rpartition(".")[2]
-
-
 def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
     """Raises InputError for a setting that is not of the type of its field."""
-    if not fits(value, hint):
-        raise InputError(f"'{name}' must be {described(hint)}, but got {value!r}", where=where)
+    for error in _type_errors(value, hint, name, where):
+        raise error
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
-    """Extractors in order; `configs[i]` made `extractors[i]`.
+    """Extractors in order; `configs[i]` made `extractors[i]`. `trees` stand in columns beside the features.
 
     A config's `only` keeps the columns of that extractor that match one of its patterns (`*` and `?` as in
     file names), in the extractor's order.
 
-    Raises InputError where two extractors give the same column, or a pattern matches none.
+    Raises InputError if two extractors give the same column, or a pattern matches none.
     """
 
     configs: tuple[Mapping[str, Any], ...]
     extractors: tuple[Extractor, ...]
+    trees: tuple[TreeColumn, ...] = ()
 
     @classmethod
-    def make(cls, configs: Sequence[Mapping[str, Any]], bundle: Bundle | None) -> "FeatureSet":
+    def make(
+        cls,
+        configs: Sequence[Mapping[str, Any]],
+        bundle: Bundle | None,
+        trees: Sequence[Mapping[str, Any]] = (),
+    ) -> "FeatureSet":
         expanded = expand(configs)
-        return cls(tuple(expanded), tuple(make_extractor(config, bundle) for config in expanded))
+        extractors = tuple(make_extractor(config, bundle) for config in expanded)
+        return cls(tuple(expanded), extractors, make_trees(trees))
 
     def __post_init__(self) -> None:
         owner: dict[str, str] = {}
@@ -133,6 +161,9 @@ class FeatureSet:
                         f"and '{config['kind']}'"
                     )
                 owner[feature.name] = config["kind"]
+        for tree in self.trees:
+            if tree.name in owner:
+                raise InputError(f"the trees '{tree.name}' have the name of a column of '{owner[tree.name]}'")
 
     @cached_property
     def _indices(self) -> list[list[int]]:
@@ -156,6 +187,16 @@ class FeatureSet:
     def names(self) -> list[str]:
         return [feature.name for feature in self.features]
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of its tables: features, then trees."""
+        return [*self.names, *(tree.name for tree in self.trees)]
+
+    def requires(self) -> tuple[str, ...]:
+        """The optional columns of Segments that it cannot do without, each once."""
+        needed = [column for extractor in self.extractors for column in extractor.requires()]
+        return tuple(dict.fromkeys([*needed, *(tree.requires() for tree in self.trees)]))
+
     def families(self) -> dict[str, str]:
         """column -> the kind of extractor it comes from."""
         return {
@@ -170,7 +211,9 @@ class FeatureSet:
     def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> pd.DataFrame:
         """(n_segments, n_features) float64, indexed by segment id; NaN is "undefined here", never infinite.
 
-        Raises InputError where the segments lack a column that an extractor requires.
+        Columns of trees come after the features.
+
+        Raises InputError if the segments lack a column that an extractor requires.
         """
         blocks = []
         for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
@@ -180,13 +223,14 @@ class FeatureSet:
                 segments.require(column)
             blocks.append(self.keep(i, checked(extractor, segments)))
         data = np.hstack(blocks) if blocks else np.empty((len(segments), 0))
-        return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
+        table = pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=self.names)
+        return table.join(tree_table(self.trees, segments)) if self.trees else table
 
     @property
     def fingerprint(self) -> str:
-        """Identifies extractors, their parameters and their resources, and the columns kept."""
+        """Identifies extractors, their parameters and their resources, the columns kept, and the trees."""
         parts = (extractor_fingerprint(c, e) for c, e in zip(self.configs, self.extractors, strict=True))
-        return digest(*parts, self.names)
+        return digest(*parts, self.names, *(tree.config for tree in self.trees))
 
 
 def _chosen(config: Mapping[str, Any], names: Sequence[str]) -> list[int]:
@@ -217,10 +261,8 @@ def set_content(name: str) -> dict[str, Any]:
     Raises InputError for an unknown set, with the known ones and the nearest.
     """
     if name not in set_names():
-        near = difflib.get_close_matches(name, set_names(), n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise InputError(f"unknown feature set '{name}'", remedy=f"known: {', '.join(set_names())}{hint}")
-    content: dict[str, Any] = yaml.safe_load((_SETS / f"{name}.yaml").read_text("utf-8"))
+        raise unknown_name("feature set", name, set_names())
+    content: dict[str, Any] = read_mapping(_SETS / f"{name}.yaml", "feature set")
     return content
 
 

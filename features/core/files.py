@@ -1,20 +1,22 @@
 """Files: atomic writing, hashing, plain or gzip text with errors that name file and line."""
 
 import errno
+import fcntl
 import gzip
 import hashlib
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Final, cast
 
 from features.core.errors import InputError
 
 _ELSEWHERE = "choose another path"
+_CLONE = 0x40049409  # FICLONE of Linux (ioctl_ficlone(2))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -22,7 +24,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside `path`; it becomes `path` only if the block succeeds.
 
-    Raises InputError where `path` cannot be written, or is no regular file.
+    Raises InputError if `path` cannot be written, or is no regular file.
     """
     with _refusals(path):
         _check_kind(path)
@@ -44,7 +46,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds.
 
-    Raises InputError where `path` cannot be written, or is a file.
+    Raises InputError if `path` cannot be written, or is a file.
     """
     with _refusals(path):
         if path.exists() and not path.is_dir():
@@ -68,7 +70,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: Path) -> None:
-    """Raises InputError where `atomic_file` could not write `path`; asked before long work."""
+    """Raises InputError if `atomic_file` could not write `path`; asked before long work."""
     with _refusals(path):
         _check_kind(path)
         there = next(folder for folder in path.parents if folder.exists())
@@ -89,7 +91,7 @@ def _refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
 
 
 @contextmanager
@@ -101,11 +103,11 @@ def _no_room(path: Path) -> Iterator[None]:
         if error.errno in _NO_ROOM or str(error).endswith(
             " written"
         ):  # NumPy's: "100 requested and 7 written"
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
         raise
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
+def unwritable(path: Path, error: OSError) -> InputError:
     reason = error.strerror or str(error)
     if isinstance(error, FileExistsError | NotADirectoryError):
         in_the_way = next((above for above in path.parents if above.is_file()), None)
@@ -113,12 +115,18 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written ({reason})", where=path, remedy=_ELSEWHERE)
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """`target` as a hard link to `source`, or a copy where that is not possible."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
+def clone_or_copy(source: Path, target: Path) -> None:
+    """`target` as a copy of `source`; one that shares its blocks where the file system can (btrfs, XFS).
+
+    Never a link: what happens to one of the two does not happen to the other.
+    """
+    with source.open("rb") as old, target.open("xb") as new:
+        try:
+            fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
+            return
+        except OSError:  # another file system
+            pass
+    shutil.copyfile(source, target)
 
 
 def _umask() -> int:
@@ -142,10 +150,14 @@ def digest(*parts: object) -> str:
     return state.hexdigest()[:16]
 
 
+# What reading a damaged gzip file raises.
+DAMAGED_GZIP: Final = (EOFError, zlib.error, OSError)
+
+
 def open_binary(path: Path) -> IO[bytes]:
     """Opens a plain or gzip file (recognised by its first bytes) for reading.
 
-    Raises InputError where the file does not exist, or cannot be read.
+    Raises InputError if the file does not exist, or cannot be read.
     """
     try:
         stream = path.open("rb")
@@ -182,5 +194,16 @@ def read_lines(path: Path) -> Iterator[str]:
                 where=f"{path}:{number}",
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
-        except (EOFError, zlib.error, OSError) as error:
+        except DAMAGED_GZIP as error:
             raise InputError(f"damaged gzip file ({error})", where=f"{path}:{number + 1}") from None
+
+
+def write_words(path: Path, words: Iterable[str]) -> None:
+    """One word per line; no word holds a line feed."""
+    path.write_text("".join(f"{word}\n" for word in words), "utf-8", newline="")
+
+
+def read_words(path: Path) -> tuple[str, ...]:
+    """What `write_words` wrote; only LF ends a word."""
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        return tuple(stream.read().split("\n")[:-1])

@@ -87,10 +87,10 @@ def _nearest(given: str) -> str | None:
 @cache
 def _meant() -> Mapping[str, tuple[str, str]]:
     """Lower-case code of two or three letters, or name -> (code, name) of the language."""
-    found: dict[str, tuple[str, str]] = {}
+    meanings: dict[str, tuple[str, str]] = {}
     for entry in _LANGUAGES.split(";"):
         match = re.fullmatch(r"((?:[a-z]+ )+)(.+)", " ".join(entry.split()))
         assert match is not None, entry
         codes, name = match[1].split(), match[2]
-        found |= dict.fromkeys((*codes, name.lower()), (codes[0], name))
-    return found
+        meanings |= dict.fromkeys((*codes, name.lower()), (codes[0], name))
+    return meanings

@@ -6,6 +6,7 @@ import numpy as np
 import simplemma
 from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
+from features.core.annotation import NOTHING
 from features.core.errors import InputError
 from features.core.tokens import Tokens
 
@@ -24,6 +25,22 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
             remedy=f"known: {', '.join(sorted(SUPPORTED_LANGUAGES))}",
         )
     return [str(simplemma.lemmatize(word, language)).lower() for word in words]
+
+
+def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
+    """The lemmas of an annotation, lower-cased and without gaps, one per word.
+
+    Where the annotation has none, the base form by simplemma; in a language that simplemma does not know, the
+    word itself.
+    """
+    lemmas, lower = lemmas.lower(), words.lower()
+    known = language in SUPPORTED_LANGUAGES
+    instead = base_forms(lower.types, language) if known else list(lower.types)
+    index = {form: i for i, form in enumerate(dict.fromkeys([*lemmas.types, *instead]))}
+    own = np.array([index[form] for form in lemmas.types], np.int32)[lemmas.ids]
+    other = np.array([index[form] for form in instead], np.int32)[lower.ids]
+    absent = np.array([form == NOTHING for form in lemmas.types], bool)[lemmas.ids]
+    return Tokens(tuple(index), np.where(absent, other, own).astype(np.int32), words.offsets)
 
 
 def base_form_tokens(tokens: Tokens, language: str) -> Tokens:

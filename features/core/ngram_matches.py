@@ -54,8 +54,8 @@ def _match_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, matched
     room = np.zeros((4, longest), np.int64)
     for k in range(len(totals)):
         low, high, size = hyp_offsets[k], hyp_offsets[k + 1], _slots(totals[k])
-        spans, found = ref_offsets[:, k : k + 2], matched[:, low:high]
-        _match_segment(hyp[low:high], ref, spans, keys[:size], numbers[:size], room, found)
+        spans, found_matches = ref_offsets[:, k : k + 2], matched[:, low:high]
+        _match_segment(hyp[low:high], ref, spans, keys[:size], numbers[:size], room, found_matches)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -78,12 +78,12 @@ def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room
     ref_ids[: (spans[:, 1] - spans[:, 0]).sum()] = 0
     for n in range(len(matched)):
         keys[:] = -1
-        found, base = 0, 0
+        distinct, base = 0, 0
         for r in range(len(spans)):
             text = ref[spans[r, 0] : spans[r, 1]]
-            ids, before = ref_ids[base : base + len(text)], found
-            found = _number(text, n, ids, keys, numbers, found)
-            allowed[before:found] = 0
+            ids, before = ref_ids[base : base + len(text)], distinct
+            distinct = _number(text, n, ids, keys, numbers, distinct)
+            allowed[before:distinct] = 0
             _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, seen)
             base += len(text)
         for i in range(len(hyp) - n):
@@ -107,16 +107,16 @@ def _slot(key: Any, keys: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, found: int) -> int:
+def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int) -> int:
     """Replaces ids of n-grams by ids of (n + 1)-grams in one text; returns how many are known so far."""
     for i in range(len(text) - n):
         key = (ids[i] << 32) | text[i + n]
         slot = _slot(key, keys)
         if keys[slot] == -1:
-            keys[slot], numbers[slot] = key, found
-            found += 1
+            keys[slot], numbers[slot] = key, distinct
+            distinct += 1
         ids[i] = numbers[slot]
-    return found
+    return distinct
 
 
 @numba.njit(cache=True, nogil=True)

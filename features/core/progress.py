@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called as work goes on; `total` is None where the end is not known."""
+    """Called as work goes on; `total` is None if the end is not known."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 

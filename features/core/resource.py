@@ -1,71 +1,103 @@
 """Resource: built from a corpus, saved to a directory, loaded (memory-mapped) by extractors."""
 
+import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar, Self, cast, final
 
 from features.core.corpus import ParallelCorpus
 from features.core.files import digest
 from features.core.progress import Progress, silent
+from features.core.storage import load_fields, save_fields
+
+Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 
 
+@dataclass(frozen=True, kw_only=True)
+class Builder(ABC):
+    """How a kind of resource is built: its fields are settings, and parts of the same bundle.
+
+    A field annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it.
+    A field `scratch: Path | None` is given an empty folder that lives as long as the build.
+    """
+
+    @abstractmethod
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Resource":
+        """Builds the resource from a corpus."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is recorded of the fields: plain values, the fields of dataclasses, fingerprints of parts."""
+        recorded: dict[str, Any] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, Resource):
+                recorded[entry.name] = value.fingerprint
+            elif is_dataclass(value) and not isinstance(value, type):
+                recorded |= asdict(value)
+            elif not isinstance(value, Path | None):
+                recorded[entry.name] = value
+        return recorded
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Resource(ABC):
-    """One part of a bundle; its module's name is its kind.
+    """One part of a bundle; its module's name is its kind, its fields are its content.
 
-    `parts` names the parts of this kind that a bundle has, with the settings that `build` takes for each.
-    Further parameters of `build` annotated with a Resource class are other parts of the same bundle,
-    passed loaded by their parameter name.
+    `parts` names the parts of this kind that a bundle has, with the settings that `builder` takes for each.
 
     `settings` (how it was built, JSON values) and `corpus_fingerprint` (from what) identify it.
     """
 
     version: ClassVar[int] = 1  # of content and layout: a part built by another version is built again
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]]
+    parts: ClassVar[Parts]
+    builder: ClassVar[type[Builder]]
     settings: Mapping[str, Any]
     corpus_fingerprint: str
 
+    @final
     @classmethod
-    @abstractmethod
     def build(cls, corpus: ParallelCorpus, *, progress: Progress = silent, **settings: Any) -> Self:
-        """Builds the resource from a corpus."""
+        """Builds from a corpus; `settings` are the fields of `builder`."""
+        return cast(Self, cls.builder(**settings).build(corpus, progress))
 
-    @abstractmethod
+    def with_settings(self, **more: Any) -> Self:
+        """The same resource with further settings recorded."""
+        return replace(self, settings={**self.settings, **more})
+
     def save(self, path: Path) -> None:
         """Writes into the existing empty directory `path` (the bundle makes that atomic)."""
+        save_fields(path, self)
 
     @classmethod
-    @abstractmethod
     def load(cls, path: Path) -> Self:
         """Loads what `save` wrote; arrays memory-mapped."""
+        return load_fields(path, cls)
+
+    def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
+        """Raises Damaged if compiled code would read outside of an array; asked once of what is loaded."""
 
     @property
     def fingerprint(self) -> str:
         """Identifies content and settings."""
         return digest(
-            type(self).__module__,
+            "features.resources." + kind_of(type(self)),  # the same wherever a kind's file lies
             self.version,
             json.dumps(dict(self.settings), sort_keys=True),
             self.corpus_fingerprint,
         )
 
 
-def save_arrays(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Writes `meta.json` and one .npy file per array into the directory `path`."""
-    (path / "meta.json").write_text(json.dumps(dict(meta), indent=1, sort_keys=True), "utf-8")
-    for name, array in arrays.items():
-        np.save(path / f"{name}.npy", array, allow_pickle=False)
+def kind_of(resource: type[Resource]) -> str:
+    """The name of a kind of resource: its module's."""
+    return resource.__module__.rpartition(".")[2]
 
 
-def load_arrays(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `save_arrays` wrote; the arrays memory-mapped, read-only."""
-    meta = json.loads((path / "meta.json").read_text("utf-8"))
-    arrays = {
-        f.stem: np.load(f, mmap_mode="r" if f.stat().st_size > 128 + 64 else None, allow_pickle=False)
-        for f in sorted(path.glob("*.npy"))
-    }
-    return meta, arrays
+def declaration(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What declares the parameters of `make`: itself; of a kind's own `build`, the builder."""
+    inner = inspect.unwrap(make)
+    kind = getattr(inner, "__self__", None)
+    return kind.builder if inspect.isclass(kind) and issubclass(kind, Resource) else inner

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.annotation import Annotated
 from features.core.errors import InputError
 from features.core.files import digest
 from features.core.tokenizer import Tokenizer
@@ -23,7 +24,7 @@ _ORIGINS: Final[Mapping[str, str]] = {
     },
     **{
         f"annotation_{side}": f"make it with `annotations: {{{side}: apertium}}`, or give CoNLL-U"
-        for side in ("source", "target")
+        for side in ("source", "target", "pseudo_reference")
     },
     "alignment": "make it by `qe align`, or use the aligner of the resources",
     **{
@@ -37,13 +38,13 @@ _ORIGINS: Final[Mapping[str, str]] = {
 class Segments:
     """n segments as columns of strings; immutable; tokens are computed once per column and shared.
 
-    Every column has n entries; an optional column is None where the data lacks it.
+    Every column has n entries; an optional column is None if the data lacks it.
     `alignment` is Pharaoh text (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each;
     `subwords` / `token_log_probabilities` are space-separated system output and natural logarithms (the
     latter with one more entry: end of sentence); `model_score` a number per segment as text; `nbest` one
     JSON list per segment.
 
-    Raises InputError where columns differ in length or ids repeat.
+    Raises InputError if columns differ in length or ids repeat.
     """
 
     source: Column
@@ -58,6 +59,7 @@ class Segments:
     alignment: Column | None = None
     annotation_source: Column | None = None
     annotation_target: Column | None = None
+    annotation_pseudo_reference: Column | None = None
     subwords: Column | None = None
     token_log_probabilities: Column | None = None
     model_score: Column | None = None
@@ -112,7 +114,7 @@ class Segments:
     def concatenate(cls, batches: Sequence["Segments"]) -> "Segments":
         """Batches one after the other; an optional column stays only where every batch has it.
 
-        Raises InputError where tokenizers differ or an id occurs twice.
+        Raises InputError if tokenizers differ or an id occurs twice.
         """
         first = batches[0]
         tokenizers = (first.source_tokenizer, first.target_tokenizer)
@@ -142,6 +144,16 @@ class Segments:
     @cached_property
     def target_tokens(self) -> Tokens:
         return self.target_tokenizer.tokens(self.target)
+
+    @cached_property
+    def source_annotated(self) -> Annotated:
+        """Tags, heads, relations, trees, entities of the sources; InputError where this batch lacks them."""
+        return Annotated(self.require("annotation_source"), self.source_tokens, "annotation_source")
+
+    @cached_property
+    def target_annotated(self) -> Annotated:
+        """The same of the targets."""
+        return Annotated(self.require("annotation_target"), self.target_tokens, "annotation_target")
 
     @cached_property
     def pseudo_reference_tokens(self) -> Tokens:

@@ -8,7 +8,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.tokens import FloatArray, Tokens, ratio
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.longest import LONGEST, REMEDY
+from features.core.tokens import Tokens, ratio
 
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -18,7 +21,7 @@ BEAM_WIDTH = 20  # tercom's defaults
 SHIFT_DISTANCE = 50
 SHIFT_SIZE = 10
 
-_MATCH, _SUBSTITUTION, _INSERTION, _DELETION = 0, 1, 2, 3
+_MATCH, _SUBSTITUTION, INSERTION, DELETION = 0, 1, 2, 3  # steps of the edit distance
 _UNREACHED = -1
 _INFINITE = 1 << 30
 _ONE = np.uint64(1)
@@ -72,8 +75,8 @@ def ter(hypothesis: Tokens, reference: Tokens, **limits: int) -> TerEdits:
 
     >>> hypothesis = Tokens.from_lists(["this week the saudis denied information".split()])
     >>> reference = Tokens.from_lists(["saudi arabia denied this week information".split()])
-    >>> found = ter(hypothesis, reference)
-    >>> found.edits.tolist(), found.shifts.tolist(), found.substitutions.tolist()
+    >>> rates = ter(hypothesis, reference)
+    >>> rates.edits.tolist(), rates.shifts.tolist(), rates.substitutions.tolist()
     ([3], [1], [2])
     """
     left, right = common_ids(hypothesis, reference)
@@ -97,7 +100,8 @@ def ter_edits(
     The edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step.
     An empty hypothesis costs one deletion per reference word, an empty reference one insertion per word.
 
-    Raises ValueError where the two sides have different numbers of texts.
+    Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
+    `features.core.longest` allows.
 
     Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation".
     """
@@ -106,6 +110,7 @@ def ter_edits(
             f"one reference per hypothesis must hold, but got {len(hypothesis_offsets) - 1} hypotheses "
             f"and {len(reference_offsets) - 1} references"
         )
+    _refuse_long(hypothesis_offsets, reference_offsets)
     counts = np.zeros((len(hypothesis_offsets) - 1, 4), np.int64)
     _score_batch(
         np.ascontiguousarray(hypothesis, np.int32),
@@ -116,6 +121,17 @@ def ter_edits(
         counts,
     )
     return TerEdits(counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3], np.diff(reference_offsets))
+
+
+def _refuse_long(hypothesis_offsets: Offsets, reference_offsets: Offsets) -> None:
+    words = np.maximum(np.diff(hypothesis_offsets), np.diff(reference_offsets))
+    if (words > LONGEST).any():
+        number = int((words > LONGEST).argmax())
+        raise InputError(
+            f"{words[number]:,} words, but the edit rate takes texts of at most {LONGEST:,}",
+            where=f"segment {number + 1}",
+            remedy=REMEDY,
+        )
 
 
 # The kernels below: `hyp` is the hypothesis in its current order, `ref` the reference.
@@ -135,20 +151,33 @@ def _score_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, limits:
 @numba.njit(cache=True, nogil=True)
 def _score_pair(original: Any, ref: Any, limits: Any, counts: Any) -> None:
     """Fills counts (4,): shifts, insertions, deletions, substitutions."""
+    shifts, _, back = shifted(original, ref, limits)
+    counts[0] = shifts
+    _count_operations(back, counts)
+
+
+@numba.njit(cache=True, nogil=True)
+def shifted(original: Any, ref: Any, limits: Any) -> Any:
+    """The greedy search: (shifts made, order, back), the path of the edit distance after them.
+
+    order  (H,) which word of `original` stands at each position after the shifts
+    back   (R + 1, H + 1) how each cell was reached, see `_beam_distance`
+    """
     hyp, best = original.copy(), original.copy()
     # order[p]: which original word stands at p; its row of `masks` marks the equal reference words.
     order, best_order = np.arange(len(hyp)), np.arange(len(hyp))
     masks = _equality_masks(hyp, ref)
     back = np.empty((len(ref) + 1, len(hyp) + 1), np.uint8)
     edits = _beam_distance(hyp, ref, limits[0], back)
+    shifts = 0
     while edits > 0 and limits[1] > 0 and limits[2] > 0:
         shifted_edits = _best_shift(hyp, ref, order, masks, back, edits, limits, best, best_order)
         if shifted_edits < 0:
             break
         hyp[:], order[:] = best, best_order
         edits = _beam_distance(hyp, ref, limits[0], back)
-        counts[0] += 1
-    _count_operations(back, counts)
+        shifts += 1
+    return shifts, order, back
 
 
 @numba.njit(cache=True, nogil=True)
@@ -180,10 +209,10 @@ def _beam_distance(hyp: Any, ref: Any, beam: int, back: Any) -> int:
                         best = min(best, cost + wrong)
                     if after[i] == _UNREACHED or after[i] > cost + 1:
                         after[i] = cost + 1
-                        back[i, j + 1] = _INSERTION
+                        back[i, j + 1] = INSERTION
                 if i < rows and (now[i + 1] == _UNREACHED or now[i + 1] > cost + 1):
                     now[i + 1] = cost + 1
-                    back[i + 1, j] = _DELETION
+                    back[i + 1, j] = DELETION
                     last = max(last, i + 1)
             i += 1
         first, last = next_first, next_last
@@ -197,10 +226,10 @@ def _count_operations(back: Any, counts: Any) -> None:
     i, j = back.shape[0] - 1, back.shape[1] - 1
     while i > 0 or j > 0:
         operation = back[i, j]
-        if operation == _INSERTION:
+        if operation == INSERTION:
             counts[1] += 1
             j -= 1
-        elif operation == _DELETION:
+        elif operation == DELETION:
             counts[2] += 1
             i -= 1
         else:
@@ -221,11 +250,11 @@ def _align(back: Any, aligned: Any, hyp_errors: Any, ref_errors: Any) -> None:
     hyp_errors[:], ref_errors[:] = 0, 0
     while i > 0 or j > 0:
         operation = back[i, j]
-        if operation != _INSERTION:
+        if operation != INSERTION:
             aligned[i - 1] = j - 1
             ref_errors[i] = operation != _MATCH
             i -= 1
-        if operation != _DELETION:
+        if operation != DELETION:
             hyp_errors[j] = operation != _MATCH
             j -= 1
     for p in range(1, len(hyp_errors)):
@@ -238,13 +267,13 @@ def _align(back: Any, aligned: Any, hyp_errors: Any, ref_errors: Any) -> None:
 def _common_runs(hyp: Any, ref: Any, size: int) -> Any:
     """Rows (start in hyp, start in ref, length) of all equal stretches, cut at `size` words, in order."""
     run = np.zeros((len(hyp) + 1, len(ref) + 1), np.int64)
-    found = 0
+    runs = 0
     for p in range(len(hyp) - 1, -1, -1):
         for r in range(len(ref) - 1, -1, -1):
             if hyp[p] == ref[r]:
                 run[p, r] = min(run[p + 1, r + 1] + 1, size)
-                found += 1
-    rows = np.empty((found, 3), np.int64)
+                runs += 1
+    rows = np.empty((runs, 3), np.int64)
     k = 0
     for p in range(len(hyp)):
         for r in range(len(ref)):
@@ -270,7 +299,7 @@ def _best_shift(
     longest = runs[:, 2].max() if len(runs) else 0
     columns = _distance_columns(order, masks, len(ref))
     trial, scratch, trial_order = hyp.copy(), np.empty_like(back), order.copy()
-    found, target = -1, edits - 1
+    lowest, target = -1, edits - 1
     for length in range(longest, 0, -1):
         for k in range(len(runs)):
             start, goal = runs[k, 0], runs[k, 1]
@@ -281,8 +310,8 @@ def _best_shift(
                 continue
             for offset in range(-1, length):
                 # `length` moved words are taken to mend 2 * length edits at most.
-                if found >= 0 and edits - found - 1 >= 2 * length:
-                    return found
+                if lowest >= 0 and edits - lowest - 1 >= 2 * length:
+                    return lowest
                 place = aligned[goal + offset] if goal + offset >= 0 else -1
                 if goal + offset >= 0 and (place == start or (offset != 0 and place == there)):
                     continue
@@ -292,9 +321,9 @@ def _best_shift(
                 _shift(hyp, start, length, place, trial)
                 cost = _beam_distance(trial, ref, limits[0], scratch)
                 if cost <= target:
-                    found, target = cost, cost - 1
+                    lowest, target = cost, cost - 1
                     best[:], best_order[:] = trial, trial_order
-    return found
+    return lowest
 
 
 @numba.njit(cache=True, nogil=True)

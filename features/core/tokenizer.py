@@ -4,16 +4,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from features.core._chunks import ChunkTokenizer
 from features.core._moses import moses_2012_rules, moses_rules
+from features.core.errors import unknown_name
 from features.core.languages import check_language
 from features.core.tokens import Tokens, TokensBuilder
 
 _SMALL = 16  # fewer texts are faster one by one
 _BATCH = 16384  # texts at a time, so that memory stays small beside the ids
 
+Kind = Literal["moses", "moses-2012", "whitespace"]
 T = TypeVar("T")
 
 # Typographic marks that differ between otherwise equal texts (1.3 % of the WMT12 training sources have
@@ -55,11 +57,13 @@ class Tokenizer:
     """
 
     language: str = "en"
-    kind: Literal["moses", "moses-2012", "whitespace"] = "moses"
+    kind: Kind = "moses"
     normalise: bool = True
 
     def __post_init__(self) -> None:
         check_language(self.language)  # another code would silently get the rules of no language
+        if self.kind not in get_args(Kind):
+            raise unknown_name("tokenizer", self.kind, get_args(Kind))
 
     def split(self, text: str) -> list[str]:
         """The tokens of one text.

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.arrays import rising, typed, within
 from features.core.files import digest
 from features.core.vocabulary import Vocabulary
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,13 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def check_arrays(self) -> None:
+        """Raises Damaged if an id is of no type, or an offset leads out of the ids."""
+        typed("ids", self.ids, np.int32, None)
+        typed("offsets", self.offsets, np.int64, None)
+        within("ids", self.ids, 0, len(self.types))
+        rising("offsets", self.offsets, 0, len(self.ids))
+
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """(n,) tokens per text."""
@@ -84,12 +91,12 @@ class Tokens:
 
     def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) where it lacks the word (computed once)."""
-        found = self._ids_in.get(vocabulary.fingerprint)
-        if found is None:
+        translated = self._ids_in.get(vocabulary.fingerprint)
+        if translated is None:
             by_type = vocabulary.lookup(self.types)
-            found = by_type[self.ids] if len(self.types) else np.empty(0, np.int32)
-            self._ids_in[vocabulary.fingerprint] = found
-        return found
+            translated = by_type[self.ids] if len(self.types) else np.empty(0, np.int32)
+            self._ids_in[vocabulary.fingerprint] = translated
+        return translated
 
     @cached_property
     def fingerprint(self) -> str:
@@ -175,7 +182,7 @@ def segment_min(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> Floa
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> FloatArray:
-    """numerator / denominator, NaN where the denominator is 0: undefined, never a guessed value."""
+    """numerator / denominator, NaN if the denominator is 0: undefined, never a guessed value."""
     top, bottom = np.broadcast_arrays(numerator.astype(np.float64), denominator.astype(np.float64))
     result = np.full(top.shape, np.nan)
     np.divide(top, bottom, out=result, where=bottom != 0)

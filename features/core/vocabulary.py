@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.files import digest
+from features.core.files import digest, read_words, write_words
 
 UNK, BOS, EOS = 0, 1, 2
 MARKERS = ("<unk>", "<s>", "</s>")
@@ -48,12 +48,11 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """One word per line, markers left out (tokens never contain line feeds)."""
-        path.write_text("".join(word + "\n" for word in self.words[len(MARKERS) :]), "utf-8", newline="")
+        write_words(path, self.words[len(MARKERS) :])
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
-        with path.open(encoding="utf-8", newline="\n") as stream:
-            return cls(stream.read().split("\n")[:-1])
+        return cls(read_words(path))
 
     @classmethod
     def by_frequency(

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.core.errors import InputError
-from features.core.files import open_binary
+from features.core.files import DAMAGED_GZIP, open_binary
 from features.core.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
 from features.resources._ngram_tables import Ints, Trie, child
 
@@ -44,7 +44,7 @@ class Arpa:
 def write_arpa(path: Path, model: Arpa, *, gzipped: bool) -> None:
     """Writes the model to `path` with six decimals, on all cores.
 
-    Raises InputError where a word holds white space, which the format cannot express.
+    Raises InputError if a word holds white space, which the format cannot express.
     """
     bad = next((word for word in model.vocabulary.words if re.search(r"[\0\t\n\r ]", word)), None)
     if bad is not None:
@@ -151,7 +151,7 @@ def _words_of(node: int, words: Ints, parents: Ints, path: NDArray[np.int64]) ->
 
 @numba.njit(cache=True, nogil=True)
 def _put_number(buffer: Bytes, at: int, value: float) -> int:
-    """Writes a number with six decimals (none where they are zeros); returns the place after it."""
+    """Writes a number with six decimals (none if they are zeros); returns the place after it."""
     scaled = np.int64(np.rint(abs(np.float64(value)) * 1e6))
     if value < 0 and scaled > 0:
         buffer[at] = 45
@@ -186,7 +186,7 @@ def read_arpa(path: Path) -> Arpa:
             sizes = _read_header(path, stream)
             sections = _Sections(path, stream, sizes)
             return sections.read()
-        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        except (*DAMAGED_GZIP, UnicodeDecodeError) as error:
             raise InputError(f"damaged ARPA file ({error})", where=path) from None
 
 
@@ -197,12 +197,12 @@ def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
         if line.strip() == b"\\data\\":
             break
     for line in stream:
-        found = re.fullmatch(rb"ngram\s+(\d+)\s*=\s*(\d+)", line.strip())
-        if found is None:
+        header = re.fullmatch(rb"ngram\s+(\d+)\s*=\s*(\d+)", line.strip())
+        if header is None:
             break
-        if int(found[1]) != len(sizes) + 1:
-            raise InputError(f"orders must follow each other, but found order {int(found[1])}", where=path)
-        sizes.append(int(found[2]))
+        if int(header[1]) != len(sizes) + 1:
+            raise InputError(f"orders must follow each other, but found order {int(header[1])}", where=path)
+        sizes.append(int(header[2]))
     if not sizes:
         raise InputError("is no ARPA file: there is no \\data\\ section with numbers of n-grams", where=path)
     return sizes
@@ -220,9 +220,9 @@ class _Sections:
         words, first_log10, first_backoff = self._unigrams()
         log10, backoff = [first_log10], [first_backoff]
         for order in range(2, len(self.sizes) + 1):
-            found = self._ngrams(order)
-            log10.append(found[0])
-            backoff.append(found[1])
+            ngrams = self._ngrams(order)
+            log10.append(ngrams[0])
+            backoff.append(ngrams[1])
         kept = np.concatenate(backoff[:-1]) if len(backoff) > 1 else np.empty(0, np.float32)
         return Arpa(words, Trie.from_levels(self.levels), np.concatenate(log10), kept)
 
@@ -276,7 +276,7 @@ class _Sections:
             raise InputError(f"the n-gram '{ngram}' cannot be used: {what}", where=self.path, remedy=remedy)
 
     def _section(self, order: int) -> pd.DataFrame:
-        """Columns log10, w0 .. w(order - 1), backoff (0 where there is none)."""
+        """Columns log10, w0 .. w(order - 1), backoff (0 if there is none)."""
         title = f"\\{order}-grams:".encode()
         for line in self.stream:
             if line.strip() == title:
@@ -320,7 +320,7 @@ class _Sections:
 
 @numba.njit(cache=True, nogil=True)
 def _find(contexts: Ints, ids: Ints, words: Ints, first: Ints) -> Ints:
-    """The n-grams contexts[i] + ids[i], -1 where there is none."""
+    """The n-grams contexts[i] + ids[i], -1 if there is none."""
     result = np.full(len(ids), -1, np.int32)
     for i in range(len(ids)):
         if contexts[i] >= 0:

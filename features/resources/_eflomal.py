@@ -12,6 +12,7 @@ import numpy as np
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import read_lines
+from features.core.packages import install
 from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer, batches
 from features.core.tokens import Tokens, TokensBuilder
@@ -31,15 +32,15 @@ def align_lines(
     iterations: float = 1.0,
     progress: Progress = silent,
 ) -> Iterator[str]:
-    """One Pharaoh line per pair of lines; empty where a side is empty. Settings and errors as `align`.
+    """One Pharaoh line per pair of lines; empty if a side is empty. Settings and errors as `align`.
 
     The model is learned from the pairs, and from `corpus` where it is given.
     """
     _load()
     sides = _tokens(pairs, tokenizers, corpus, progress)
     length = len(sides[0]) - (len(corpus) if corpus else 0)
-    found = align(*sides, symmetrization, samplers=samplers, iterations=iterations, progress=progress)
-    yield from islice((line for links in found for line in links.pharaoh()), length)
+    aligned = align(*sides, symmetrization, samplers=samplers, iterations=iterations, progress=progress)
+    yield from islice((line for links in aligned for line in links.pharaoh()), length)
 
 
 def align(
@@ -63,7 +64,7 @@ def align(
     iterations  of each, relative to what the program chooses by the number of pairs
     null_prior  probability that a word has no counterpart
 
-    Raises InputError where the package is absent, for a sentence of more than 1,023 tokens, and for the
+    Raises InputError if the package is absent, for a sentence of more than 1,023 tokens, and for the
     symmetrisation `posterior`.
     """
     eflomal = _load()
@@ -100,7 +101,7 @@ def _load() -> Any:
     except ImportError:
         raise InputError(
             "this aligner is the optional package eflomal",
-            remedy="pip install 'qe[eflomal]' (it needs a C compiler)",
+            remedy=f"{install('eflomal')} (it needs a C compiler)",
         ) from None
 
 

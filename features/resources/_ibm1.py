@@ -131,13 +131,13 @@ def _count_row_sizes(
 ) -> None:
     stamp = np.full(size, -1, np.int32)
     for row in range(first, last):
-        found = 0
+        pairs = 0
         for p in range(postings[row], postings[row + 1]):
             for word in ids[offsets[sentences[p]] : offsets[sentences[p] + 1]]:
                 if stamp[np.uint32(word)] != row:
                     stamp[np.uint32(word)] = row
-                    found += 1
-        sizes[row] = found
+                    pairs += 1
+        sizes[row] = pairs
 
 
 @numba.njit(cache=True, nogil=True)

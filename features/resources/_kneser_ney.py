@@ -53,9 +53,9 @@ def discounts(counts_of_counts: tuple[int, int, int, int]) -> Discounts:
         return Discounts("fixed", FIXED_DISCOUNTS)
     y = n1 / (n1 + 2 * n2)
     if n3 > 0:
-        found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-        if all(0 < d <= count for count, d in enumerate(found, start=1)):
-            return Discounts("modified-kneser-ney", found)
+        values = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+        if all(0 < d <= count for count, d in enumerate(values, start=1)):
+            return Discounts("modified-kneser-ney", values)
     return Discounts("kneser-ney", (y, y, y))
 
 
@@ -119,8 +119,8 @@ def _adjusted(tables: list[OrderTable], order: int) -> Ints:
 
 
 def _counts_of_counts(counts: Ints) -> tuple[int, int, int, int]:
-    found = occurrences(np.minimum(counts, 5), 6)
-    return int(found[1]), int(found[2]), int(found[3]), int(found[4])
+    times = occurrences(np.minimum(counts, 5), 6)
+    return int(times[1]), int(times[2]), int(times[3]), int(times[4])
 
 
 def _interpolated(
@@ -166,11 +166,11 @@ def _interpolate(
 
 
 def _log10(values: Floats, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
-    found = side_by_side(
+    parts = side_by_side(
         lambda part: np.log10(values[slice(*part)][kept[slice(*part)]]).astype(np.float32),
         [(low, low + _SMALLEST) for low in range(0, len(values), _SMALLEST)],
     )
-    return np.concatenate([np.empty(0, np.float32), *found])
+    return np.concatenate([np.empty(0, np.float32), *parts])
 
 
 def _pruned(tables: list[OrderTable], kept: list[NDArray[np.bool_]]) -> list[tuple[Ints, Ints]]:

@@ -38,9 +38,9 @@ def load(typing: Any, array: Any, place: Any) -> Any:
     """The words 8 place .. 8 place + 7 of a flat array of uint64; no bounds are checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.load(_pointer(context, builder, signature.args[0], *arguments))
-        found.align = 8
-        return found
+        loaded = builder.load(_pointer(context, builder, signature.args[0], *arguments))
+        loaded.align = 8
+        return loaded
 
     return _lanes(array, types.int64), generate
 

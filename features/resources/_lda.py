@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.threads import even_ranges, for_each, side_by_side
-from features.core.tokens import FloatArray
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -32,7 +32,7 @@ class Bags:
 
 
 @dataclass(frozen=True)
-class Settings:
+class LdaSettings:
     """Hyperparameters: topics, Dirichlet priors of documents and topics, learning rate (t + delay)^-decay."""
 
     topics: int
@@ -45,7 +45,7 @@ class Settings:
     seed: int = 0
 
 
-def train(bags: Bags, vocabulary: int, settings: Settings, report: Callable[[int], None]) -> FloatArray:
+def train(bags: Bags, vocabulary: int, settings: LdaSettings, report: Callable[[int], None]) -> FloatArray:
     """(vocabulary, topics) variational weights of the words in each topic; `report` gets documents done.
 
     Documents are taken in a random order, `batch` at a time.
@@ -58,12 +58,12 @@ def train(bags: Bags, vocabulary: int, settings: Settings, report: Callable[[int
         for start in range(0, len(order), settings.batch):
             chosen = order[start : start + settings.batch]
             expected = expected_words(weights)
-            found = np.zeros_like(weights)
+            gathered = np.zeros_like(weights)
             theta, norm = settled(bags, chosen, expected, settings.alpha)
-            _gather(bags.ids, bags.counts, bags.offsets, chosen, theta, norm, found)
+            _gather(bags.ids, bags.counts, bags.offsets, chosen, theta, norm, gathered)
             rate = (step + settings.delay) ** -settings.decay
             weights = (1 - rate) * weights + rate * (
-                settings.eta + len(bags) / len(chosen) * found * expected
+                settings.eta + len(bags) / len(chosen) * gathered * expected
             )
             step, done = step + 1, done + len(chosen)
             report(done)
@@ -76,8 +76,8 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
     totals = psi(weights.sum(axis=0))
     rows = [slice(low, low + _ROWS) for low in range(0, len(weights), _ROWS)]
-    found = side_by_side(lambda here: np.exp(psi(weights[here]) - totals), rows)
-    return np.concatenate([np.empty((0, weights.shape[1])), *found])
+    parts = side_by_side(lambda here: np.exp(psi(weights[here]) - totals), rows)
+    return np.concatenate([np.empty((0, weights.shape[1])), *parts])
 
 
 def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
@@ -164,13 +164,13 @@ def _settle(
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, found: Any) -> None:
+def _gather(ids: Any, counts: Any, offsets: Any, chosen: Any, theta: Any, norm: Any, gathered: Any) -> None:
     """Adds to found (vocabulary, topics) the expected counts of the chosen documents, short of `expected`."""
     at = 0
     for n in range(len(chosen)):
         for i in range(offsets[chosen[n]], offsets[chosen[n] + 1]):
             for k in range(theta.shape[1]):
-                found[ids[i], k] += counts[i] * theta[n, k] / norm[at]
+                gathered[ids[i], k] += counts[i] * theta[n, k] / norm[at]
             at += 1
 
 

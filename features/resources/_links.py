@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
+from features.core.errors import InputError, unknown_name
 from features.core.files import read_lines
 
 _LINK = re.compile(r"(\d{1,9})-(\d{1,9})")  # as far as 32 bits go
@@ -51,14 +51,14 @@ class Links:
         """
         offsets, pairs = array("q", [0]), array("i")
         for number, line in enumerate(lines, start=1):
-            found = [_LINK.fullmatch(item) for item in line.split()]
-            if None in found:
-                bad = line.split()[found.index(None)]
+            matches = [_LINK.fullmatch(item) for item in line.split()]
+            if None in matches:
+                bad = line.split()[matches.index(None)]
                 raise InputError(
                     f"expected links like 0-0, but found {bad[:40]!r}",
                     where=f"{where}:{number}" if where else f"line {number}",
                 )
-            pairs.extend(chain.from_iterable(sorted({(int(m[1]), int(m[2])) for m in found if m})))
+            pairs.extend(chain.from_iterable(sorted({(int(m[1]), int(m[2])) for m in matches if m})))
             offsets.append(len(pairs) // 2)
         both = np.array(pairs, np.int32).reshape(-1, 2)
         return cls(np.array(offsets, np.int64), both[:, 0].copy(), both[:, 1].copy())
@@ -153,9 +153,7 @@ def symmetrised_mask(
         return simple[method]
     grown = ("grow-diag", "grow-diag-final-and")
     if method not in grown:
-        raise InputError(
-            f"unknown symmetrisation '{method}'", remedy=f"known: {', '.join((*simple, *grown))}"
-        )
+        raise unknown_name("symmetrisation", method, (*simple, *grown))
     return grow_diagonal(forward, backward, lengths, widths, method == "grow-diag-final-and")
 
 

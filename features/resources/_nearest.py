@@ -144,9 +144,9 @@ def nearest_batch(
     corpus_letters: Any,
     shared: Any,
     bound: Any,
-    found: Any,
+    found_rows: Any,
 ) -> None:
-    """Fills found (n, 3) for the texts at `offsets`: word edits, character edits, characters.
+    """Fills found_rows (n, 3) for the texts at `offsets`: word edits, character edits, characters.
 
     queries, types  ids of the tokens in the corpus's vocabulary, and in that of `letters`
     shared          (segments,) room to work in, of a type that holds the tokens of any query
@@ -158,19 +158,19 @@ def nearest_batch(
     least = np.empty((len(lengths) + _BLOCK - 1) // _BLOCK, bound.dtype)
     room = np.empty(len(lengths), np.int32)
     letter_rows = np.zeros(max(_largest(letters[0]), _largest(corpus_letters[0])) + 1, np.int32)
-    for k in range(len(found)):
+    for k in range(len(found_rows)):
         query = queries[offsets[k] : offsets[k + 1]]
         if len(query) == 0:
             continue
         _count_shared(query, counted, places, segments, counts, shared)
         _set_bounds(len(query), lengths, shared, bound, least)
-        nearest, found[k, 0] = _search(query, rows, ids, starts, bound, least, room)
+        nearest, found_rows[k, 0] = _search(query, rows, ids, starts, bound, least, room)
         text = _spelled(types[offsets[k] : offsets[k + 1]], letters[0], letters[1])
         other = _spelled(ids[starts[nearest] : starts[nearest + 1]], corpus_letters[0], corpus_letters[1])
         masks = _masks(text, letter_rows)
         state = np.empty((2, masks.shape[1]), np.uint64)
-        found[k, 1] = _distance(other, letter_rows, masks, len(text), _FAR, state)
-        found[k, 2] = len(text)
+        found_rows[k, 1] = _distance(other, letter_rows, masks, len(text), _FAR, state)
+        found_rows[k, 2] = len(text)
         letter_rows[text] = 0
 
 

@@ -229,10 +229,10 @@ def _match(bits: Any, place: int, digits: int, distinct: Any, room: Any, pairs: 
             store(room, at + 3, low & high)
     for k in range(len(distinct)):
         number = distinct[k]
-        found = load(room, pairs + (number & 3))
+        matching = load(room, pairs + (number & 3))
         for digit in range(2, digits, 2):
-            found = found & load(room, pairs + 2 * digit + (number >> digit & 3))
-        store(room, match + k, found)
+            matching = matching & load(room, pairs + 2 * digit + (number >> digit & 3))
+        store(room, match + k, matching)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -262,10 +262,10 @@ def _any_below(room: Any, sums: int, digits: int, limit: int) -> bool:
         else:
             equal = equal & ~digit
     store(room, sums + digits, below)
-    found = _NONE
+    lower = _NONE
     for word in range(WORDS):
-        found |= room[(sums + digits) * WORDS + word]
-    return limit > 0 and found != _NONE
+        lower |= room[(sums + digits) * WORDS + word]
+    return limit > 0 and lower != _NONE
 
 
 @numba.njit(cache=True, nogil=True)
@@ -289,7 +289,7 @@ def _lowest(room: Any, sums: int, digits: int, lengths: Any, begun: int, size: i
 @numba.njit(cache=True, nogil=True)
 def _digits(number: int) -> int:
     """Binary digits of a number."""
-    found = 0
-    while number >> found:
-        found += 1
-    return found
+    count = 0
+    while number >> count:
+        count += 1
+    return count

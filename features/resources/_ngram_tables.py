@@ -16,6 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.arrays import rising, typed
+from features.core.damage import Damaged
 from features.core.errors import InputError
 from features.core.threads import even_ranges, for_each, side_by_side
 from features.core.tokens import Tokens
@@ -108,8 +110,8 @@ def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> It
     places = list(side_by_side(lambda words: _places(ids, counts, *words), ranges))
     for _ in range(2, order + 1):
         within = [counts[low:high] for low, high in ranges]
-        found = list(side_by_side(lambda ends, times: _one_word_on(ends, times, following), places, within))
-        places, words, times, children = (list(column) for column in zip(*found, strict=True))
+        longer = list(side_by_side(lambda ends, times: _one_word_on(ends, times, following), places, within))
+        places, words, times, children = (list(column) for column in zip(*longer, strict=True))
         ranges = list(pairwise(np.cumsum([0, *map(len, words)]).tolist()))
         counts = np.concatenate(times)
         suffix = _numbered(places, counts, ranges, numbers)
@@ -257,7 +259,7 @@ class Trie:
     def from_levels(cls, levels: list[tuple[Ints, Ints]]) -> "Trie":
         """From (words, first) per order, numbered within the order; order 1 lists the vocabulary.
 
-        Raises InputError where there are 2^31 n-grams or more.
+        Raises InputError if there are 2^31 n-grams or more.
         """
         sizes = tuple(len(words) for words, _ in levels)
         if sum(sizes) > _LARGEST:
@@ -271,6 +273,18 @@ class Trie:
         ]  # the end of one context is the begin of the next, across orders too
         closed = np.concatenate([*first, begins[-1:].astype(np.int32)])
         return cls(sizes, np.concatenate([words for words, _ in levels]), closed)
+
+    def check_arrays(self, vocabulary: int) -> None:
+        """Raises Damaged if children are not of the next order, or there are not `vocabulary` words."""
+        if not self.sizes or self.sizes[0] != vocabulary or any(size < 0 for size in self.sizes):
+            raise Damaged(
+                f"the sizes {self.sizes} do not begin with the {vocabulary} words of the vocabulary"
+            )
+        typed("words", self.words, np.int32, self.begins[-1])
+        typed("first", self.first, np.int32, self.begins[-2] + 1)
+        rising("first", self.first, self.sizes[0], self.begins[-1])
+        if (self.first[self.begins[:-1]] != self.begins[1:]).any():
+            raise Damaged("`first` gives n-grams children that are not one word longer")
 
     @property
     def order(self) -> int:
@@ -286,14 +300,14 @@ class Trie:
         return slice(int(self.begins[order - 1]), int(self.begins[order]))
 
     def extend(self, contexts: Ints, ids: Ints, offsets: Offsets) -> Ints:
-        """The nodes of the n-grams one longer: contexts[i - 1] followed by ids[i], -1 where there is none.
+        """The nodes of the n-grams one longer: contexts[i - 1] followed by ids[i], -1 if there is none.
 
         contexts  (n_tokens,) node of an n-gram that ends at each token of the batch, or -1
         """
         return np.asarray(_extend(contexts, ids, offsets, self.words, self.first), np.int32)
 
     def ending(self, ids: Ints, offsets: Offsets, order: int) -> Ints:
-        """(n_tokens,) node of the n-gram of that order which ends at each token; -1 where there is none."""
+        """(n_tokens,) node of the n-gram of that order which ends at each token; -1 if there is none."""
         nodes = np.array(ids, np.int32)
         for _ in range(1, order):
             nodes = self.extend(nodes, ids, offsets)

@@ -86,7 +86,7 @@ def _fill(
 
 @numba.njit(cache=True, nogil=True)
 def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
-    """The value of a column among the entries low:high by binary search, 0 where there is none."""
+    """The value of a column among the entries low:high by binary search, 0 if there is none."""
     end = high
     while low < high:
         middle = (low + high) >> 1

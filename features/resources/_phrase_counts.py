@@ -76,7 +76,7 @@ def count_phrases(
 def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) -> list[Entries]:
     blocks = _blocks(text.source.offsets)
     bits, sizes = _sizes(text, longest, blocks)
-    found: list[Entries] = []
+    counted: list[Entries] = []
     for low, high in _passes(sizes.sum(axis=0)):
         pairs, ends = _dealt(text, longest, blocks, bits, low, sizes[:, low:high])
 
@@ -84,9 +84,9 @@ def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) 
             return _entries(text, pairs, slice(*part), minimum)
 
         for entries in side_by_side(count, list(pairwise([0, *ends.tolist()]))):
-            found.append(entries)
-            progress("phrase table: counting", len(found), 1 << bits)
-    return found
+            counted.append(entries)
+            progress("phrase table: counting", len(counted), 1 << bits)
+    return counted
 
 
 def _blocks(offsets: Longs) -> list[tuple[int, int]]:
@@ -204,7 +204,7 @@ def _add(
 def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Progress) -> TargetPhrases:
     """Looks up every extracted phrase of the text's first side among `keys`."""
     offsets = turned.source.offsets
-    found = TargetPhrases(
+    target_phrases = TargetPhrases(
         np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
     )
     blocks = _blocks(offsets)
@@ -216,9 +216,16 @@ def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Pro
     for done, (rows, (places, counts)) in enumerate(
         zip(blocks, side_by_side(look_up, blocks), strict=True), start=1
     ):
-        _tally(places, counts, offsets[rows[0]], found.totals, found.lengths, found.places)
+        _tally(
+            places,
+            counts,
+            offsets[rows[0]],
+            target_phrases.totals,
+            target_phrases.lengths,
+            target_phrases.places,
+        )
         progress("phrase table: target phrases", done, len(blocks))
-    return found
+    return target_phrases
 
 
 @numba.njit(cache=True, nogil=True)

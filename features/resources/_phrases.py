@@ -125,14 +125,14 @@ def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int,
 @numba.njit(cache=True, nogil=True)
 def _partners(left: int, right: int, free: Any, longest: int) -> int:
     """How many phrases there are from `left` .. `right` on with unaligned words before and behind."""
-    found, first = 0, left
+    partners, first = 0, left
     while first >= 0 and right - first < longest and (first == left or free[first]):
         last = right
         while last < len(free) and last - first < longest and (last == right or free[last]):
-            found += 1
+            partners += 1
             last += 1
         first -= 1
-    return found
+    return partners
 
 
 @numba.njit(cache=True, nogil=True)
@@ -147,8 +147,8 @@ def _count_partners(
         for i in range(length):
             for n in range(longest):
                 if rights[i, n] >= 0:
-                    found = _partners(lefts[i, n], rights[i, n], free, longest)
-                    counts[offsets[k] + i - base, n] = found
+                    partners = _partners(lefts[i, n], rights[i, n], free, longest)
+                    counts[offsets[k] + i - base, n] = partners
 
 
 def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
@@ -225,14 +225,14 @@ def deal(
 
 def find(known: Keys, keys: Keys) -> Ints:
     """The places of keys among the known ones, -1 for those that are not there."""
-    found = np.full(keys.size, -1, np.int32)
+    places = np.full(keys.size, -1, np.int32)
     if len(known):
-        _search(known, keys.ravel(), found)
-    return found.reshape(keys.shape)
+        _search(known, keys.ravel(), places)
+    return places.reshape(keys.shape)
 
 
 @numba.njit(cache=True, nogil=True)
-def _search(known: Any, keys: Any, found: Any) -> None:
+def _search(known: Any, keys: Any, places: Any) -> None:
     """Interpolates twice, as keys are spread evenly, and gallops from there; key 0 is nowhere."""
     half, last = np.uint64(32), len(known) - 1
     step = np.float64(len(known)) / 2.0**64
@@ -247,7 +247,7 @@ def _search(known: Any, keys: Any, found: Any) -> None:
             place = max(place - np.int64(np.float64(known[place] - key) * step), 0)
         place = _gallop(known, key, place)
         if place <= last and known[place] == key:
-            found[k] = place
+            places[k] = place
 
 
 @numba.njit(cache=True, nogil=True)

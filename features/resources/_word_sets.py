@@ -54,7 +54,7 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 @numba.njit(cache=True, nogil=True)
 def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
     """The distinct known words of every text, ascending; their number; that of all distinct words."""
-    found, n = np.empty(len(ids), np.int32), 0
+    distinct, n = np.empty(len(ids), np.int32), 0
     counts, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
     for text in range(len(sizes)):
         words = np.sort(ids[offsets[text] : offsets[text + 1]])
@@ -63,11 +63,11 @@ def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
             if i == 0 or words[i] != words[i - 1]:
                 sizes[text] += 1
                 if known[words[i]] != UNK:
-                    found[n] = known[words[i]]
+                    distinct[n] = known[words[i]]
                     n += 1
-        found[start:n] = np.sort(found[start:n])
+        distinct[start:n] = np.sort(distinct[start:n])
         counts[text] = n - start
-    return found[:n].copy(), counts, sizes
+    return distinct[:n].copy(), counts, sizes
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,23 +1,24 @@
 """Aligner: word alignment by two HMMs trained to agree."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from features.core.arrays import finite, rows, typed
 from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.core.errors import unknown_name
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
@@ -96,6 +97,55 @@ class Posteriors:
         return symmetrised_mask(forward, backward, self.lengths, self.widths, symmetrization)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AlignerBuilder(Builder):
+    """How an aligner is trained.
+
+    prefix      letters of a word that count; 0: all
+    null_share  prior probability that a word comes from NULL
+    alpha       the Dirichlet prior of the translation probabilities
+    prune       word pairs below it in both directions after IBM Model 1 are left out
+    threshold   of the symmetrisation `posterior`
+    """
+
+    prefix: Count = 5
+    model1_iterations: int = 3
+    hmm_iterations: int = 3
+    null_share: float = 0.1
+    alpha: float = 0.03
+    prune: float = 1e-4
+    threshold: float = 0.3
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Aligner":
+        steps = 2 * self.model1_iterations
+        source_vocabulary, source = _encode(corpus.source, self.prefix)
+        target_vocabulary, target = _encode(corpus.target, self.prefix)
+        table = _start(
+            source,
+            target,
+            self.model1_iterations,
+            self.prune,
+            lambda n: progress("aligning: IBM Model 1", n, steps),
+        )
+        jumps = np.stack([initial_jumps(), initial_jumps()])
+        likelihoods = []
+        for iteration in range(self.hmm_iterations):
+            stage = f"aligning: HMM {iteration + 1}/{self.hmm_iterations}"
+            table, jumps, likelihood = _iterate(
+                table, jumps, source, target, self.null_share, self.alpha, partial(progress, stage)
+            )
+            likelihoods.append(likelihood)
+        return Aligner(
+            source_vocabulary,
+            target_vocabulary,
+            table,
+            jumps,
+            tuple(likelihoods),
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Aligner(Resource):
     """HMM alignment models of both directions (Vogel et al. 1996), trained to agree (Liang et al. 2006).
@@ -106,94 +156,25 @@ class Aligner(Resource):
     inflection.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"aligner": {}}
+    parts: ClassVar[Parts] = {"aligner": {}}
+    builder = AlignerBuilder
 
     source: Vocabulary
     target: Vocabulary
     table: PairTable
     jumps: Floats  # (2, JUMPS): forward, backward
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     log_likelihoods: tuple[float, ...] = ()
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        progress: Progress = silent,
-        prefix: int = 5,
-        model1_iterations: int = 3,
-        hmm_iterations: int = 3,
-        null_share: float = 0.1,
-        alpha: float = 0.03,
-        prune: float = 1e-4,
-        threshold: float = 0.3,
-    ) -> Self:
-        """Trains on the corpus.
-
-        prefix      letters of a word that count; 0: all
-        null_share  prior probability that a word comes from NULL
-        alpha       the Dirichlet prior of the translation probabilities
-        prune       word pairs below it in both directions after IBM Model 1 are left out
-        threshold   of the symmetrisation `posterior`
-        """
-        settings = {
-            "prefix": prefix,
-            "model1_iterations": model1_iterations,
-            "hmm_iterations": hmm_iterations,
-            "null_share": null_share,
-            "alpha": alpha,
-            "prune": prune,
-            "threshold": threshold,
-        }
-        steps = 2 * model1_iterations
-        source_vocabulary, source = _encode(corpus.source, prefix)
-        target_vocabulary, target = _encode(corpus.target, prefix)
-        table = _start(
-            source, target, model1_iterations, prune, lambda n: progress("aligning: IBM Model 1", n, steps)
-        )
-        jumps = np.stack([initial_jumps(), initial_jumps()])
-        likelihoods = []
-        for iteration in range(hmm_iterations):
-            stage = f"aligning: HMM {iteration + 1}/{hmm_iterations}"
-            table, jumps, likelihood = _iterate(
-                table, jumps, source, target, null_share, alpha, partial(progress, stage)
-            )
-            likelihoods.append(likelihood)
-        return cls(
-            source_vocabulary,
-            target_vocabulary,
-            table,
-            jumps,
-            settings,
-            corpus.fingerprint,
-            tuple(likelihoods),
-        )
-
-    def save(self, path: Path) -> None:
-        self.source.save(path / "source.txt")
-        self.target.save(path / "target.txt")
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "log_likelihoods": list(self.log_likelihoods),
-        }
-        save_arrays(path, meta, jumps=self.jumps, **vars(self.table))
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        jumps = arrays.pop("jumps")
-        return cls(
-            Vocabulary.load(path / "source.txt"),
-            Vocabulary.load(path / "target.txt"),
-            PairTable(**arrays),
-            jumps,
-            meta["settings"],
-            meta["corpus_fingerprint"],
-            tuple(meta["log_likelihoods"]),
-        )
+    def check_arrays(self) -> None:
+        table, sizes = self.table, (len(self.source), len(self.target))
+        values = {name: (getattr(table, name), np.float32) for name in ("forward", "backward")}
+        rows(table.offsets, sizes[0], table.columns, sizes[1], **values)
+        typed("forward_null", table.forward_null, np.float32, sizes[1])
+        typed("backward_null", table.backward_null, np.float32, sizes[0])
+        typed("jumps", self.jumps, np.float64, 2, JUMPS)
+        for name in ("forward", "backward", "forward_null", "backward_null"):
+            finite(name, getattr(table, name), 0)
+        finite("jumps", self.jumps, 0)
 
     def posteriors(self, source: Tokens, target: Tokens) -> Posteriors:
         """Link posteriors of any segment pairs, seen or not.
@@ -305,7 +286,7 @@ def _joined(pieces: list[Links]) -> Links:
 def check_symmetrization(name: str) -> Symmetrization:
     """The name itself; InputError, with the known ones, for any other."""
     if name not in SYMMETRIZATIONS:
-        raise InputError(f"unknown symmetrisation '{name}'", remedy=f"known: {', '.join(SYMMETRIZATIONS)}")
+        raise unknown_name("symmetrisation", name, SYMMETRIZATIONS)
     return cast(Symmetrization, name)
 
 
@@ -318,7 +299,7 @@ def align_lines(
     batch: int = 1000,
     progress: Progress = silent,
 ) -> Iterator[str]:
-    """One Pharaoh line per pair of lines, as they come; empty where a side is empty."""
+    """One Pharaoh line per pair of lines, as they come; empty if a side is empty."""
     stream, done = iter(pairs), 0
     while part := list(islice(stream, batch)):
         source, target = (

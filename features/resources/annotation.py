@@ -4,21 +4,39 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.core.annotation import LAYERS, Layer, layers
-from features.core.corpus import ParallelCorpus
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
+from features.core.files import read_words, write_words
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
+from features.core.storage import load_arrays, save_arrays
 from features.core.tokens import Tokens, TokensBuilder
 
-Side = Literal["source", "target"]
-
 _BATCH = 5000  # pairs read at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotationBuilder(Builder):
+    """Text alone has no annotation: the caller makes this part with `Annotation.from_blocks`."""
+
+    side: Side
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Annotation":
+        """Raises InputError always, with the ways to give one."""
+        raise InputError(
+            f"parts of speech are needed, but the {self.side} side of the corpus has no annotation",
+            where="resources",
+            remedy=f"give `annotations: {{{self.side}: apertium}}`, or a file as "
+            f"`resources.{self.side}_annotation`, in the experiment; --{self.side}-annotation to "
+            "`qe resources build`",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,29 +50,13 @@ class Annotation(Resource):
     ['DET', 'NOUN']
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_annotation": {"side": "source"},
         "target_annotation": {"side": "target"},
     }
+    builder = AnnotationBuilder
 
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     layers: Mapping[Layer, Tokens] = field(repr=False)
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent
-    ) -> Self:
-        """Text alone has no annotation: the caller makes this part with `from_blocks`.
-
-        Raises InputError always, with the ways to give one.
-        """
-        raise InputError(
-            f"parts of speech are needed, but the {side} side of the corpus has no annotation",
-            where="resources",
-            remedy=f"give `annotations: {{{side}: apertium}}`, or a file as `resources.{side}_annotation`, "
-            f"in the experiment; --{side}-annotation to `qe resources build`",
-        )
 
     @classmethod
     def from_blocks(
@@ -79,32 +81,48 @@ class Annotation(Resource):
                 raise InputError(
                     f"{low + len(batch)} blocks, but the corpus has {len(corpus)} pairs", where=where
                 )
-            found = layers(batch, tokens.take(rows), LAYERS, where, (lines[rows] + 1).tolist())
-            for builder, layer in zip(builders, found, strict=True):
+            columns = layers(batch, tokens.take(rows), LAYERS, where, (lines[rows] + 1).tolist())
+            for builder, layer in zip(builders, columns, strict=True):
                 builder.add(layer)
             progress(f"annotating the {side} side", low + len(rows), len(corpus))
         if next(rest, None) is not None:
             raise InputError(f"more blocks than the {len(corpus)} pairs of the corpus", where=where)
         read = {layer: builder.tokens() for layer, builder in zip(LAYERS, builders, strict=True)}
-        return cls({"side": side, **settings}, corpus.fingerprint, read)
+        return cls(read, settings={"side": side, **settings}, corpus_fingerprint=corpus.fingerprint)
 
     def layer(self, name: Layer) -> Tokens:
         """One annotation per token of the corpus's side, as Tokens of the same offsets."""
         return self.layers[name]
+
+    def check_arrays(self) -> None:
+        for tokens in self.layers.values():
+            tokens.check_arrays()
 
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[Any]] = {name: tokens.ids for name, tokens in self.layers.items()}
         meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
         save_arrays(path, meta, **arrays, offsets=self.layers["upos"].offsets)
         for name, tokens in self.layers.items():
-            (path / f"{name}.txt").write_text("".join(t + "\n" for t in tokens.types), "utf-8", newline="")
+            write_words(path / f"{name}.txt", tokens.types)
 
     @classmethod
     def load(cls, path: Path) -> Self:
         meta, arrays = load_arrays(path)
-        found = {}
-        for name in LAYERS:
-            with (path / f"{name}.txt").open(encoding="utf-8", newline="\n") as stream:
-                types = tuple(stream.read().split("\n")[:-1])
-            found[name] = Tokens(types, arrays[name], arrays["offsets"])
-        return cls(meta["settings"], meta["corpus_fingerprint"], found)
+        read = {
+            name: Tokens(read_words(path / f"{name}.txt"), arrays[name], arrays["offsets"]) for name in LAYERS
+        }
+        return cls(read, **meta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerBuilder(Builder):
+    """What is built from a layer of the annotation of one side: n-grams of `order` tags."""
+
+    side: Side
+    layer: Layer
+    order: Count
+    annotation: Annotation
+
+    @property
+    def tags(self) -> Tokens:
+        return self.annotation.layer(self.layer)

@@ -1,17 +1,18 @@
 """CorpusIndex: the distinct segments of one side of the corpus, ready for exact nearest-neighbour search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.arrays import rising, typed, within
+from features.core.corpus import ParallelCorpus, Side
+from features.core.damage import Damaged
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
@@ -38,6 +39,37 @@ class Nearest:
     characters: Longs
 
 
+@dataclass(frozen=True, kw_only=True)
+class CorpusIndexBuilder(Builder):
+    """From one side of a parallel corpus; linear in its length."""
+
+    side: Side
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "CorpusIndex":
+        stage, text = f"indexing the {self.side} side", corpus.side(self.side)
+        progress(stage, 0, 3)
+        vocabulary, ids = encode(text.lower())
+        offsets = np.asarray(text.offsets, np.int64)
+        rows = distinct_rows(ids, offsets)
+        chosen = Tokens((), ids, offsets).take(rows)
+        progress(stage, 1, 3)
+        counted = frequent_counts(chosen.ids, chosen.offsets)
+        progress(stage, 2, 3)
+        places, segments, counts = postings(chosen.ids, chosen.offsets, len(vocabulary))
+        progress(stage, 3, 3)
+        return CorpusIndex(
+            vocabulary,
+            chosen.ids,
+            chosen.offsets,
+            counted,
+            places,
+            segments,
+            counts,
+            settings={**self.settings, "segments": len(rows)},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class CorpusIndex(Resource):
     """The distinct lower-cased segments by length, and where each word occurs.
@@ -48,13 +80,12 @@ class CorpusIndex(Resource):
                   and how often there
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_index": {"side": "source"},
         "target_index": {"side": "target"},
     }
+    builder = CorpusIndexBuilder
 
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     vocabulary: Vocabulary
     ids: Ints
     offsets: Longs
@@ -63,53 +94,19 @@ class CorpusIndex(Resource):
     segments: Ints
     counts: NDArray[np.uint8]
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls, corpus: ParallelCorpus, *, side: Literal["source", "target"], progress: Progress = silent
-    ) -> Self:
-        """From one side of a parallel corpus; linear in its length."""
-        stage = f"indexing the {side} side"
-        progress(stage, 0, 3)
-        vocabulary, ids = encode(corpus.side(side).lower())
-        rows = distinct_rows(ids, np.asarray(corpus.side(side).offsets, np.int64))
-        chosen = Tokens((), ids, np.asarray(corpus.side(side).offsets, np.int64)).take(rows)
-        progress(stage, 1, 3)
-        counted = frequent_counts(chosen.ids, chosen.offsets)
-        progress(stage, 2, 3)
-        places, segments, counts = postings(chosen.ids, chosen.offsets, len(vocabulary))
-        progress(stage, 3, 3)
-        settings = {"side": side, "segments": len(rows)}
-        return cls(
-            settings,
-            corpus.fingerprint,
-            vocabulary,
-            chosen.ids,
-            chosen.offsets,
-            counted,
-            places,
-            segments,
-            counts,
-        )
-
-    def save(self, path: Path) -> None:
-        self.vocabulary.save(path / "vocabulary.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(
-            path,
-            meta,
-            ids=self.ids,
-            offsets=self.offsets,
-            counted=self.counted,
-            places=self.places,
-            segments=self.segments,
-            counts=self.counts,
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        vocabulary = Vocabulary.load(path / "vocabulary.txt")
-        return cls(meta["settings"], meta["corpus_fingerprint"], vocabulary, **arrays)
+    def check_arrays(self) -> None:
+        typed("ids", self.ids, np.int32, None)
+        typed("offsets", self.offsets, np.int64, None)
+        rising("offsets", self.offsets, 0, len(self.ids), strictly=True)
+        rising("lengths of the segments", np.diff(self.offsets), None, None)
+        within("ids", self.ids, 0, len(self.vocabulary))
+        # Bounds on distances come from these counts, and room is made by the bounds.
+        frequent = frequent_counts(self.ids, self.offsets)
+        expected = frequent, *postings(self.ids, self.offsets, len(self.vocabulary))
+        for name, counts in zip(("counted", "places", "segments", "counts"), expected, strict=True):
+            typed(name, getattr(self, name), counts.dtype, *counts.shape)
+            if not np.array_equal(getattr(self, name), counts):
+                raise Damaged(f"`{name}` is not that of the segments")
 
     @cached_property
     def _letters(self) -> tuple[Ints, Longs]:
@@ -132,14 +129,14 @@ class CorpusIndex(Resource):
         parts = list(
             side_by_side(lambda start: self._slice(lowered, queries, letters, start, by_characters), starts)
         )
-        found = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
-        return Nearest(found[:, 0], found[:, 1], found[:, 2])
+        nearest = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
+        return Nearest(nearest[:, 0], nearest[:, 1], nearest[:, 2])
 
     def _slice(
         self, lowered: Tokens, queries: Ints, letters: tuple[Ints, Longs], start: int, by_characters: bool
     ) -> Longs:
         offsets = np.asarray(lowered.offsets[start : start + _SLICE + 1], np.int64)
-        found = np.full((len(offsets) - 1, 3), -1, np.int64)
+        nearest = np.full((len(offsets) - 1, 3), -1, np.int64)
         longest, n = int(np.diff(offsets).max()), len(self.offsets) - 1
         small = longest < 2**8 and self.offsets[-1] - self.offsets[-2] < 2**15
         shared, bound = (
@@ -148,11 +145,11 @@ class CorpusIndex(Resource):
         )
         corpus = (self.ids, self.offsets, self.counted, self.places, self.segments, self.counts)
         nearest_batch(
-            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, bound, found
+            queries, np.asarray(lowered.ids), offsets, letters, corpus, self._letters, shared, bound, nearest
         )
         if by_characters:
-            self._by_characters.lower(np.asarray(lowered.ids), offsets, letters, found[:, 1])
-        return found
+            self._by_characters.lower(np.asarray(lowered.ids), offsets, letters, nearest[:, 1])
+        return nearest
 
 
 def _code_points(words: Sequence[str]) -> tuple[Ints, Longs]:

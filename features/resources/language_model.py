@@ -2,7 +2,6 @@
 
 import importlib
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +11,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, typed
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
-from features.core.files import atomic_file, open_binary, sha256
+from features.core.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
+from features.core.hints import Count
+from features.core.packages import install
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
-from features.core.tokens import FloatArray, Tokens, segment_sum
+from features.core.resource import Builder, Parts, Resource
+from features.core.storage import load_arrays, save_arrays
+from features.core.tokens import Tokens, segment_sum
 from features.core.vocabulary import UNK, Vocabulary
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
@@ -78,7 +82,36 @@ class LMScores:
         return self.backoff[~self.is_end]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelBuilder(Builder):
+    """From one side of a parallel corpus; the settings are those of `LanguageModel.from_tokens`.
+
+    arpa  saving writes `model.arpa.gz` too (for other tools; nothing here reads it)
+    """
+
+    side: Side
+    order: Count
+    direction: Direction = "forward"
+    case: Case = "lower"
+    minimum: Count = 1
+    prune: bool = False
+    arpa: bool = True
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "LanguageModel":
+        model = LanguageModel.from_tokens(
+            corpus.side(self.side),
+            order=self.order,
+            direction=self.direction,
+            case=self.case,
+            minimum=self.minimum,
+            prune=self.prune,
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return model.with_settings(side=self.side, arpa=self.arpa)
+
+
+@dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
     """An n-gram model with backoff weights, over words of one side.
 
@@ -87,51 +120,19 @@ class LanguageModel(Resource):
     `settings["smoothing"]` tells per order which discounts were used (see `_kneser_ney.discounts`).
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_lm": {"side": "source", "order": 3},
         "target_lm": {"side": "target", "order": 5},
         "source_lm5": {"side": "source", "order": 5, "arpa": False},
         "source_lm_backward": {"side": "source", "order": 5, "direction": "backward", "arpa": False},
         "target_lm_backward": {"side": "target", "order": 5, "direction": "backward", "arpa": False},
     }
+    builder: ClassVar[type[Builder]] = LanguageModelBuilder
 
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
     log10: NDArray[np.float32] = field(repr=False)
     backoff: NDArray[np.float32] = field(repr=False)
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Literal["source", "target"],
-        order: int,
-        direction: Direction = "forward",
-        case: Case = "lower",
-        minimum: int = 1,
-        prune: bool = False,
-        arpa: bool = True,
-        progress: Progress = silent,
-    ) -> Self:
-        """From one side of a parallel corpus; the settings are those of `from_tokens`.
-
-        With `arpa`, saving writes `model.arpa.gz` too (for other tools; nothing here reads it).
-        """
-        model = cls.from_tokens(
-            corpus.side(side),
-            order=order,
-            direction=direction,
-            case=case,
-            minimum=minimum,
-            prune=prune,
-            progress=progress,
-            corpus_fingerprint=corpus.fingerprint,
-        )
-        model.settings = {"side": side, **model.settings, "arpa": arpa}
-        return model
 
     @classmethod
     def from_tokens(
@@ -176,7 +177,14 @@ class LanguageModel(Resource):
             "smoothing": [{"rule": d.rule, "discounts": list(d.values)} for d in model.discounts],
         }
         print_ = tokens.fingerprint if corpus_fingerprint is None else corpus_fingerprint
-        return cls(settings, print_, vocabulary, model.trie, model.log10, model.backoff)
+        return cls(
+            vocabulary,
+            model.trie,
+            model.log10,
+            model.backoff,
+            settings=settings,
+            corpus_fingerprint=print_,
+        )
 
     @classmethod
     def read_arpa(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> Self:
@@ -187,14 +195,21 @@ class LanguageModel(Resource):
         Raises InputError for files that are damaged or whose n-grams lack their contexts.
         """
         _check_direction(direction)
-        found = read_arpa(path)
+        arpa = read_arpa(path)
         settings = {
-            "order": found.trie.order,
+            "order": arpa.trie.order,
             "direction": direction,
             "case": case,
-            "ngrams": list(found.trie.sizes),
+            "ngrams": list(arpa.trie.sizes),
         }
-        return cls(settings, sha256(path), found.vocabulary, found.trie, found.log10, found.backoff)
+        return cls(
+            arpa.vocabulary,
+            arpa.trie,
+            arpa.log10,
+            arpa.backoff,
+            settings=settings,
+            corpus_fingerprint=sha256(path),
+        )
 
     @classmethod
     def read_kenlm(
@@ -202,12 +217,12 @@ class LanguageModel(Resource):
     ) -> "LanguageModel":
         """From a KenLM binary (or what else KenLM reads); it can be scored with, not listed.
 
-        Raises InputError where the optional package kenlm is absent, or cannot read the file.
+        Raises InputError if the optional package kenlm is absent, or cannot read the file.
         """
         _check_direction(direction)
         model = _open_kenlm(path)
         settings = {"order": model.order, "direction": direction, "case": case, "kenlm": True}
-        return _KenlmModel(path, model, settings, sha256(path))
+        return _KenlmModel(path, model, settings=settings, corpus_fingerprint=sha256(path))
 
     @classmethod
     def read(cls, path: Path, *, direction: Direction = "forward", case: Case = "lower") -> "LanguageModel":
@@ -216,7 +231,10 @@ class LanguageModel(Resource):
         Raises InputError as `read_arpa` and `read_kenlm` do.
         """
         with open_binary(path) as stream:
-            binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
+            try:
+                binary = stream.read(len(_KENLM_MAGIC)) == _KENLM_MAGIC
+            except DAMAGED_GZIP as error:
+                raise InputError(f"damaged gzip file ({error})", where=path) from None
         if binary:
             return cls.read_kenlm(path, direction=direction, case=case)
         return cls.read_arpa(path, direction=direction, case=case)
@@ -225,6 +243,13 @@ class LanguageModel(Resource):
         """Writes an ARPA file, gzip where the name ends in `.gz`; a backward model predicts right to left."""
         with atomic_file(path) as temporary:
             write_arpa(temporary, self._content, gzipped=path.suffix == ".gz")
+
+    def check_arrays(self) -> None:
+        self.trie.check_arrays(len(self.vocabulary))
+        typed("log10", self.log10, np.float32, self.trie.begins[-1])
+        typed("backoff", self.backoff, np.float32, self.trie.begins[-2])
+        finite("log10", self.log10)
+        finite("backoff", self.backoff)
 
     @property
     def _content(self) -> Arpa:
@@ -249,7 +274,7 @@ class LanguageModel(Resource):
         place = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
         at, events = _events(text, backward)
         nodes, log10, matched = ids, self.log10[ids].astype(np.float64), (ids > UNK).astype(np.int8)
-        found = []
+        scores = []
         for order in range(1, self.order + 1):
             if order > 1:
                 longer = self.trie.extend(nodes, ids, offsets)
@@ -257,8 +282,8 @@ class LanguageModel(Resource):
                 nodes = longer
             possible = np.minimum(place, order)
             backoff = (possible - matched)[at].astype(np.int8)
-            found.append(LMScores(log10[at], matched[at], backoff, events))
-        return tuple(found)
+            scores.append(LMScores(log10[at], matched[at], backoff, events))
+        return tuple(scores)
 
     def log10_probability(self, tokens: Tokens, with_end: bool = True) -> FloatArray:
         """(n,) log10 probability of each text, `</s>` included unless `with_end` is false.
@@ -271,38 +296,29 @@ class LanguageModel(Resource):
         return segment_sum(scores.token_log10, np.asarray(tokens.offsets))
 
     def save(self, path: Path) -> None:
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "sizes": self.trie.sizes,
-        }
-        arrays = {"words": self.trie.words, "first": self.trie.first, "log10": self.log10}
-        save_arrays(path, meta, **arrays, backoff=self.backoff)
-        self.vocabulary.save(path / "vocabulary.txt")
+        super().save(path)
         if self.settings.get("arpa"):
             self.write_arpa(path / "model.arpa.gz")
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        if meta["settings"].get("kenlm"):
-            file = path / _KENLM_FILE
-            return cast(
-                Self, _KenlmModel(file, _open_kenlm(file), meta["settings"], meta["corpus_fingerprint"])
-            )
-        trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
-        vocabulary = Vocabulary.load(path / "vocabulary.txt")
-        return cls(
-            meta["settings"], meta["corpus_fingerprint"], vocabulary, trie, arrays["log10"], arrays["backoff"]
-        )
+        meta, _ = load_arrays(path)
+        if not meta["settings"].get("kenlm"):
+            return super().load(path)
+        file = path / _KENLM_FILE
+        return cast(Self, _KenlmModel(file, _open_kenlm(file), **meta))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _KenlmModel(LanguageModel):
     """A model that KenLM holds: one call per text, so slower than our own."""
 
-    def __init__(self, path: Path, model: Any, settings: Mapping[str, Any], corpus_fingerprint: str) -> None:
-        self.path, self.model = path, model
-        self.settings, self.corpus_fingerprint = settings, corpus_fingerprint
+    path: Path
+    model: Any
+    vocabulary: Vocabulary = field(init=False)
+    trie: Trie = field(init=False)
+    log10: NDArray[np.float32] = field(init=False)
+    backoff: NDArray[np.float32] = field(init=False)
 
     def __getattr__(self, name: str) -> Any:
         """Raises InputError for what our own models hold: KenLM does not tell it."""
@@ -313,6 +329,9 @@ class _KenlmModel(LanguageModel):
                 remedy="read its ARPA file instead",
             )
         raise AttributeError(name)
+
+    def check_arrays(self) -> None:
+        """KenLM reads its file itself."""
 
     def __repr__(self) -> str:
         return f"LanguageModel.read_kenlm({str(self.path)!r})"
@@ -335,8 +354,8 @@ class _KenlmModel(LanguageModel):
         """(log10, matched order, backoff steps) of the words and, last, of `</s>`."""
         backward = self.settings["direction"] == "backward"
         rows = []
-        found = self.model.full_scores(" ".join(words[::-1] if backward else words))
-        for place, (log10, length, unknown) in enumerate(found, start=2):
+        scored = self.model.full_scores(" ".join(words[::-1] if backward else words))
+        for place, (log10, length, unknown) in enumerate(scored, start=2):
             matched = 0 if unknown else length
             rows.append((log10, matched, min(place, self.order) - matched))
         return [*rows[-2::-1], rows[-1]] if backward else rows
@@ -355,7 +374,7 @@ def _open_kenlm(path: Path) -> Any:
         kenlm = importlib.import_module("kenlm")
     except ImportError:
         raise InputError(
-            "KenLM models need the optional package kenlm", where=path, remedy="pip install 'qe[kenlm]'"
+            "KenLM models need the optional package kenlm", where=path, remedy=install("kenlm")
         ) from None
     try:
         return kenlm.Model(str(path))

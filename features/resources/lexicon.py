@@ -1,7 +1,6 @@
 """Lexicon: IBM Model 1 translation probabilities t(target word | source word)."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,17 +10,20 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, rows
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, read_lines
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
-from features.core.tokens import FloatArray, Tokens, segment_sum
+from features.core.resource import Builder, Parts, Resource
+from features.core.tokens import Tokens, segment_sum
 from features.core.vocabulary import BOS, UNK, Vocabulary
 from features.resources._ibm1 import Encoded, train
 from features.resources._pair_values import pair_values, value
 
 Ids = NDArray[np.int32]
+LexiconDirection = Literal["source_to_target", "target_to_source"]
 
 # The NULL word has the row of `<s>`: no word of a text is ever looked up there.
 NULL = BOS
@@ -50,6 +52,31 @@ class WordScores:
         return segment_sum(np.log10(self.probability), self.offsets)
 
 
+def given_first(direction: LexiconDirection, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
+    """(the given words, the words generated from them), of a lexicon of that direction."""
+    return (source, target) if direction == "source_to_target" else (target, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexiconBuilder(Builder):
+    """Textbook EM from a uniform start; memory grows with the pairs of words that occur together."""
+
+    direction: LexiconDirection = "source_to_target"
+    iterations: int = 5
+    prune: float = 1e-6
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Lexicon":
+        lexicon = Lexicon.from_tokens(
+            *given_first(self.direction, corpus.source, corpus.target),
+            iterations=self.iterations,
+            prune=self.prune,
+            stage=f"IBM Model 1, {self.direction.replace('_', ' ')}",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return lexicon.with_settings(direction=self.direction)
+
+
 @dataclass(frozen=True, eq=False)
 class Lexicon(Resource):
     """t(target | source) of IBM Model 1 (Brown et al. 1993, section 4.1), lower-cased, with NULL.
@@ -64,43 +91,20 @@ class Lexicon(Resource):
                      empty for a lexicon that was read from a file, before `with_quartiles`
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "lexicon_source_to_target": {"direction": "source_to_target"},
         "lexicon_target_to_source": {"direction": "target_to_source"},
     }
+    builder: ClassVar[type[Builder]] = LexiconBuilder
 
     source: Vocabulary
     target: Vocabulary
     offsets: NDArray[np.int64]
     columns: Ids
     values: NDArray[np.float32]
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     log_likelihoods: tuple[float, ...] = ()
     quartiles: tuple[float, ...] = ()
     _above: dict[tuple[float, str], NDArray[np.int64]] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        progress: Progress = silent,
-        direction: Literal["source_to_target", "target_to_source"] = "source_to_target",
-        iterations: int = 5,
-        prune: float = 1e-6,
-    ) -> Self:
-        """Textbook EM from a uniform start; memory grows with the pairs of words that occur together."""
-        sides = ("source", "target") if direction == "source_to_target" else ("target", "source")
-        found = cls.from_tokens(
-            *(corpus.side(side) for side in sides),
-            iterations=iterations,
-            prune=prune,
-            stage=f"IBM Model 1, {direction.replace('_', ' ')}",
-            progress=progress,
-            corpus_fingerprint=corpus.fingerprint,
-        )
-        return replace(found, settings={"direction": direction, **found.settings})
 
     @classmethod
     def from_tokens(
@@ -138,11 +142,11 @@ class Lexicon(Resource):
             table.offsets,
             table.columns,
             table.values.astype(np.float32),
-            settings,
-            digest(given.fingerprint, words.fingerprint)
+            tuple(likelihoods),
+            settings=settings,
+            corpus_fingerprint=digest(given.fingerprint, words.fingerprint)
             if corpus_fingerprint is None
             else corpus_fingerprint,
-            tuple(likelihoods),
         )
         return lexicon.with_quartiles(given, words)
 
@@ -152,31 +156,10 @@ class Lexicon(Resource):
         scores = self.score(given.take(rows), words.take(rows))
         return replace(self, quartiles=tuple(np.quantile(scores.maximum, (0.25, 0.5, 0.75)).tolist()))
 
-    def save(self, path: Path) -> None:
-        self.source.save(path / "source.txt")
-        self.target.save(path / "target.txt")
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "log_likelihoods": list(self.log_likelihoods),
-            "quartiles": list(self.quartiles),
-        }
-        save_arrays(path, meta, offsets=self.offsets, columns=self.columns, values=self.values)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        return cls(
-            Vocabulary.load(path / "source.txt"),
-            Vocabulary.load(path / "target.txt"),
-            arrays["offsets"],
-            arrays["columns"],
-            arrays["values"],
-            meta["settings"],
-            meta["corpus_fingerprint"],
-            tuple(meta["log_likelihoods"]),
-            tuple(meta["quartiles"]),
-        )
+    def check_arrays(self) -> None:
+        values = (self.values, np.float32)
+        rows(self.offsets, len(self.source), self.columns, len(self.target), values=values)
+        finite("values", self.values, 0, 1)
 
     @classmethod
     def read_lex(
@@ -202,7 +185,15 @@ class Lexicon(Resource):
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         fingerprint = digest(columns.tobytes(), rows.tobytes(), values.tobytes(), source.fingerprint)
         settings = {"read_from": path.name, "order": order, "entries": len(entries)}
-        return cls(source, target, offsets, columns[by_row], values, settings, fingerprint)
+        return cls(
+            source,
+            target,
+            offsets,
+            columns[by_row],
+            values,
+            settings=settings,
+            corpus_fingerprint=fingerprint,
+        )
 
     def probability(
         self, source_ids: NDArray[np.integer[Any]], target_ids: NDArray[np.integer[Any]]

@@ -1,14 +1,45 @@
 """MorphemeLexicon: IBM Model 1 between morphemes."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from features.core.corpus import ParallelCorpus
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.resources.lexicon import Lexicon
-from features.resources.morpheme_lm import SAMPLE, spread
+from features.core.resource import Builder, Parts
+from features.resources.lexicon import Lexicon, LexiconDirection, given_first
+from features.resources.morpheme_lm import SAMPLE
 from features.resources.morphemes import Morphemes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MorphemeLexiconBuilder(Builder):
+    """Textbook EM, as for words."""
+
+    source_morphemes: Morphemes
+    target_morphemes: Morphemes
+    direction: LexiconDirection
+    sample: Count = SAMPLE
+    iterations: int = 5
+    prune: float = 1e-5
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "MorphemeLexicon":
+        rows = corpus.spread(self.sample)
+        source = self.source_morphemes.units(corpus.source.take(rows))
+        target = self.target_morphemes.units(corpus.target.take(rows))
+        lexicon = MorphemeLexicon.from_tokens(
+            *given_first(self.direction, source, target),
+            iterations=self.iterations,
+            prune=self.prune,
+            stage=f"IBM Model 1 of morphemes, {self.direction.replace('_', ' ')}",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return lexicon.with_settings(
+            direction=self.direction,
+            sample=len(rows),
+            morphemes=[self.source_morphemes.fingerprint, self.target_morphemes.fingerprint],
+        )
 
 
 class MorphemeLexicon(Lexicon):
@@ -17,42 +48,8 @@ class MorphemeLexicon(Lexicon):
     Popovic (WMT12), section 2.1, equations 2-3.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         f"morpheme_lexicon_{direction}": {"direction": direction}
         for direction in ("source_to_target", "target_to_source")
     }
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        source_morphemes: Morphemes,
-        target_morphemes: Morphemes,
-        direction: Literal["source_to_target", "target_to_source"],
-        sample: int = SAMPLE,
-        iterations: int = 5,
-        prune: float = 1e-5,
-        progress: Progress = silent,
-    ) -> Self:
-        """Textbook EM, as for words."""
-        rows = spread(len(corpus), sample)
-        source = source_morphemes.units(corpus.source.take(rows))
-        target = target_morphemes.units(corpus.target.take(rows))
-        given, words = (source, target) if direction == "source_to_target" else (target, source)
-        found = cls.from_tokens(
-            given,
-            words,
-            iterations=iterations,
-            prune=prune,
-            stage=f"IBM Model 1 of morphemes, {direction.replace('_', ' ')}",
-            progress=progress,
-            corpus_fingerprint=corpus.fingerprint,
-        )
-        settings = {
-            "direction": direction,
-            "sample": len(rows),
-            "morphemes": [source_morphemes.fingerprint, target_morphemes.fingerprint],
-            **found.settings,
-        }
-        return replace(found, settings=settings)
+    builder = MorphemeLexiconBuilder

@@ -3,26 +3,49 @@
 import importlib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
+from features.core.hints import Count, Seed
+from features.core.packages import install
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
-from features.resources.annotation import Side
 
 TYPES = (
     30_000  # most frequent words that are learned from: training time grows with them, not with the corpus
 )
 _LONGEST = 30  # letters of the longest morpheme that a new word can have, as in Morfessor
+
+
+@dataclass(frozen=True, kw_only=True)
+class MorphemesBuilder(Builder):
+    """From the `types` most frequent words; `seed` orders them in training."""
+
+    side: Side
+    types: Count = TYPES
+    seed: Seed = 0
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Morphemes":
+        """Raises InputError if the package is absent, or no word has a letter."""
+        progress(f"morphemes of the {self.side} side", 0, 1)
+        words = frequent_words(corpus.side(self.side), self.types)
+        counts = _trained(words, self.seed)
+        return Morphemes(
+            tuple(counts),
+            np.array(list(counts.values()), np.int64),
+            len(words),
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,60 +59,23 @@ class Morphemes(Resource):
     counts     (morphemes,) how often each occurs in the words that it was learned from
     words      number of these words
 
-    >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, {"side": "target"}, "toy")
+    >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, settings={}, corpus_fingerprint="")
     >>> model.segment("casas"), model.segment("1990")
     (('casa', 's'), ('1990',))
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_morphemes": {"side": "source"},
         "target_morphemes": {"side": "target"},
     }
+    builder = MorphemesBuilder
 
     morphemes: tuple[str, ...]
     counts: NDArray[np.int64]
     words: int
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Side,
-        types: int = TYPES,
-        seed: int = 0,
-        progress: Progress = silent,
-    ) -> Self:
-        """From the `types` most frequent words; `seed` orders them in training.
-
-        Raises InputError where the package is absent, or no word has a letter.
-        """
-        progress(f"morphemes of the {side} side", 0, 1)
-        words = frequent_words(corpus.side(side), types)
-        counts = _trained(words, seed)
-        settings = {"side": side, "types": types, "seed": seed}
-        numbers = np.array(list(counts.values()), np.int64)
-        return cls(tuple(counts), numbers, len(words), settings, corpus.fingerprint)
-
-    def save(self, path: Path) -> None:
-        (path / "morphemes.txt").write_text(
-            "".join(f"{morpheme}\n" for morpheme in self.morphemes), "utf-8", newline=""
-        )
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "words": self.words,
-        }
-        save_arrays(path, meta, counts=self.counts)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        with (path / "morphemes.txt").open(encoding="utf-8", newline="\n") as stream:
-            morphemes = tuple(stream.read().split("\n")[:-1])
-        return cls(morphemes, arrays["counts"], meta["words"], meta["settings"], meta["corpus_fingerprint"])
+    def check_arrays(self) -> None:
+        typed("counts", self.counts, np.int64, len(self.morphemes))
 
     @cached_property
     def _costs(self) -> tuple[dict[str, float], float]:
@@ -122,9 +108,9 @@ class Morphemes(Resource):
     def units(self, tokens: Tokens) -> Tokens:
         """The morphemes of every text, lower-cased, in order.
 
-        >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, {"side": "target"}, "toy")
-        >>> found = model.units(Tokens.from_lists([["Casas", "casa"], []]))
-        >>> found.words(0), found.words(1)
+        >>> model = Morphemes(("casa", "s"), np.array([3, 2]), 3, settings={}, corpus_fingerprint="")
+        >>> units = model.units(Tokens.from_lists([["Casas", "casa"], []]))
+        >>> units.words(0), units.words(1)
         (['casa', 's', 'casa'], [])
         """
         lowered = tokens.lower()
@@ -157,12 +143,12 @@ def expanded(tokens: Tokens, parts: Sequence[tuple[str, ...]]) -> Tokens:
 
 
 def _traced(word: str, start: Sequence[int]) -> tuple[str, ...]:
-    found: list[str] = []
+    morphs: list[str] = []
     end = len(word)
     while end > 0:
-        found.append(word[start[end] : end])
+        morphs.append(word[start[end] : end])
         end = start[end]
-    return tuple(reversed(found))
+    return tuple(reversed(morphs))
 
 
 def _trained(words: Sequence[str], seed: int) -> dict[str, int]:
@@ -188,5 +174,5 @@ def _load() -> Any:
     except ImportError:
         raise InputError(
             "morphemes are learned by the package morfessor, which is not installed",
-            remedy="pip install morfessor (extra `morphemes`)",
+            remedy=install("morphemes"),
         ) from None

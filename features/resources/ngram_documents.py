@@ -1,20 +1,21 @@
 """NgramDocuments: in how many corpus segments every n-gram occurs, segment boundaries included."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.array_types import FloatArray
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import FloatArray, Tokens
+from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
 from features.resources._ngram_tables import (
     Case,
@@ -49,7 +50,27 @@ class Padded:
     nodes: tuple[Ints, ...]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, kw_only=True)
+class NgramDocumentsBuilder(Builder):
+    """From one side of a parallel corpus; the settings are those of `NgramDocuments.from_tokens`."""
+
+    side: Side
+    order: Count
+    case: Case = "lower"
+    punctuation: bool = True
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NgramDocuments":
+        made = NgramDocuments.from_tokens(
+            corpus.side(self.side),
+            order=self.order,
+            case=self.case,
+            punctuation=self.punctuation,
+            progress=progress,
+        )
+        return replace(made, corpus_fingerprint=corpus.fingerprint).with_settings(side=self.side)
+
+
+@dataclass(frozen=True, eq=False)
 class NgramDocuments(Resource):
     """Segments with each n-gram, and its occurrences, to the order built.
 
@@ -58,13 +79,13 @@ class NgramDocuments(Resource):
 
     >>> from features.core.tokens import Tokens
     >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
-    >>> found = NgramDocuments.from_tokens(corpus, order=2)
-    >>> nodes = found.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #
-    >>> found.documents[nodes[1:]].tolist(), found.occurrences[nodes[1:]].tolist()
+    >>> counts = NgramDocuments.from_tokens(corpus, order=2)
+    >>> nodes = counts.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #
+    >>> counts.documents[nodes[1:]].tolist(), counts.occurrences[nodes[1:]].tolist()
     ([2, 1, 1], [2, 2, 1])
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_ngram_documents": {"side": "source", "order": 5},
         "target_ngram_documents": {"side": "target", "order": 5},
         "source_ngram_documents_true_case": {"side": "source", "order": 4, "case": "true"},
@@ -72,33 +93,13 @@ class NgramDocuments(Resource):
         "source_ngram_documents_no_punctuation": {"side": "source", "order": 4, "punctuation": False},
         "target_ngram_documents_no_punctuation": {"side": "target", "order": 4, "punctuation": False},
     }
+    builder = NgramDocumentsBuilder
 
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
     occurrences: Ints = field(repr=False)
     documents: Ints = field(repr=False)
     _norms: dict[tuple[int, bool], float] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Literal["source", "target"],
-        order: int,
-        case: Case = "lower",
-        punctuation: bool = True,
-        progress: Progress = silent,
-    ) -> Self:
-        """From one side of a parallel corpus; the settings are those of `from_tokens`."""
-        found = cls.from_tokens(
-            corpus.side(side), order=order, case=case, punctuation=punctuation, progress=progress
-        )
-        found.corpus_fingerprint = corpus.fingerprint
-        found.settings = {"side": side, **found.settings}
-        return found
 
     @classmethod
     def from_tokens(
@@ -135,7 +136,14 @@ class NgramDocuments(Resource):
             "mean_length": float(text.lengths.mean()),
             "ngrams": list(trie.sizes),
         }
-        return cls(settings, tokens.fingerprint, vocabulary, trie, counts, documents)
+        return cls(
+            vocabulary,
+            trie,
+            counts,
+            documents,
+            settings=settings,
+            corpus_fingerprint=tokens.fingerprint,
+        )
 
     @property
     def order(self) -> int:
@@ -188,34 +196,10 @@ class NgramDocuments(Resource):
                 f"experiment, `resources: {{settings: {{PART: {{order: {order}}}}}}}`)",
             )
 
-    def save(self, path: Path) -> None:
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "sizes": self.trie.sizes,
-        }
-        arrays = {
-            "words": self.trie.words,
-            "first": self.trie.first,
-            "occurrences": self.occurrences,
-            "documents": self.documents,
-        }
-        save_arrays(path, meta, **arrays)
-        self.vocabulary.save(path / "vocabulary.txt")
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
-        vocabulary = Vocabulary.load(path / "vocabulary.txt")
-        return cls(
-            meta["settings"],
-            meta["corpus_fingerprint"],
-            vocabulary,
-            trie,
-            arrays["occurrences"],
-            arrays["documents"],
-        )
+    def check_arrays(self) -> None:
+        self.trie.check_arrays(len(self.vocabulary))
+        for name, counts in (("occurrences", self.occurrences), ("documents", self.documents)):
+            typed(name, counts, np.int32, self.trie.begins[-1])
 
 
 def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
@@ -230,18 +214,18 @@ def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:
 
 def _repeated(ids: Ints, offsets: Offsets, trie: Trie) -> Ints:
     """(nodes,) how often each n-gram stands behind an equal one of the same text."""
-    found = side_by_side(
+    repeated = side_by_side(
         lambda texts: _repeats(*texts, ids, offsets, trie.words, trie.first, trie.order),
         even_ranges(np.diff(offsets) ** 2, _SMALLEST),
     )
-    result: Ints = occurrences(np.concatenate([np.empty(0, np.int32), *found]), len(trie.words))
+    result: Ints = occurrences(np.concatenate([np.empty(0, np.int32), *repeated]), len(trie.words))
     return result
 
 
 @numba.njit(cache=True, nogil=True)
 def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any, order: int) -> Any:
     """The n-grams of the texts low:high that stand earlier in the same text, each time."""
-    found, n = np.empty(1024, np.int32), 0
+    places, n = np.empty(1024, np.int32), 0
     for text in range(low, high):
         begin = offsets[text]
         for j in range(begin + 1, offsets[text + 1]):
@@ -251,12 +235,12 @@ def _repeats(low: int, high: int, ids: Any, offsets: Any, words: Any, first: Any
                 while size < order and i - size >= begin and ids[i - size] == ids[j - size]:
                     size += 1
                 longest = max(longest, size)
-            if n + longest > len(found):
-                found = np.append(found, np.empty(len(found) + longest, np.int32))
+            if n + longest > len(places):
+                places = np.append(places, np.empty(len(places) + longest, np.int32))
             for size in range(1, longest + 1):
-                found[n] = _node(ids[j - size + 1 : j + 1], words, first)
+                places[n] = _node(ids[j - size + 1 : j + 1], words, first)
                 n += 1
-    return found[:n].copy()
+    return places[:n].copy()
 
 
 @numba.njit(cache=True, nogil=True)

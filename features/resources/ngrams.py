@@ -1,17 +1,17 @@
 """NgramCounts: how often every n-gram occurs in one side of the corpus."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
 from features.core.vocabulary import UNK, Vocabulary
 from features.resources._ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
@@ -23,7 +23,7 @@ QUEST_MINIMUM = 3
 def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
     """The three cut-offs between four equal parts of the sorted counts: `sorted[floor(j (size - 1) / 4)]`.
 
-    Raises InputError where there are no counts.
+    Raises InputError if there are no counts.
 
     >>> quartiles(np.array([9, 1, 3, 5, 7]))
     (3, 5, 7)
@@ -32,11 +32,27 @@ def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
     if size == 0:
         raise InputError("quartiles need counts, but no n-gram of the corpus is frequent enough")
     at = [j * (size - 1) // 4 for j in (1, 2, 3)]
-    found = np.partition(counts, at)
-    return int(found[at[0]]), int(found[at[1]]), int(found[at[2]])
+    parted = np.partition(counts, at)
+    return int(parted[at[0]]), int(parted[at[1]]), int(parted[at[2]])
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, kw_only=True)
+class NgramCountsBuilder(Builder):
+    """From one side of a parallel corpus; the settings are those of `NgramCounts.from_tokens`."""
+
+    side: Side
+    order: Count
+    case: Case = "lower"
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NgramCounts":
+        text, print_ = corpus.side(self.side), corpus.fingerprint
+        counts = NgramCounts.from_tokens(
+            text, order=self.order, case=self.case, progress=progress, fingerprint=print_
+        )
+        return counts.with_settings(side=self.side)
+
+
+@dataclass(frozen=True, eq=False)
 class NgramCounts(Resource):
     """Occurrences of all n-grams to the order built; n-grams stay within a sentence, without markers.
 
@@ -46,36 +62,18 @@ class NgramCounts(Resource):
     (array([1, 2]), array([0, 2, 2]))
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_ngrams": {"side": "source", "order": 3},
         "target_ngrams": {"side": "target", "order": 3},
         "source_ngrams5": {"side": "source", "order": 5},
         "target_ngrams5": {"side": "target", "order": 5},
     }
+    builder: ClassVar[type[Builder]] = NgramCountsBuilder
 
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
     vocabulary: Vocabulary = field(repr=False)
     trie: Trie = field(repr=False)
     occurrences: NDArray[np.int32] = field(repr=False)
     _cutoffs: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Literal["source", "target"],
-        order: int,
-        case: Case = "lower",
-        progress: Progress = silent,
-    ) -> Self:
-        """From one side of a parallel corpus; the settings are those of `from_tokens`."""
-        found = cls.from_tokens(
-            corpus.side(side), order=order, case=case, progress=progress, fingerprint=corpus.fingerprint
-        )
-        found.settings = {"side": side, **found.settings}
-        return found
 
     @classmethod
     def from_tokens(
@@ -101,7 +99,13 @@ class NgramCounts(Resource):
         trie = Trie.from_levels([(table.words, table.first) for table in tables])
         settings = {"order": order, "case": case, "ngrams": list(trie.sizes)}
         occurrences = np.concatenate([table.counts for table in tables])
-        return cls(settings, fingerprint or tokens.fingerprint, vocabulary, trie, occurrences)
+        return cls(
+            vocabulary,
+            trie,
+            occurrences,
+            settings=settings,
+            corpus_fingerprint=fingerprint or tokens.fingerprint,
+        )
 
     @property
     def order(self) -> int:
@@ -127,11 +131,11 @@ class NgramCounts(Resource):
         self._check(order)
         nodes = ids = self._known(tokens)
         offsets = np.asarray(tokens.offsets)
-        found = [self._counts(nodes, offsets, 1)]
+        counts = [self._counts(nodes, offsets, 1)]
         for n in range(2, order + 1):
             nodes = self.trie.extend(nodes, ids, offsets)
-            found.append(self._counts(nodes, offsets, n))
-        return found
+            counts.append(self._counts(nodes, offsets, n))
+        return counts
 
     def _known(self, tokens: Tokens) -> NDArray[np.int32]:
         """Ids of the tokens; -1, which is in no n-gram, for unknown words."""
@@ -143,9 +147,9 @@ class NgramCounts(Resource):
     ) -> tuple[NDArray[np.int64], Offsets]:
         """From the nodes of the n-grams that end at each token."""
         there = _position(offsets) >= order - 1
-        found = np.where(nodes >= 0, self.occurrences[nodes], 0).astype(np.int64)
+        counts = np.where(nodes >= 0, self.occurrences[nodes], 0).astype(np.int64)
         n_ngrams = np.maximum(np.diff(offsets) - order + 1, 0)
-        return found[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
+        return counts[there], np.concatenate(([0], np.cumsum(n_ngrams))).astype(np.int64)
 
     def types(self, order: int) -> NDArray[np.int32]:
         """(distinct n-grams,) their counts.
@@ -153,8 +157,8 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted.
         """
         self._check(order)
-        found = self.occurrences[self.trie.nodes(order)]
-        return found[found > 0] if order == 1 else found  # order 1 lists the markers too
+        counts = self.occurrences[self.trie.nodes(order)]
+        return counts[counts > 0] if order == 1 else counts  # order 1 lists the markers too
 
     def quartile_cutoffs(self, order: int, minimum: int = QUEST_MINIMUM) -> tuple[int, int, int]:
         """Counts that part the n-gram types seen at least `minimum` times into four: see `quartiles`.
@@ -164,8 +168,8 @@ class NgramCounts(Resource):
         Raises InputError for an order that was not counted, or where no type is that frequent.
         """
         if (order, minimum) not in self._cutoffs:
-            found = self.types(order)
-            self._cutoffs[order, minimum] = quartiles(found[found >= minimum])
+            counts = self.types(order)
+            self._cutoffs[order, minimum] = quartiles(counts[counts >= minimum])
         return self._cutoffs[order, minimum]
 
     def has_types(self, order: int, minimum: int) -> bool:
@@ -184,22 +188,9 @@ class NgramCounts(Resource):
                 f"experiment, `resources: {{settings: {{PART: {{order: {order}}}}}}}`)",
             )
 
-    def save(self, path: Path) -> None:
-        meta = {
-            "settings": dict(self.settings),
-            "corpus_fingerprint": self.corpus_fingerprint,
-            "sizes": self.trie.sizes,
-        }
-        arrays = {"words": self.trie.words, "first": self.trie.first, "occurrences": self.occurrences}
-        save_arrays(path, meta, **arrays)
-        self.vocabulary.save(path / "vocabulary.txt")
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        trie = Trie(tuple(meta["sizes"]), arrays["words"], arrays["first"])
-        vocabulary = Vocabulary.load(path / "vocabulary.txt")
-        return cls(meta["settings"], meta["corpus_fingerprint"], vocabulary, trie, arrays["occurrences"])
+    def check_arrays(self) -> None:
+        self.trie.check_arrays(len(self.vocabulary))
+        typed("occurrences", self.occurrences, np.int32, self.trie.begins[-1])
 
 
 def _position(offsets: Offsets) -> NDArray[np.int64]:

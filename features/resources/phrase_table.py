@@ -1,18 +1,19 @@
 """PhraseTable: phrase pairs of the aligned corpus with phrase probabilities and lexical weights."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.arrays import finite, rising, rows, typed
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
 from features.core.vocabulary import Vocabulary
 from features.resources._links import Links
@@ -24,6 +25,28 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
+
+_LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its logarithm is taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhraseTableBuilder(Builder):
+    """Aligns the corpus, extracts, counts and scores; pairs seen fewer than `minimum` times are left out.
+
+    Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded.
+    """
+
+    aligner: Aligner
+    longest: Count = 5
+    minimum: Count = 2
+    symmetrization: Symmetrization = "grow-diag-final-and"
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
+        links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
+        provenance = {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint}
+        return PhraseTable.from_links(
+            corpus, links, self.longest, self.minimum, provenance, progress=progress
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +68,11 @@ class PhraseTable(Resource):
     Words are lower-cased.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"phrase_table": {}}
+    parts: ClassVar[Parts] = {"phrase_table": {}}
+    builder = PhraseTableBuilder
 
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
+    source_vocabulary: Vocabulary = field(metadata={"stored": "source"})
+    target_vocabulary: Vocabulary = field(metadata={"stored": "target"})
     source_keys: Keys
     target_keys: Keys
     offsets: Longs
@@ -60,27 +84,6 @@ class PhraseTable(Resource):
     backward_weight: Singles
     target_starts: Longs
     target_words: Ints
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        aligner: Aligner,
-        *,
-        progress: Progress = silent,
-        longest: int = 5,
-        minimum: int = 2,
-        symmetrization: Symmetrization = "grow-diag-final-and",
-    ) -> Self:
-        """Aligns the corpus, extracts, counts and scores; pairs seen fewer than `minimum` times are left out.
-
-        Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded.
-        """
-        links = aligner.align(corpus.source, corpus.target, symmetrization, progress=progress)
-        provenance = {"symmetrization": symmetrization, "aligner": aligner.fingerprint}
-        return cls.from_links(corpus, links, longest, minimum, provenance, progress=progress)
 
     @classmethod
     def from_links(
@@ -95,7 +98,7 @@ class PhraseTable(Resource):
     ) -> Self:
         """From links made elsewhere (`Links.read`); `provenance` joins the settings.
 
-        Raises InputError where the links are of another number of pairs, or point outside a sentence, and for
+        Raises InputError if the links are of another number of pairs, or point outside a sentence, and for
         phrases of more than 255 words.
         """
         if not 1 <= longest <= MOST_WORDS:
@@ -125,20 +128,18 @@ class PhraseTable(Resource):
         """Words of the longest phrases."""
         return int(self.settings["longest"])
 
-    def save(self, path: Path) -> None:
-        self.source_vocabulary.save(path / "source.txt")
-        self.target_vocabulary.save(path / "target.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        arrays = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
-        save_arrays(path, meta, **arrays)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        content: dict[str, Any] = {**arrays, **meta}
-        for side in ("source", "target"):
-            content[f"{side}_vocabulary"] = Vocabulary.load(path / f"{side}.txt")
-        return cls(**content)
+    def check_arrays(self) -> None:
+        names = "forward", "backward", "forward_weight", "backward_weight"
+        singles = {name: (getattr(self, name), np.float32) for name in names}
+        sizes = len(self.source_keys), len(self.target_keys)
+        rows(self.offsets, sizes[0], self.target, sizes[1], counts=(self.counts, np.int32), **singles)
+        for name in ("source_keys", "target_keys"):
+            typed(name, getattr(self, name), np.uint64, None)
+            if len(getattr(self, name)):
+                rising(name, getattr(self, name), None, None, strictly=True)
+        rows(self.target_starts, sizes[1], self.target_words, len(self.target_vocabulary))
+        for name in names:
+            finite(name, getattr(self, name), *((_LEAST, 1) if name in names[:2] else ()))
 
     def phrases(self, tokens: Tokens, side: Literal["source", "target"]) -> Ints:
         """(n_tokens, longest) the phrase that starts at each token with 1, 2, ... words.

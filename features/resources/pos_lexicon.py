@@ -1,20 +1,54 @@
 """PosLexicon: IBM Model 1 between n-grams of parts of speech."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from features.core.annotation import Layer
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts
 from features.core.tokens import Tokens
 from features.resources.annotation import Annotation
-from features.resources.lexicon import Lexicon
+from features.resources.lexicon import Lexicon, LexiconDirection, given_first
 
 ORDER = 4  # DFKI (Popovic 2012), section 2.1: POS-4grams
 SAMPLE = 100_000  # pairs; there 97,122 (table 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosLexiconBuilder(Builder):
+    """Textbook EM, as for words."""
+
+    source_annotation: Annotation
+    target_annotation: Annotation
+    direction: LexiconDirection
+    layer: Layer = "xpos"
+    order: int = ORDER
+    sample: int = SAMPLE
+    iterations: int = 5
+    prune: float = 1e-5
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PosLexicon":
+        rows = corpus.spread(self.sample)
+        sides = self.source_annotation, self.target_annotation
+        source, target = (unit_ngrams(side.layer(self.layer).take(rows), self.order) for side in sides)
+        lexicon = PosLexicon.from_tokens(
+            *given_first(self.direction, source, target),
+            iterations=self.iterations,
+            prune=self.prune,
+            stage=f"IBM Model 1 of tags, {self.direction.replace('_', ' ')}",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return lexicon.with_settings(
+            direction=self.direction,
+            layer=self.layer,
+            order=self.order,
+            sample=len(rows),
+            annotation=[side.fingerprint for side in sides],
+        )
 
 
 class PosLexicon(Lexicon):
@@ -23,56 +57,18 @@ class PosLexicon(Lexicon):
     Popovic (WMT12), section 2.1, equations 2-3: the units are overlapping n-grams of detailed tags.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         f"pos_lexicon_{direction}": {"direction": direction}
         for direction in ("source_to_target", "target_to_source")
     }
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        source_annotation: Annotation,
-        target_annotation: Annotation,
-        direction: Literal["source_to_target", "target_to_source"],
-        layer: Layer = "xpos",
-        order: int = ORDER,
-        sample: int = SAMPLE,
-        iterations: int = 5,
-        prune: float = 1e-5,
-        progress: Progress = silent,
-    ) -> Self:
-        """Textbook EM, as for words."""
-        rows = np.unique(np.linspace(0, len(corpus) - 1, min(sample, len(corpus))).astype(np.int64))
-        sides = source_annotation, target_annotation
-        units = [unit_ngrams(side.layer(layer).take(rows), order) for side in sides]
-        given, words = units if direction == "source_to_target" else units[::-1]
-        found = cls.from_tokens(
-            given,
-            words,
-            iterations=iterations,
-            prune=prune,
-            stage=f"IBM Model 1 of tags, {direction.replace('_', ' ')}",
-            progress=progress,
-            corpus_fingerprint=corpus.fingerprint,
-        )
-        settings = {
-            "direction": direction,
-            "layer": layer,
-            "order": order,
-            "sample": len(rows),
-            "annotation": [side.fingerprint for side in sides],
-            **found.settings,
-        }
-        return replace(found, settings=settings)
+    builder = PosLexiconBuilder
 
 
 def unit_ngrams(tokens: Tokens, order: int) -> Tokens:
     """The overlapping n-grams of each text as tokens of their own: max(m - order + 1, 0) of m tokens.
 
-    >>> found = unit_ngrams(Tokens.from_lists([["DET", "NOUN", "VERB"], ["X"]]), 2)
-    >>> found.words(0), found.words(1)
+    >>> units = unit_ngrams(Tokens.from_lists([["DET", "NOUN", "VERB"], ["X"]]), 2)
+    >>> units.words(0), units.words(1)
     (['DET NOUN', 'NOUN VERB'], [])
     """
     types, ids = np.array(tokens.types, object), np.asarray(tokens.ids)

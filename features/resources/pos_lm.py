@@ -1,15 +1,30 @@
 """PosLanguageModel: n-gram models of parts of speech."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from features.core.annotation import Layer
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
-from features.resources.annotation import Annotation, Side
+from features.core.resource import Parts
+from features.resources.annotation import LayerBuilder
 from features.resources.language_model import LanguageModel
 
 ORDER = 6  # DFKI (Popovic 2012), section 2.2: PLM6
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosLanguageModelBuilder(LayerBuilder):
+    """From a layer of the annotation, smoothed as words are, with the fallback for small vocabularies."""
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PosLanguageModel":
+        model = PosLanguageModel.from_tokens(
+            self.tags,
+            order=self.order,
+            case="true",
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return model.with_settings(**self.settings, arpa=False)
 
 
 class PosLanguageModel(LanguageModel):
@@ -19,7 +34,7 @@ class PosLanguageModel(LanguageModel):
     `source_upos_lm` and `target_upos_lm` of universal parts of speech ("simple" tags: WLV-SHEF, table 4).
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         f"{side}_{name}_lm": {
             "side": side,
             "layer": layer,
@@ -29,31 +44,4 @@ class PosLanguageModel(LanguageModel):
         for side in ("source", "target")
         for name, layer in (("pos", "xpos"), ("upos", "upos"))
     }
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Side,
-        layer: Layer,
-        order: int,
-        annotation: Annotation,
-        progress: Progress = silent,
-    ) -> Self:
-        """From a layer of the annotation, smoothed as words are, with the fallback for small vocabularies."""
-        model = cls.from_tokens(
-            annotation.layer(layer),
-            order=order,
-            case="true",
-            progress=progress,
-            corpus_fingerprint=corpus.fingerprint,
-        )
-        model.settings = {
-            "side": side,
-            "layer": layer,
-            "annotation": annotation.fingerprint,
-            **model.settings,
-            "arpa": False,
-        }
-        return model
+    builder = PosLanguageModelBuilder

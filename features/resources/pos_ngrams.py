@@ -1,21 +1,36 @@
 """PosNgrams: how often every n-gram of parts of speech occurs in one side of the corpus."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from features.core.annotation import Layer
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress, silent
-from features.resources.annotation import Annotation, Side
+from features.core.resource import Parts
+from features.resources.annotation import LayerBuilder
 from features.resources.ngrams import NgramCounts
 
 ORDER = 7  # DCU-SYMC (Rubino et al. 2012), section 3.2
 
 
+@dataclass(frozen=True, kw_only=True)
+class PosNgramsBuilder(LayerBuilder):
+    """From a layer of the annotation."""
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PosNgrams":
+        counts = PosNgrams.from_tokens(
+            self.tags,
+            order=self.order,
+            case="true",
+            progress=progress,
+            fingerprint=corpus.fingerprint,
+        )
+        return counts.with_settings(**self.settings)
+
+
 class PosNgrams(NgramCounts):
     """Counts of the n-grams of a layer of the annotation; case is kept."""
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         f"{side}_pos_ngrams": {
             "side": side,
             "layer": "xpos",
@@ -24,30 +39,4 @@ class PosNgrams(NgramCounts):
         }
         for side in ("source", "target")
     }
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Side,
-        layer: Layer,
-        order: int,
-        annotation: Annotation,
-        progress: Progress = silent,
-    ) -> Self:
-        """From a layer of the annotation."""
-        found = cls.from_tokens(
-            annotation.layer(layer),
-            order=order,
-            case="true",
-            progress=progress,
-            fingerprint=corpus.fingerprint,
-        )
-        found.settings = {
-            "side": side,
-            "layer": layer,
-            "annotation": annotation.fingerprint,
-            **found.settings,
-        }
-        return found
+    builder = PosNgramsBuilder

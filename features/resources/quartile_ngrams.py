@@ -1,19 +1,54 @@
 """QuartileNgrams: n-grams of the best and of the worst translatable quarter of a sample of the corpus."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.array_types import FloatArray
+from features.core.corpus import ParallelCorpus, Side
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.tokens import FloatArray, segment_mean
+from features.core.resource import Builder, Parts
+from features.core.tokens import segment_mean
 from features.resources._ngram_tables import Case
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
 
 SAMPLE = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuartileNgramsBuilder(Builder):
+    """Ranks the sample and counts the n-grams of one quarter of it, on one side."""
+
+    side: Side
+    quarter: Literal["best", "worst"]
+    order: Count
+    lexicon_source_to_target: Lexicon
+    case: Case = "lower"
+    sample: Count = SAMPLE
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "QuartileNgrams":
+        rows = corpus.spread(self.sample)
+        pairs = corpus.take(rows)
+        ranking = np.argsort(-literalness(pairs, self.lexicon_source_to_target), kind="stable")
+        size = -(-len(rows) // 4)
+        chosen: NDArray[np.int64] = np.sort(ranking[:size] if self.quarter == "best" else ranking[-size:])
+        counts = QuartileNgrams.from_tokens(
+            pairs.side(self.side).take(chosen),
+            order=self.order,
+            case=self.case,
+            progress=progress,
+            fingerprint=corpus.fingerprint,
+        )
+        return counts.with_settings(
+            side=self.side,
+            quarter=self.quarter,
+            sample=self.sample,
+            lexicon=self.lexicon_source_to_target.fingerprint,
+        )
 
 
 class QuartileNgrams(NgramCounts):
@@ -24,47 +59,12 @@ class QuartileNgrams(NgramCounts):
     target words of log10 max t(target word | source word), IBM Model 1. Equal pairs keep their order.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         f"{side}_{quarter}_quartile": {"side": side, "quarter": quarter, "order": 4}
         for side in ("source", "target")
         for quarter in ("best", "worst")
     }
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        side: Literal["source", "target"],
-        quarter: Literal["best", "worst"],
-        order: int,
-        lexicon_source_to_target: Lexicon,
-        case: Case = "lower",
-        sample: int = SAMPLE,
-        progress: Progress = silent,
-    ) -> Self:
-        """Ranks the sample and counts the n-grams of one quarter of it, on one side."""
-        rows = np.unique(np.linspace(0, len(corpus) - 1, min(sample, len(corpus))).astype(np.int64))
-        pairs = corpus.take(rows)
-        order_of = np.argsort(-literalness(pairs, lexicon_source_to_target), kind="stable")
-        size = -(-len(rows) // 4)
-        chosen: NDArray[np.int64] = np.sort(order_of[:size] if quarter == "best" else order_of[-size:])
-        found = cls.from_tokens(
-            pairs.side(side).take(chosen),
-            order=order,
-            case=case,
-            progress=progress,
-            fingerprint=corpus.fingerprint,
-        )
-        lexicon = lexicon_source_to_target.fingerprint
-        found.settings = {
-            "side": side,
-            "quarter": quarter,
-            "sample": sample,
-            "lexicon": lexicon,
-            **found.settings,
-        }
-        return found
+    builder = QuartileNgramsBuilder
 
 
 def literalness(pairs: ParallelCorpus, lexicon: Lexicon) -> FloatArray:

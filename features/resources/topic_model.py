@@ -1,27 +1,65 @@
 """TopicModel: bilingual topics of the corpus, each segment with its translation one document."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.array_types import FloatArray
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus, Side
+from features.core.damage import Damaged
 from features.core.errors import InputError
+from features.core.hints import Count, Positive, Seed
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import FloatArray, Tokens
+from features.core.tokens import Tokens
 from features.core.vocabulary import UNK, Vocabulary
-from features.resources._lda import Bags, Settings, expected_words, infer, train
+from features.resources._lda import Bags, LdaSettings, expected_words, infer, train
 from features.resources._word_sets import segments_with
 
-Side = Literal["source", "target"]
 _SMALLEST = 50_000  # tokens that are worth a thread of their own
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicModelBuilder(Builder):
+    """Online variational Bayes, `passes` times over the pairs in a random order (`seed`)."""
+
+    topics: Count
+    common: float = 0.05
+    rare: int = 20
+    alpha: Positive = 0.1
+    eta: Positive = 0.01
+    passes: Count = 1
+    seed: Seed = 0
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TopicModel":
+        """Raises InputError if no word is left."""
+        rare = min(self.rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
+        source, target = (_content_words(side, self.common, rare) for side in (corpus.source, corpus.target))
+        if not len(source.index) and not len(target.index):
+            raise InputError(
+                f"no word occurs in {rare} segments or more and in at most {self.common:.0%} of them",
+                remedy="build the topic model from a larger corpus",
+            )
+        bags = _joined(_bags(corpus.source, source), _bags(corpus.target, target), len(source))
+        settings = LdaSettings(self.topics, self.alpha, self.eta, self.passes, seed=self.seed)
+        total = self.passes * len(corpus)
+        weights = train(
+            bags, len(source) + len(target), settings, lambda done: progress("topic model", done, total)
+        )
+        words = [len(source.index), len(target.index)]
+        return TopicModel(
+            source,
+            target,
+            weights.astype(np.float32),
+            settings={**self.settings, "rare": rare, "words": words},
+            corpus_fingerprint=corpus.fingerprint,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,66 +68,26 @@ class TopicModel(Resource):
 
     Words are lower-cased and consist of letters; those of more than the share `common` of all segments
     (stop words, in any language) and of fewer than `rare` segments are left out. Source and target words
-    are different words even where they look the same.
+    are different words even if they look the same.
 
     weights  (source words + target words, topics) variational Dirichlet weights, source words first
 
     Source: DCU-SYMC at WMT12, section 3.1 (there by Gibbs sampling); training: Hoffman et al. 2010.
 
-    Raises InputError where no word is left.
+    Raises InputError if no word is left.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"topic_model": {"topics": 10}}
+    parts: ClassVar[Parts] = {"topic_model": {"topics": 10}}
+    builder = TopicModelBuilder
 
     source: Vocabulary
     target: Vocabulary
     weights: NDArray[np.float32]
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        topics: int,
-        common: float = 0.05,
-        rare: int = 20,
-        alpha: float = 0.1,
-        eta: float = 0.01,
-        passes: int = 1,
-        seed: int = 0,
-        progress: Progress = silent,
-    ) -> Self:
-        """One pass of online variational Bayes over the pairs in a random order (`seed`)."""
-        rare = min(rare, max(len(corpus) // 100, 1))  # a small corpus has topics too
-        source, target = (_content_words(corpus.side(s), common, rare) for s in ("source", "target"))
-        if not len(source.index) and not len(target.index):
-            raise InputError(
-                f"no word occurs in {rare} segments or more and in at most {common:.0%} of them",
-                remedy="build the topic model from a larger corpus",
-            )
-        bags = _joined(_bags(corpus.source, source), _bags(corpus.target, target), len(source))
-        settings = Settings(topics, alpha, eta, passes, seed=seed)
-        total = passes * len(corpus)
-        weights = train(
-            bags, len(source) + len(target), settings, lambda done: progress("topic model", done, total)
-        )
-        kept: dict[str, Any] = {"topics": topics, "common": common, "rare": rare, "alpha": alpha, "eta": eta}
-        kept |= {"passes": passes, "seed": seed, "words": [len(source.index), len(target.index)]}
-        return cls(source, target, weights.astype(np.float32), kept, corpus.fingerprint)
-
-    def save(self, path: Path) -> None:
-        self.source.save(path / "source.txt")
-        self.target.save(path / "target.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, weights=self.weights)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        source, target = (Vocabulary.load(path / f"{side}.txt") for side in ("source", "target"))
-        return cls(source, target, arrays["weights"], meta["settings"], meta["corpus_fingerprint"])
+    def check_arrays(self) -> None:
+        typed("weights", self.weights, np.float32, len(self.source) + len(self.target), None)
+        if not self.topics:
+            raise Damaged("there is no topic")
 
     @property
     def topics(self) -> int:
@@ -132,11 +130,9 @@ def _bags(tokens: Tokens, vocabulary: Vocabulary) -> Bags:
     ids = tokens.lower().ids_in(vocabulary)
     offsets = np.asarray(tokens.offsets)
     ranges = even_ranges(np.diff(offsets), _SMALLEST) or [(0, 0)]
-    found = list(
-        side_by_side(lambda texts: _count(np.asarray(ids), offsets[texts[0] : texts[1] + 1]), ranges)
-    )
+    bags = list(side_by_side(lambda texts: _count(np.asarray(ids), offsets[texts[0] : texts[1] + 1]), ranges))
     words, counts, sizes = (
-        np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*found, strict=True)
+        np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*bags, strict=True)
     )
     return Bags(words, counts, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 

@@ -1,28 +1,76 @@
 """Triggers: mutual information of words in the same segment, or in a segment and its translation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.array_types import FloatArray
+from features.core.arrays import rows
+from features.core.corpus import ParallelCorpus, Side
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import FloatArray, Tokens, ratio
+from features.core.tokens import Tokens, ratio
 from features.core.vocabulary import Vocabulary
 from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
-Side = Literal["source", "target"]
 
 _RANGES = 64  # of words, counted between two reports of progress, for each core
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggersBuilder(Builder):
+    """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
+
+    given: Side
+    other: Side
+    minimum: int = 5
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Triggers":
+        left, left_sets = _vocabulary(corpus.side(self.given), self.minimum)
+        right, right_sets = left, left_sets
+        if self.given != self.other:
+            right, right_sets = _vocabulary(corpus.side(self.other), self.minimum)
+        places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
+        left_counts = np.diff(places)
+        right_counts = np.bincount(right_sets.ids, minlength=len(right))
+        offsets, columns, counts = [np.zeros(1, np.int64)], [], []
+        blocks = even_ranges(left_counts, per_core=_RANGES)
+
+        def count(block: tuple[int, int]) -> tuple[Any, ...]:
+            counted: tuple[Any, ...] = _count_rows(
+                *block, places, segments, right_sets.ids, right_sets.offsets, len(right), self.minimum
+            )
+            return counted
+
+        for (_, stop), (sizes, partners, together) in zip(blocks, side_by_side(count, blocks), strict=True):
+            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
+            columns.append(partners)
+            counts.append(together)
+            progress(f"triggers, {self.given} and {self.other}", stop, len(left))
+        ends, words = np.concatenate(offsets), np.concatenate(columns)
+        rows = np.repeat(np.arange(len(left)), np.diff(ends))
+        pairs = np.concatenate(counts) / len(corpus)
+        values = mutual_information(
+            pairs, left_counts[rows] / len(corpus), right_counts[words] / len(corpus)
+        ).astype(np.float32)
+        if self.given == self.other:
+            values[rows == words] = 0.0
+        return Triggers(
+            left,
+            right,
+            ends,
+            words,
+            values,
+            settings={**self.settings, "pairs": len(words)},
+            corpus_fingerprint=corpus.fingerprint,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,74 +85,22 @@ class Triggers(Resource):
     Source: Raybaud et al. 2011; LORIA at WMT12, equation 1.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_triggers": {"given": "source", "other": "source"},
         "target_triggers": {"given": "target", "other": "target"},
         "cross_triggers": {"given": "target", "other": "source"},
     }
+    builder = TriggersBuilder
 
     given: Vocabulary
     other: Vocabulary
     offsets: Longs
     columns: Ints
     values: NDArray[np.float32]
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        given: Side,
-        other: Side,
-        minimum: int = 5,
-        progress: Progress = silent,
-    ) -> Self:
-        """Counts pairs word by word, on all cores: time grows with the pairs of words in segments."""
-        left, left_sets = _vocabulary(corpus.side(given), minimum)
-        right, right_sets = (left, left_sets) if given == other else _vocabulary(corpus.side(other), minimum)
-        places, segments = inverted(left_sets.ids, left_sets.offsets, len(left))
-        left_counts = np.diff(places)
-        right_counts = np.bincount(right_sets.ids, minlength=len(right))
-        offsets, columns, counts = [np.zeros(1, np.int64)], [], []
-        blocks = even_ranges(left_counts, per_core=_RANGES)
-
-        def count(block: tuple[int, int]) -> tuple[Any, ...]:
-            counted: tuple[Any, ...] = _count_rows(
-                *block, places, segments, right_sets.ids, right_sets.offsets, len(right), minimum
-            )
-            return counted
-
-        for (_, stop), (sizes, found, together) in zip(blocks, side_by_side(count, blocks), strict=True):
-            offsets.append(offsets[-1][-1] + np.cumsum(sizes))
-            columns.append(found)
-            counts.append(together)
-            progress(f"triggers, {given} and {other}", stop, len(left))
-        ends, words = np.concatenate(offsets), np.concatenate(columns)
-        rows = np.repeat(np.arange(len(left)), np.diff(ends))
-        pairs = np.concatenate(counts) / len(corpus)
-        values = mutual_information(
-            pairs, left_counts[rows] / len(corpus), right_counts[words] / len(corpus)
-        ).astype(np.float32)
-        if given == other:
-            values[rows == words] = 0.0
-        settings = {"given": given, "other": other, "minimum": minimum, "pairs": len(words)}
-        return cls(left, right, ends, words, values, settings, corpus.fingerprint)
-
-    def save(self, path: Path) -> None:
-        self.given.save(path / "given.txt")
-        self.other.save(path / "other.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, offsets=self.offsets, columns=self.columns, values=self.values)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        given, other = (Vocabulary.load(path / f"{side}.txt") for side in ("given", "other"))
-        return cls(
-            given, other, **arrays, settings=meta["settings"], corpus_fingerprint=meta["corpus_fingerprint"]
-        )
+    def check_arrays(self) -> None:
+        values = (self.values, np.float32)
+        rows(self.offsets, len(self.given), self.columns, len(self.other), values=values)
 
     def within(self, tokens: Tokens) -> FloatArray:
         """(n,) mean over the distinct words of a text of their mean I with its other distinct words.
@@ -119,7 +115,7 @@ class Triggers(Resource):
     def across(self, given: Tokens, other: Tokens) -> FloatArray:
         """(n,) mean over the distinct words of `given` of their mean I with the distinct words of `other`.
 
-        NaN where one of the two texts is empty.
+        NaN if one of the two texts is empty.
         """
         left, right = WordSets.of(given, self.given), WordSets.of(other, self.other)
         pairs = left.sizes * right.sizes

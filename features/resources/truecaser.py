@@ -1,21 +1,33 @@
 """Truecaser: the usual spelling of every word, capitals included, away from the starts of sentences."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus, Side
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
 
 # After these a sentence, a title or a quotation may begin: capitals there say nothing of the word.
 _OPENING = frozenset({".", "!", "?", ":", ";", '"', "'", "(", "[", "«", "¿", "¡", "-", "..."})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruecaserBuilder(Builder):
+    """From one side of a parallel corpus."""
+
+    side: Side
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Truecaser":
+        progress(f"truecaser, {self.side}", 0, 1)
+        made = Truecaser.from_tokens(corpus.side(self.side))
+        progress(f"truecaser, {self.side}", 1, 1)
+        return replace(made, corpus_fingerprint=corpus.fingerprint).with_settings(side=self.side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,26 +47,14 @@ class Truecaser(Resource):
     ('cat', 'and', 'Ann', 'saw')
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_truecaser": {"side": "source"},
         "target_truecaser": {"side": "target"},
     }
+    builder = TruecaserBuilder
 
     spellings: tuple[str, ...]
     shares: NDArray[np.float32]
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls, corpus: ParallelCorpus, *, side: Literal["source", "target"], progress: Progress = silent
-    ) -> Self:
-        """From one side of a parallel corpus."""
-        progress(f"truecaser, {side}", 0, 1)
-        found = cls.from_tokens(corpus.side(side))
-        progress(f"truecaser, {side}", 1, 1)
-        settings = {"side": side, **found.settings}
-        return cls(found.spellings, found.shares, settings, corpus.fingerprint)
 
     @classmethod
     def from_tokens(cls, tokens: Tokens) -> Self:
@@ -71,19 +71,11 @@ class Truecaser(Resource):
         best = best[counts[best] > 0]  # a part of a corpus keeps the types of the whole
         shares = (counts[best] / totals[group[best]]).astype(np.float32)
         spellings = tuple(tokens.types[i] for i in best)
-        return cls(spellings, shares, {"words": len(spellings)}, tokens.fingerprint)
+        settings = {"words": len(spellings)}
+        return cls(spellings, shares, settings=settings, corpus_fingerprint=tokens.fingerprint)
 
-    def save(self, path: Path) -> None:
-        (path / "spellings.txt").write_text("".join(s + "\n" for s in self.spellings), "utf-8", newline="")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, shares=self.shares)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        with (path / "spellings.txt").open(encoding="utf-8", newline="\n") as stream:
-            spellings = tuple(stream.read().split("\n")[:-1])
-        return cls(spellings, arrays["shares"], meta["settings"], meta["corpus_fingerprint"])
+    def check_arrays(self) -> None:
+        typed("shares", self.shares, np.float32, len(self.spellings))
 
     @cached_property
     def _index(self) -> dict[str, str]:
@@ -112,8 +104,8 @@ class Truecaser(Resource):
 def begins(tokens: Tokens) -> NDArray[np.bool_]:
     """(n_tokens,) whether a token begins its text, or follows a mark after which a sentence may begin."""
     opening = np.array([word in _OPENING for word in tokens.types], bool)
-    found = np.zeros(len(tokens.ids), bool)
-    if len(found):
-        found[1:] = opening[tokens.ids[:-1]]
-        found[tokens.offsets[:-1][tokens.lengths > 0]] = True
-    return found
+    starts = np.zeros(len(tokens.ids), bool)
+    if len(starts):
+        starts[1:] = opening[tokens.ids[:-1]]
+        starts[tokens.offsets[:-1][tokens.lengths > 0]] = True
+    return starts

@@ -12,8 +12,9 @@ import numpy as np
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
 from features.resources._links import Links
 from features.resources.aligner import Aligner
@@ -70,22 +71,42 @@ def _numbered(words: Any, given: Any, types: int, size: int, index: Any) -> Any:
         order[free[words[token]]] = token
         free[words[token]] += 1
     lefts, rights = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
-    number, found = np.full(size, -1, np.int32), 0
+    number, pairs = np.full(size, -1, np.int32), 0
     for word in range(types):
-        here, first = order[starts[word] : starts[word + 1]], found
+        here, first = order[starts[word] : starts[word + 1]], pairs
         for token in here:
             if number[given[token]] < 0:
                 number[given[token]] = 0
-                lefts[found], rights[found] = word, given[token]
-                found += 1
-        rights[first:found].sort()
-        for k in range(first, found):
+                lefts[pairs], rights[pairs] = word, given[token]
+                pairs += 1
+        rights[first:pairs].sort()
+        for k in range(first, pairs):
             number[rights[k]] = k
         for token in here:
             index[token] = number[given[token]]
-        for k in range(first, found):
+        for k in range(first, pairs):
             number[rights[k]] = -1
-    return lefts[:found].copy(), rights[:found].copy()
+    return lefts[:pairs].copy(), rights[:pairs].copy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TupleLMBuilder(Builder):
+    """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
+
+    aligner: Aligner
+    order: Count = 3
+    minimum: Count = 2
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TupleLM":
+        links = self.aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
+        return TupleLM.from_links(
+            corpus,
+            links,
+            order=self.order,
+            minimum=self.minimum,
+            provenance={"aligner": self.aligner.fingerprint},
+            progress=progress,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,32 +118,10 @@ class TupleLM(Resource):
     source word.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tuple_lm": {"order": 3}}
+    parts: ClassVar[Parts] = {"tuple_lm": {"order": 3}}
+    builder = TupleLMBuilder
 
     model: LanguageModel
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        aligner: Aligner,
-        *,
-        order: int = 3,
-        minimum: int = 2,
-        progress: Progress = silent,
-    ) -> Self:
-        """Aligns the corpus and counts; units seen fewer than `minimum` times are unknown."""
-        links = aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
-        return cls.from_links(
-            corpus,
-            links,
-            order=order,
-            minimum=minimum,
-            provenance={"aligner": aligner.fingerprint},
-            progress=progress,
-        )
 
     @classmethod
     def from_links(
@@ -137,7 +136,7 @@ class TupleLM(Resource):
     ) -> Self:
         """From links made elsewhere (`Links.read`); `provenance` joins the settings.
 
-        Raises InputError where the links are of another number of pairs, or point outside a sentence.
+        Raises InputError if the links are of another number of pairs, or point outside a sentence.
         """
         if len(links) != len(corpus):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
@@ -152,17 +151,21 @@ class TupleLM(Resource):
             corpus_fingerprint=digest(corpus.fingerprint, *(provenance or {}).values()),
         )
         settings = {"order": order, "minimum": minimum, "ngrams": model.settings["ngrams"]}
-        return cls(model, {**settings, **(provenance or {})}, corpus.fingerprint)
+        settings |= provenance or {}
+        return cls(model, settings=settings, corpus_fingerprint=corpus.fingerprint)
 
     def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
         """Of every target word and `</s>`; `links` as `Aligner.align(..., "source-target")` gives them.
 
-        Raises InputError where links point outside their segment.
+        Raises InputError if links point outside their segment.
         """
         links.check(source.lengths, target.lengths)
         if len(links) != len(target):
             raise InputError(f"{len(target)} segments, but the links of {len(links)}")
         return self.model.score(units(source, target, links))
+
+    def check_arrays(self) -> None:
+        self.model.check_arrays()
 
     def save(self, path: Path) -> None:
         meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
@@ -172,4 +175,4 @@ class TupleLM(Resource):
     @classmethod
     def load(cls, path: Path) -> Self:
         meta = json.loads((path / "tuples.json").read_text("utf-8"))
-        return cls(LanguageModel.load(path), meta["settings"], meta["corpus_fingerprint"])
+        return cls(LanguageModel.load(path), **meta)

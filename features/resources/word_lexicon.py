@@ -1,19 +1,20 @@
 """WordLexicon: for every target word, the probability that a translation has it, given all source words."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
+from features.core.arrays import rows, typed
 from features.core.corpus import ParallelCorpus
+from features.core.hints import Count
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
-from features.core.tokens import FloatArray, Tokens
+from features.core.tokens import Tokens
 from features.core.vocabulary import UNK, Vocabulary
 from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
@@ -42,6 +43,58 @@ class Training:
     seed: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class WordLexiconBuilder(Builder):
+    """Trains word by word, on all cores; the result does not depend on their number."""
+
+    words: Count
+    minimum: Count = 20
+    source_minimum: Count = 10
+    training: Training = Training()
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordLexicon":
+        minimum, source_minimum = (
+            min(least, max(len(corpus) // 100, 1)) for least in (self.minimum, self.source_minimum)
+        )
+        left, right = plain(corpus.source), plain(corpus.target)
+        source = _frequent(left, len(left.types), source_minimum)
+        target = _frequent(right, self.words, minimum)
+        features = WordSets.of(left, source)
+        there = WordSets.of(right, target)
+        places, segments = inverted(there.ids, there.offsets, len(target))
+        blocks = [(start, min(start + _ROWS, len(target))) for start in range(0, len(target), _ROWS)]
+
+        def train(block: tuple[int, int]) -> tuple[Any, ...]:
+            rows: tuple[Any, ...] = _train_rows(
+                *block,
+                places,
+                segments,
+                features.ids,
+                features.offsets,
+                len(source),
+                *asdict(self.training).values(),
+            )
+            return rows
+
+        trained = []
+        for block, trained_rows in zip(blocks, side_by_side(train, blocks), strict=True):
+            trained.append(trained_rows)
+            progress("word lexicon", block[1], len(target))
+        sizes, columns, values, intercepts = (np.concatenate(column) for column in zip(*trained, strict=True))
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        settings = {**self.settings, "minimum": minimum, "source_minimum": source_minimum}
+        return WordLexicon(
+            source,
+            target,
+            offsets,
+            columns,
+            values,
+            intercepts,
+            settings={**settings, "entries": len(columns), "target_words": len(target.index)},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class WordLexicon(Resource):
     """Discriminative word lexicon: one logistic regression per target word on the bag of source words.
@@ -56,7 +109,8 @@ class WordLexicon(Resource):
     Source: Mauser et al. 2009; UEdin at WMT12, section 3.4.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"word_lexicon": {"words": 10_000}}
+    parts: ClassVar[Parts] = {"word_lexicon": {"words": 10_000}}
+    builder = WordLexiconBuilder
 
     source: Vocabulary
     target: Vocabulary
@@ -64,74 +118,11 @@ class WordLexicon(Resource):
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
     intercepts: NDArray[np.float32]
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
 
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        *,
-        words: int,
-        minimum: int = 20,
-        source_minimum: int = 10,
-        training: Training = Training(),
-        progress: Progress = silent,
-    ) -> Self:
-        """Trains word by word, on all cores; the result does not depend on their number."""
-        minimum, source_minimum = (
-            min(least, max(len(corpus) // 100, 1)) for least in (minimum, source_minimum)
-        )
-        left, right = plain(corpus.source), plain(corpus.target)
-        source = _frequent(left, len(left.types), source_minimum)
-        target = _frequent(right, words, minimum)
-        features = WordSets.of(left, source)
-        there = WordSets.of(right, target)
-        places, segments = inverted(there.ids, there.offsets, len(target))
-        blocks = [(start, min(start + _ROWS, len(target))) for start in range(0, len(target), _ROWS)]
-
-        def train(block: tuple[int, int]) -> tuple[Any, ...]:
-            found: tuple[Any, ...] = _train_rows(
-                *block,
-                places,
-                segments,
-                features.ids,
-                features.offsets,
-                len(source),
-                *asdict(training).values(),
-            )
-            return found
-
-        trained = []
-        for block, found in zip(blocks, side_by_side(train, blocks), strict=True):
-            trained.append(found)
-            progress("word lexicon", block[1], len(target))
-        sizes, columns, values, intercepts = (np.concatenate(column) for column in zip(*trained, strict=True))
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        settings = {"words": words, "minimum": minimum, "source_minimum": source_minimum, **asdict(training)}
-        settings |= {"entries": len(columns), "target_words": len(target.index)}
-        return cls(source, target, offsets, columns, values, intercepts, settings, corpus.fingerprint)
-
-    def save(self, path: Path) -> None:
-        self.source.save(path / "source.txt")
-        self.target.save(path / "target.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(
-            path,
-            meta,
-            offsets=self.offsets,
-            columns=self.columns,
-            values=self.values,
-            intercepts=self.intercepts,
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        source, target = (Vocabulary.load(path / f"{side}.txt") for side in ("source", "target"))
-        return cls(
-            source, target, **arrays, settings=meta["settings"], corpus_fingerprint=meta["corpus_fingerprint"]
-        )
+    def check_arrays(self) -> None:
+        values = (self.values, np.float32)
+        rows(self.offsets, len(self.target), self.columns, len(self.source), values=values)
+        typed("intercepts", self.intercepts, np.float32, len(self.target))
 
     def log_probability(self, source: Tokens, target: Tokens) -> FloatArray:
         """(n_target_tokens,) ln p(word is there | source words); NaN for words without a classifier."""

@@ -1,17 +1,17 @@
 """WordVectors: vectors and classes of frequent words, from the words beside them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from features.core.arrays import typed
 from features.core.corpus import ParallelCorpus
+from features.core.hints import Count, Seed
 from features.core.progress import Progress, silent
-from features.core.resource import Resource, load_arrays, save_arrays
+from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens
 from features.core.vocabulary import MARKERS, Vocabulary
 from features.resources.ngrams import NgramCounts
@@ -20,6 +20,31 @@ Singles = NDArray[np.float32]
 Ids = NDArray[np.int32]
 
 _SMOOTHING = 0.75  # of context frequencies (Levy et al. 2015, section 3.1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordVectorsBuilder(Builder):
+    """From bigram counts: the most frequent `words`, beside the most frequent `contexts`."""
+
+    ngrams: NgramCounts
+    words: Count = 40_000
+    contexts: Count = 1_500
+    dimensions: Count = 48
+    classes: Count = 50
+    seed: Seed = 0
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordVectors":
+        progress("word vectors", 0, 1)
+        vocabulary = Vocabulary(self.ngrams.vocabulary.words[len(MARKERS) :][: self.words])
+        beside = _beside(self.ngrams, len(vocabulary), self.contexts)
+        vectors = _vectors(beside, self.dimensions, self.seed)
+        return WordVectors(
+            vocabulary,
+            vectors,
+            _classes(vectors, self.classes, self.seed),
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,58 +61,23 @@ class WordVectors(Resource):
     Schütze 1995.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    parts: ClassVar[Parts] = {
         "source_vectors": {"ngrams": "source_ngrams"},
         "target_vectors": {"ngrams": "target_ngrams"},
     }
+    builder = WordVectorsBuilder
 
     vocabulary: Vocabulary
     vectors: Singles
     classes: Ids
-    settings: Mapping[str, Any]
-    corpus_fingerprint: str
-
-    @classmethod
-    def build(  # type: ignore[override]
-        cls,
-        corpus: ParallelCorpus,
-        ngrams: NgramCounts,
-        *,
-        words: int = 40_000,
-        contexts: int = 1_500,
-        dimensions: int = 48,
-        classes: int = 50,
-        seed: int = 0,
-        progress: Progress = silent,
-    ) -> Self:
-        """From bigram counts: the most frequent `words`, beside the most frequent `contexts`."""
-        progress("word vectors", 0, 1)
-        settings = {
-            "words": words,
-            "contexts": contexts,
-            "dimensions": dimensions,
-            "classes": classes,
-            "seed": seed,
-            "ngrams": ngrams.fingerprint,
-        }
-        vocabulary = Vocabulary(ngrams.vocabulary.words[len(MARKERS) :][:words])
-        vectors = _vectors(_beside(ngrams, len(vocabulary), contexts), dimensions, seed)
-        found = _classes(vectors, classes, seed)
-        return cls(vocabulary, vectors, found, settings, corpus.fingerprint)
 
     def ids(self, tokens: Tokens) -> Ids:
         """(n_tokens,) row of every token, letters alike; 0 for words without one."""
         return tokens.lower().ids_in(self.vocabulary)
 
-    def save(self, path: Path) -> None:
-        self.vocabulary.save(path / "vocabulary.txt")
-        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, vectors=self.vectors, classes=self.classes)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        meta, arrays = load_arrays(path)
-        return cls(Vocabulary.load(path / "vocabulary.txt"), arrays["vectors"], arrays["classes"], **meta)
+    def check_arrays(self) -> None:
+        typed("vectors", self.vectors, np.float32, len(self.vocabulary), None)
+        typed("classes", self.classes, np.int32, len(self.vocabulary))
 
 
 def _beside(ngrams: NgramCounts, words: int, contexts: int) -> Any:

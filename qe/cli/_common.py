@@ -1,21 +1,49 @@
 """What verbs share: progress bars on stderr, the console, warnings kept quiet."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typer.core import TyperCommand
 
 from features.core.progress import Progress as Report
 from features.core.progress import silent
 
+_SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
+MOST_SAMPLES = 1_000_000  # resamples: as qe.significance.result, which to import would load NumPy
+
+MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
+
+
+def _checked_seed(value: int) -> int:
+    from features.core.errors import InputError
+
+    if not 0 <= value <= MOST_SEED:
+        raise InputError(f"--seed must be a whole number from 0 to {MOST_SEED}, but got {value}")
+    return value
+
+
+def seed_option(purpose: str) -> Any:
+    """The option --seed, checked before any work."""
+    return typer.Option(callback=_checked_seed, help=purpose)
+
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 
+Signed = Annotated[
+    Path | None,
+    typer.Option("--require-signature", help="Load only a model signed with this key (public, PEM)."),
+]
+
 Engine = Annotated[
-    str, typer.Option("--engine", help="local, or spark: Apache Spark (pip install 'qe[spark]', and Java).")
+    str,
+    typer.Option("--engine", help=r"local, or spark: Apache Spark (pip install 'mtqe\[spark]', and Java)."),
 ]
 Master = Annotated[
     str | None, typer.Option("--master", help="Of Spark, such as spark://HOST:7077; default: local[*].")
@@ -24,13 +52,78 @@ Master = Annotated[
 
 def on_spark(engine: str, master: str | None) -> bool:
     """Whether the engine is Spark. Raises InputError for an unknown one, or a master without Spark."""
-    from features.core.errors import InputError
+    from features.core.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
-        raise InputError(f"unknown engine '{engine}'", where="--engine", remedy="known: local, spark")
+        raise unknown_name("engine", engine, ("local", "spark"), where="--engine")
     if master is not None and engine != "spark":
         raise InputError("--master is Spark's", remedy="add --engine spark")
     return engine == "spark"
+
+
+def list_command(*options: str) -> type[TyperCommand]:
+    """A command whose options of that name take several values: `--metrics bleu ter`."""
+
+    class Lists(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            return super().parse_args(ctx, repeated(args, options))
+
+    return Lists
+
+
+def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
+    """Writes the option before every value of a list; any other option ends it.
+
+    >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"], ["--metrics"])
+    ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
+    >>> repeated(["--metrics", "bleu", "ter", "-o", "out"], ["--metrics"])
+    ['--metrics', 'bleu', '--metrics', 'ter', '-o', 'out']
+    """
+    written: list[str] = []
+    current, values = "", 0
+    for argument in arguments:
+        if argument.startswith("--") or _SHORT.fullmatch(argument):
+            current, values = (argument, 0) if argument in options else ("", 0)
+        elif current and not argument.startswith("-"):
+            written += [current] if values else []
+            values += 1
+        written.append(argument)
+    return written
+
+
+def groups(arguments: list[str]) -> dict[str, list[str]] | None:
+    """NAME=FILE, or FILE for units named `group`."""
+    from features.core.errors import InputError
+    from features.core.files import read_lines
+
+    units: dict[str, list[str]] = {}
+    for name, path in map(_group, arguments):
+        if name in units:
+            raise InputError(f"two groups are named '{name}'", where="--group", remedy="use NAME=FILE")
+        units[name] = list(read_lines(path))
+    return units or None
+
+
+def group_files(arguments: list[str] | None) -> list[Path]:
+    """The files that `groups` reads."""
+    return [path for _, path in map(_group, arguments or [])]
+
+
+def _group(argument: str) -> tuple[str, Path]:
+    name, equals, rest = argument.partition("=")
+    return (name, Path(rest)) if equals and not Path(argument).exists() else ("group", Path(argument))
+
+
+def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> AbstractContextManager[None]:
+    """The output folder of a verb, if it is given one, kept from others while the verb works.
+
+    Raises InputError as `locked_folder` does, when it is entered.
+    """
+    from features.core.outputs import locked_folder
+
+    if output is None:
+        return nullcontext()
+    return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from qe.training import Outcome
+from qe.evaluation.oracle_table import oracle_table
+from qe.training.train import Outcome
 
 _METRICS = ("delta_avg", "mae", "rmse", "spearman")
 _WITH_INTERVAL = ("delta_avg", "mae")
@@ -24,6 +25,8 @@ def print_outcome(outcome: Outcome) -> None:
     ):
         if section is not None:
             console.print(scores_table(title, section))
+            if section.get("oracles"):
+                console.print(oracle_table(section["oracles"], report["experiment"]["name"]))
     best = report["search"]["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
     shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
@@ -32,21 +35,21 @@ def print_outcome(outcome: Outcome) -> None:
         console.print(line)
     if report["registration"]:
         entry = report["registration"]
-        state = "champion" if entry["champion"] else "not champion"
-        console.print(f"registered as {entry['name']} version {entry['version']}: {state}, {entry['reason']}")
+        alias = "champion" if entry["champion"] else "challenger" if entry["challenger"] else "waits"
+        console.print(f"registered as {entry['name']} version {entry['version']}: {alias}, {entry['reason']}")
     console.print(f"report, predictions, plots and model: {outcome.output}", soft_wrap=True)
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
     """What a reader of the figures should know of the model, a sentence each."""
-    found = []
+    lines = []
     if report["model"]["calibrated"]:
-        found.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
+        lines.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
     front = report["model"].get("front")
     if front:
         steps = ", ".join(f"{p['features']} features at {p['cost']:g}: {p['metric']:.3f}" for p in front)
-        found.append(f"Pareto front of the selection (metric, higher is better): {steps}")
-    return found
+        lines.append(f"Pareto front of the selection (metric, higher is better): {steps}")
+    return lines
 
 
 def _title(report: Mapping[str, Any]) -> str:
@@ -87,5 +90,10 @@ def print_comparisons(report: Mapping[str, Any]) -> None:
     for entry in section["comparisons"]:
         if entry["metric"] in ("delta_avg", "mae"):
             pair = f"{entry['system']} against {entry['baseline']}"
-            p = f"p = {entry['p']:.4g} ({entry['p_corrected']:.4g} corrected)"
-            print(f"{pair}: {entry['metric']} {entry['difference']:+.4f}, {p}")
+            print(f"{pair}: {entry['metric']} {entry['difference']:+.4f}, {_p(entry)}")
+
+
+def _p(entry: Mapping[str, Any]) -> str:
+    if entry["p"] is None:
+        return "cannot be decided: " + entry["undecided"] if entry["undecided"] else "p undefined"
+    return f"p = {entry['p']:.4g} ({entry['p_corrected']:.4g} corrected)"

@@ -1,11 +1,11 @@
-"""`qe ablate`: what each feature family is worth."""
+"""`qe ablate`: what each feature family is worth; learning curves."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, progress_bar
 
 
 def ablate(
@@ -17,7 +17,14 @@ def ablate(
     base: Annotated[
         list[str] | None, typer.Option(help="Add every other family to this one (repeatable).")
     ] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Resamples of intervals and tests.")] = 1000,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST_SAMPLES,
+            help="Resamples; 0: no intervals and no tests. (default: what they need)",
+        ),
+    ] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -30,14 +37,15 @@ def ablate(
 
         qe ablate experiments/wmt12/best-own.yaml --data-root ../shared/data --base baseline17
     """
-    from qe.ablation import ablate as run
-    from qe.ablation import to_json
-    from qe.experiment import load
-    from qe.resource_cache import default_cache
+    from qe.bundles.cache import default_cache
+    from qe.config.experiment import load
+    from qe.evaluation.table import p_cell
+    from qe.training.ablation import ablate as run
+    from qe.training.ablation import to_json
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     with progress_bar(quiet or as_json) as progress:
-        found = run(
+        ablation = run(
             loaded,
             cache=cache_dir or default_cache(),
             base=base or (),
@@ -48,26 +56,26 @@ def ablate(
     if as_json:
         import json
 
-        print(json.dumps(to_json(found), indent=1))
+        print(json.dumps(to_json(ablation), indent=1))
         return
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     table = Table("features", "columns", "DeltaAvg", "difference", "p (Holm)", "MAE", "Spearman")
-    reference = found.report.baselines[0]
-    for name, scores in found.report.systems.items():
-        row = [name, str(found.sizes[name]), f"{scores.metrics['delta_avg']:.3f}"]
-        if name == reference or not samples:
+    reference = ablation.report.baselines[0]
+    for name, scores in ablation.report.systems.items():
+        row = [name, str(ablation.sizes[name]), f"{scores.metrics['delta_avg']:.3f}"]
+        if name == reference or samples == 0:
             row += ["", ""]
         else:
-            pair = found.report.comparison(name, reference, "delta_avg")
-            row += [f"{pair.result.difference:+.3f}", f"{pair.p_corrected:.4f}"]
+            pair = ablation.report.comparison(name, reference, "delta_avg")
+            row += [f"{pair.result.difference:+.3f}", p_cell(pair)]
         table.add_row(*row, f"{scores.metrics['mae']:.3f}", f"{scores.metrics['spearman']:.3f}")
     console.print(table)
     curve = Table(
         "training rows", "DeltaAvg", "MAE", "Spearman", title="learning curve", title_justify="left"
     )
-    for rows, values in found.curve.items():
+    for rows, values in ablation.curve.items():
         curve.add_row(str(rows), *(f"{values[m]:.3f}" for m in ("delta_avg", "mae", "spearman")))
     console.print(curve)

@@ -1,4 +1,4 @@
-"""`qe align`: word alignments of parallel text, one Pharaoh line per line."""
+"""`qe align`: word alignments for parallel text."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ def align(
         str,
         typer.Option(
             help="hmm: the aligner of the bundle; eflomal: learns from the text itself (pip install "
-            "'qe[eflomal]')."
+            r"'mtqe\[eflomal]')."
         ),
     ] = "hmm",
     with_corpus: Annotated[
@@ -65,13 +65,13 @@ def align(
         qe align --aligner eflomal --tokenized --source train.en --target train.es --output train.links
     """
     from features.core.corpus import read_pairs
-    from features.core.files import check_writable
+    from features.core.outputs import check_output
     from features.resources.aligner import check_symmetrization
 
     method = check_symmetrization(symmetrize)
     check_choice(aligner, resources, with_corpus, tokenized)
     if output is not None:
-        check_writable(output)
+        check_output(output, [source, target, *([resources] if resources else [])])
     pairs = read_pairs(source, target)
     with progress_bar(quiet) as progress:
         if aligner == "eflomal":
@@ -83,10 +83,10 @@ def align(
 
 def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokenized: bool) -> None:
     """Raises InputError for options that do not go together."""
-    from features.core.errors import InputError
+    from features.core.errors import InputError, unknown_name
 
     if aligner not in ("hmm", "eflomal"):
-        raise InputError(f"unknown aligner '{aligner}'", where="--aligner", remedy="known: hmm, eflomal")
+        raise unknown_name("aligner", aligner, ("hmm", "eflomal"), where="--aligner")
     if with_corpus and aligner != "eflomal":
         raise InputError("--with-corpus is eflomal's", remedy="add --aligner eflomal")
     if resources is None and (aligner == "hmm" or with_corpus):

@@ -1,51 +1,35 @@
 """`qe compare`: MT systems over optimizer replications."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from features.core.errors import InputError
-from qe.cli._common import Json, Quiet, progress_bar
+from features.core.errors import InputError, unknown_name
+from qe.cli._common import (
+    MOST_SAMPLES,
+    Json,
+    Quiet,
+    group_files,
+    groups,
+    held,
+    list_command,
+    progress_bar,
+    seed_option,
+)
 
 if TYPE_CHECKING:
-    from qe.comparison import Comparison, System
-    from qe.mt_metrics._texts import Texts
-
-_LISTS = ("--references", "--system", "--metrics", "--dev", "--dev-references")
-
-
-class _Lists(TyperCommand):
-    """Lets options of a list take several values: `--metrics bleu ter`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, repeated(args))
-
-
-def repeated(arguments: Iterable[str]) -> list[str]:
-    """Writes the option before every value of a list.
-
-    >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"])
-    ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
-    """
-    found: list[str] = []
-    current, values = "", 0
-    for argument in arguments:
-        if argument.startswith("--"):
-            current, values = (argument, 0) if argument in _LISTS else ("", 0)
-        elif current and not argument.startswith("-"):
-            found += [current] if values else []
-            values += 1
-        found.append(argument)
-    return found
-
+    from qe.systems.comparison import System, SystemsComparison
+    from qe.systems.mt_metrics._base import TextMetric
+    from qe.systems.mt_metrics._texts import Texts
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_LISTS = list_command(
+    "--references", "--system", "--metrics", "--dev", "--dev-references", "--margin", "--lower-is-better"
+)
 
 
-@app.command(name="compare", cls=_Lists)
+@app.command(name="compare", cls=_LISTS)
 def compare(
     system: Annotated[
         list[str], typer.Option(metavar="NAME=RUN[,RUN...]", help="A system and its runs; repeat it.")
@@ -60,6 +44,16 @@ def compare(
             help="bleu, ter, chrf, length, nist, token_edit_rate, character_edit_rate, table; with options: "
             "chrf:word_order=2. (default: bleu ter length)",
         ),
+    ] = None,
+    scores: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC:SYSTEM=RUN[,RUN...]",
+            help="Scores of another metric (a neural one), a number per segment; for each system.",
+        ),
+    ] = None,
+    lower_is_better: Annotated[
+        list[str] | None, typer.Option(metavar="METRIC ...", help="Metrics of --scores that are errors.")
     ] = None,
     baseline: Annotated[str | None, typer.Option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
@@ -77,20 +71,53 @@ def compare(
         str, typer.Option(help="ar (approximate randomization), bootstrap, win-ratio, shifted.")
     ] = "ar",
     exchange: Annotated[
-        str | None, typer.Option(help="Unit of ar: segment-run, segment, run, any. (default: segment-run)")
+        str | None,
+        typer.Option(
+            help="Unit of ar, which is the claim: segment (new segments; default), segment-run (these "
+            "outputs only), run (new runs), any; segment+run: both must show."
+        ),
     ] = None,
     tail: Annotated[str, typer.Option(help="two-sided, greater, less.")] = "two-sided",
-    samples: Annotated[int, typer.Option(help="Shuffles, and virtual test sets of the bootstrap.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 1,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            max=MOST_SAMPLES,
+            help="Shuffles, and virtual test sets. (default: 10,000; more for many pairs)",
+        ),
+    ] = None,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 1,
     tokenize: Annotated[
-        str, typer.Option(help="none (tokens stand between blanks), 13a, intl, char, moses.")
+        str,
+        typer.Option(
+            help="none (tokens stand between blanks), 13a, intl, char, moses, zh, ja-mecab, ko-mecab, "
+            "flores101, flores200."
+        ),
     ] = "none",
     language: Annotated[str, typer.Option(help="Language of the texts, for moses.")] = "en",
     correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
-    interval: Annotated[str, typer.Option(help="percentile, bca.")] = "percentile",
+    family: Annotated[
+        str, typer.Option(help="Corrected together: metric (systems by one metric), table (by all), all.")
+    ] = "metric",
+    interval: Annotated[
+        str, typer.Option(help="percentile, bca, jackknife (with few segments or groups).")
+    ] = "percentile",
     group: Annotated[
-        Path | None, typer.Option(help="One group (document) per line: groups are resampled whole.")
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="One group (document) per line: groups are resampled whole. Repeat it for several kinds.",
+        ),
     ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=MARGIN ...",
+            help="Also test whether systems differ from the baseline by less than this (equivalence).",
+        ),
+    ] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for report, segments, changes, plot.")] = None,
     json: Json = False,
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
@@ -101,41 +128,88 @@ def compare(
     """Compare MT systems over optimizer replications: scores, instability, p-values, intervals.
 
     Example: qe compare --references ref.en --system base=b0.en,b1.en,b2.en --system new=n0.en,n1.en,n2.en
-    --metrics bleu ter chrf --output comparison
+    --metrics bleu ter chrf --margin bleu=0.5 --output comparison
+
+    Example: qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
+    --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
+    --scores comet:c=c.txt
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")
-    from qe.comparison import Settings
-    from qe.comparison import compare as run_comparison
-    from qe.mt_metrics._options import metric
-    from qe.mt_metrics._texts import TOKENIZATIONS
+    from qe.significance.equivalence import margins
+    from qe.systems.comparison import ResamplingSettings
+    from qe.systems.comparison import compare as run_comparison
+    from qe.systems.mt_metrics._options import metric
+    from qe.systems.mt_metrics._texts import TOKENIZATIONS
 
     if tokenize not in TOKENIZATIONS:
-        raise InputError(f"unknown tokenization '{tokenize}'", remedy=f"known: {', '.join(TOKENIZATIONS)}")
+        raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
     settings: Any = {
         "test": test, "exchange": exchange, "samples": samples, "seed": seed, "tail": tail,
-        "correct": correct, "interval": interval,
+        "correct": correct, "family": family, "interval": interval,
     }  # fmt: skip
     defaults = {"tokenize": tokenize, "language": language}
-    chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "ter", "length"]}
-    with progress_bar(quiet) as progress:
+    files = [*(references or []), *(dev_references or []), *group_files(group)]
+    for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
+        files += [Path(run) for text in texts for run in _named(text, option)[1]]
+    names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
+    chosen = {name: metric(name, defaults) for name in names}
+    chosen |= _score_metrics(scores or [], lower_is_better or [], names)
+    with held(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
-            _systems(system, dev or [], list(chosen)), [_texts(path) for path in references or []], chosen,
-            baseline=baseline, settings=Settings(**settings), progress=progress,
+            _systems(system, dev or [], list(chosen), scores or []),
+            [_texts(path) for path in references or []], chosen,
+            baseline=baseline, settings=ResamplingSettings(**settings), progress=progress,
             dev_references=[_texts(path) for path in dev_references or []],
-            groups=None if group is None else _texts(group).lines,
+            groups=groups(group or []), margins=margins(margin or [], list(chosen)),
+            ranks=ranks,
         )  # fmt: skip
-    if output is not None:
-        from qe.comparison_report import write
+        if output is not None:
+            from qe.systems.report import write
 
-        write(comparison, output)
+            write(comparison, output)
     if track:
         _track(comparison)
     _print(comparison, "json" if json else "latex" if latex else "csv" if csv else "")
 
 
-def _systems(given: list[str], dev: list[str], metrics: list[str]) -> "list[System]":
-    from qe.comparison import System
+def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "dict[str, TextMetric]":
+    """The metrics that --scores names."""
+    from qe.systems.segment_scores import SegmentErrors, SegmentScores
+
+    names = dict.fromkeys(_scored(text)[0] for text in scores)
+    if twice := sorted(names.keys() & set(others)):
+        raise InputError(
+            f"--scores names a metric of --metrics: {', '.join(twice)}", remedy="name it otherwise"
+        )
+    if strangers := sorted(set(lower) - names.keys()):
+        raise InputError(f"--lower-is-better names no metric of --scores: {', '.join(strangers)}")
+    return {name: SegmentErrors() if name in lower else SegmentScores() for name in names}
+
+
+def _scored(text: str) -> tuple[str, str, list[str]]:
+    """Metric, system and files of METRIC:SYSTEM=RUN[,RUN...]."""
+    name, runs = _named(text, "--scores")
+    metric, _, system = name.partition(":")
+    if not metric or not system:
+        raise InputError(f"--scores must be METRIC:SYSTEM=RUN[,RUN...], but got '{text}'")
+    return metric, system, runs
+
+
+def _score_files(scores: list[str], systems: list[str]) -> "dict[str, dict[str, tuple[Texts, ...]]]":
+    """System -> metric -> a column of scores per run."""
+    files: dict[str, dict[str, tuple[Texts, ...]]] = {name: {} for name in systems}
+    for metric, system, runs in map(_scored, scores):
+        if system not in files:
+            raise InputError(f"--scores names no system: {system}")
+        if metric in files[system]:
+            raise InputError(f"--scores names {metric}:{system} twice", remedy="give all runs at once")
+        files[system][metric] = tuple(_texts(Path(run)) for run in runs)
+    return files
+
+
+def _systems(given: list[str], dev: list[str], metrics: list[str], scored: list[str]) -> "list[System]":
+    from qe.systems.comparison import System
 
     development = dict(_named(text, "--dev") for text in dev)
     scores: dict[str, dict[str, tuple[float, ...]]] = {}
@@ -147,10 +221,15 @@ def _systems(given: list[str], dev: list[str], metrics: list[str]) -> "list[Syst
             scores.setdefault(system, {})[metric or metrics[0]] = numbers
         else:
             outputs[system] = tuple(_texts(Path(value)) for value in values)
+    named = [_named(text, "--system") for text in given]
+    files = _score_files(scored, [name for name, _ in named])
     systems = [
-        System(name, tuple(_texts(Path(run)) for run in runs), outputs.get(name, ()), scores.get(name, {}))
-        for name, runs in (_named(text, "--system") for text in given)
-    ]
+        System(
+            name, tuple(_texts(Path(run)) for run in runs), outputs.get(name, ()), scores.get(name, {}),
+            files[name],
+        )
+        for name, runs in named
+    ]  # fmt: skip
     strangers = sorted((outputs.keys() | scores.keys()) - {system.name for system in systems})
     if strangers:
         raise InputError(f"--dev names no system: {', '.join(strangers)}")
@@ -176,13 +255,13 @@ def _numbers(values: list[str]) -> tuple[float, ...] | None:
 
 def _texts(path: Path) -> "Texts":
     from features.core.files import read_lines
-    from qe.mt_metrics._texts import Texts
+    from qe.systems.mt_metrics._texts import Texts
 
     return Texts.of(list(read_lines(path)), str(path))
 
 
-def _print(comparison: "Comparison", form: str) -> None:
-    from qe import comparison_report as report
+def _print(comparison: "SystemsComparison", form: str) -> None:
+    from qe.systems import report
 
     if form == "json":
         import json
@@ -201,13 +280,13 @@ def _print(comparison: "Comparison", form: str) -> None:
         print("\n" + "\n".join(report.footnotes(comparison)))
 
 
-def _track(comparison: "Comparison") -> None:
+def _track(comparison: "SystemsComparison") -> None:
     import re
     import sys
     import tempfile
 
-    from qe import tracking
-    from qe.comparison_report import write
+    from qe.systems.report import write
+    from qe.tracking import store as tracking
 
     values = {
         re.sub(r"[^\w. /-]", "_", f"{system}.{metric}.{quantity}"): value

@@ -1,4 +1,4 @@
-"""`qe data`: check a dataset, fetch a public one, make second translations."""
+"""`qe data`: check a dataset, explain formats, fetch a public dataset, translate a second time."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from qe.cli._common import Json, Quiet, progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from qe.data_check import DataReport, Judges, SplitReport
+    from qe.data.check import DataReport, Judges, SplitReport
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
 
 @app.callback()
 def data() -> None:
-    """Check and describe datasets, fetch public ones, make second translations."""
+    """Check and describe datasets, explain their formats, fetch public ones, make second translations."""
 
 
 @app.command()
@@ -49,11 +49,11 @@ def check(
         qe data check scores.tsv --set source_language=en --set target_language=de
         --set label.name=da --set label.higher_is_better=true --set columns.scores=z_mean
     """
-    from qe.data_check import check, parse_settings
+    from qe.data.check import check, parse_settings
 
     options = parse_settings(settings or [])
     if path.suffix in (".yaml", ".yml"):
-        from qe.experiment import load
+        from qe.config.experiment import load
 
         section = load(path, data_root=data_root).dataset
         path, format_name, options = section.path, section.format, {**section.options(), **options}
@@ -66,6 +66,22 @@ def check(
         typer.echo(f"qe data check: {error}", err=True)
     if report.unreadable or report.defects:
         raise typer.Exit(2 if report.unreadable else 1)
+
+
+@app.command()
+def formats(
+    names: Annotated[list[str] | None, typer.Argument(help="Formats; all if none is given.")] = None,
+) -> None:
+    """Explain the formats of datasets: their keys, and an example of each (Markdown).
+
+    Example:
+
+        qe data formats table
+    """
+    from qe.data.formats._base import FORMATS
+    from qe.data.formats._page import page
+
+    typer.echo(page(names or FORMATS.names), nl=False)
 
 
 @app.command()
@@ -83,18 +99,16 @@ def fetch(
 
         qe data fetch mlqe-pe --output data/mlqe-pe
     """
-    from qe import public_data
+    from qe.data import public
 
     folder = output or Path(name)
     with progress_bar(quiet) as progress:
-        written, kept = public_data.fetch(
-            name, folder, base_url=base_url or public_data.BASE_URL, progress=progress
-        )
+        written, kept = public.fetch(name, folder, base_url=base_url or public.BASE_URL, progress=progress)
     if not quiet:
-        found = public_data.dataset(name)
+        dataset = public.dataset(name)
         typer.echo(f"{folder}: {len(written)} files fetched, {len(kept)} were there; all checksums verified")
-        typer.echo(f"terms: {found.terms}")
-        typer.echo(f"next: qe data check {folder} (format {found.format})")
+        typer.echo(f"terms: {dataset.terms}")
+        typer.echo(f"next: qe data check {folder} (format {dataset.format})")
 
 
 @app.command()
@@ -113,13 +127,14 @@ def translate(
         qe data translate --engine apertium --source-language en --target-language es
         --input source.eng --output pseudo_reference.spa
     """
-    from features.core.files import check_writable
-    from qe import translation
+    from features.core.outputs import check_output
+    from qe.programs.engines._base import engine as engine_of
+    from qe.programs.translations import translate_file
 
-    check_writable(output)
-    by = translation.engine(engine, source_language, target_language)
+    check_output(output, [source])
+    by = engine_of(engine, source_language, target_language)
     with progress_bar(quiet) as progress:
-        lines = translation.translate_file(source, output, by, progress)
+        lines = translate_file(source, output, by, progress)
     if not quiet:
         typer.echo(f"{output}: {lines} lines by {engine}")
 
@@ -193,23 +208,36 @@ def _print_judges(console: "Console", name: str, judges: "Judges") -> None:
     numbers = [str(i) for i in range(1, len(judges.summaries) + 1)]
     console.print(f"judges of {name}: Pearson above the diagonal, quadratic kappa below")
     table = Table("", "n", "mean", "sd", *numbers)
-    for i, found in enumerate(judges.summaries):
+    for i, summary in enumerate(judges.summaries):
         agreement = [
             "" if i == j else _number((judges.pearson if i < j else judges.kappa)[i][j], 2)
             for j in range(len(numbers))
         ]
-        table.add_row(numbers[i], str(found.n), _number(found.mean, 2), _number(found.sd, 2), *agreement)
+        table.add_row(
+            numbers[i], str(summary.n), _number(summary.mean, 2), _number(summary.sd, 2), *agreement
+        )
     console.print(table)
+    console.print(f"agreement of all judges of {name}: {_agreement(judges.alpha)}", markup=False)
+    if judges.weights is not None:
+        weights = ", ".join(f"{weight:.3f}" for weight in judges.weights)
+        console.print(
+            f"judges of {name}, weighted by standard deviation: {weights}; they differ by more than 1 on "
+            f"{judges.far_apart} segments",
+            markup=False,
+        )
     if judges.deviation is not None:
         console.print(f"labels and the mean of the judges of {name} differ by at most {judges.deviation:.3g}")
 
 
-def _summary(found: Any) -> str:
-    if found.mean is None:
+def _agreement(alpha: "Mapping[str, float | None]") -> str:
+    return ", ".join(f"Krippendorff's alpha ({level}) {_number(a, 3)}" for level, a in alpha.items())
+
+
+def _summary(summary: Any) -> str:
+    if summary.mean is None:
         return "none"
-    return (
-        f"mean {found.mean:.4g}, sd {found.sd:.3g}, {found.low:.4g} .. {found.median:.4g} .. {found.high:.4g}"
-    )
+    spread = f"{summary.low:.4g} .. {summary.median:.4g} .. {summary.high:.4g}"
+    return f"mean {summary.mean:.4g}, sd {summary.sd:.3g}, {spread}"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -1,18 +1,18 @@
-"""`qe demo`: the main job from end to end, on data it makes."""
+"""`qe demo`: the whole main job on artificial data; needs no files and no network."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import Quiet, progress_bar
+from qe.cli._common import Quiet, progress_bar, seed_option
 
 
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for everything the demo makes.")
     ] = Path("output/demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the artificial data.")] = 1,
+    seed: Annotated[int, seed_option("Seed of the artificial data.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Run the whole main job on ARTIFICIAL data: no network, no files of yours.
@@ -26,7 +26,7 @@ def demo(
         qe demo --output output/demo
     """
     from qe.cli._summary import print_comparisons, print_outcome
-    from qe.demo import demo as run
+    from qe.demo.run import demo as run
 
     print("The data of this demo are artificial: an invented language pair and a simulated translator.")
     with progress_bar(quiet) as progress:
@@ -41,4 +41,5 @@ def demo(
         f"  {output}/report.json and {output}/plots: the figures with their recipe; {made.scores}: the scores"
     )
     print("  qe ui: the run, its trials and the registered model in MLflow (http://127.0.0.1:5000)")
-    print("  qe train experiments/wmt12/baseline.yaml --data-root DATA: the same on real data (README.md)")
+    again = f"qe train {made.experiment} --set learner.kind=lightgbm --output {output}-lightgbm"
+    print(f"  {again}: another learner")

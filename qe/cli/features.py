@@ -1,4 +1,4 @@
-"""`qe features`: the catalogue of features, and feature tables."""
+"""`qe features`: list and describe features, extract a feature table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from qe.feature_catalogue import Family, Set
+    from qe.catalogue.features import Family, Set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -38,28 +38,30 @@ def list_(
 
         qe features list
     """
-    from qe.feature_catalogue import families, sets
-    from qe.feature_costs import Costs, measure_on_demo
+    from qe.catalogue.costs import FeatureCosts
+    from qe.catalogue.features import families, sets, summaries
 
     if measured:
+        from qe.catalogue.measurement import measure_on_demo
+
         with progress_bar(quiet) as progress:
             costs = measure_on_demo(progress)
     else:
-        costs = Costs.load()
+        costs = FeatureCosts.load()
     if as_json:
         import json
         from dataclasses import asdict
 
-        found = {
+        listed = {
             "families": [asdict(family) for family in families(costs)],
             "sets": [asdict(entry) for entry in sets(costs)],
         }
-        print(json.dumps(found, indent=1))
+        print(json.dumps(listed, indent=1))
         return
     from rich.console import Console
 
     console = Console()
-    rows = [(f.name, f.summary, f.microseconds) for f in families(costs)]
+    rows = [(name, summary, costs.of([name])) for name, summary in summaries().items()]
     console.print(_table(("family", "what it is"), rows))
     console.print(
         _table(
@@ -97,7 +99,7 @@ def describe(
 
         qe features describe uu-explicit99
     """
-    from qe.feature_catalogue import describe as described
+    from qe.catalogue.features import describe as described
 
     subject, entries = described(name)
     if as_json:
@@ -120,7 +122,7 @@ def describe(
 
 def _text(subject: "Family | Set") -> str:
     """What there is to say of a family or a set before its features."""
-    from qe.feature_catalogue import Set
+    from qe.catalogue.features import Set
 
     if isinstance(subject, Set):
         lines = [f"{subject.description}.", "", f"Source: {subject.origin}"]
@@ -158,12 +160,12 @@ def extract(
 
         qe features extract experiments/wmt12/baseline-own.yaml --data-root ../shared/data -o features.parquet
 
-        qe features extract experiments/demo.yaml --engine spark --output features.parquet
+        qe features extract output/demo/demo.yaml --engine spark --output features.parquet
     """
     from features.core.progress import silent
-    from qe.experiment import load
-    from qe.feature_catalogue import extract as run
-    from qe.resource_cache import default_cache
+    from qe.bundles.cache import default_cache
+    from qe.catalogue.tables import extract as run
+    from qe.config.experiment import load
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     cache = cache_dir or default_cache()

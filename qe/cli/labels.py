@@ -1,4 +1,4 @@
-"""`qe labels`: HTER and class error rates from post-edits."""
+"""`qe labels`: HTER and class error rates from post-edits, or one label from several judges."""
 
 import json
 from pathlib import Path
@@ -10,10 +10,18 @@ from qe.cli._common import Json, Quiet, progress_bar
 
 
 def labels(
-    target: Annotated[Path, typer.Option(help="Translations, one per line, plain or gzip.")],
-    post_edit: Annotated[Path, typer.Option(help="Their post-edits, line by line.")],
-    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as es.")],
+    target: Annotated[Path | None, typer.Option(help="Translations, one per line, plain or gzip.")] = None,
+    post_edit: Annotated[Path | None, typer.Option(help="Their post-edits, line by line.")] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="ISO 639 code of the translations, such as es.")
+    ] = None,
     source: Annotated[Path | None, typer.Option(help="Sources; only their number is checked.")] = None,
+    judges: Annotated[
+        Path | None, typer.Option(help="Instead: scores of several judges, one line per segment.")
+    ] = None,
+    max_difference: Annotated[
+        float, typer.Option(help="Segments whose judges differ by more get no label.")
+    ] = 1.0,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
@@ -23,28 +31,85 @@ def labels(
 ) -> None:
     """HTER and class error rates (inflection, reordering, missing, extra, lexical) from post-edits.
 
-    Example: qe labels --source s.en --target mt.es --post-edit pe.es --target-language es --output labels.tsv
-    """
-    from qe.formats._reading import Reading, equal_lengths
-    from qe.labels import check_output, from_post_edits, save_table
+    With --judges, one label per segment: the mean of the judges, who weigh 3, 2 and 1 by their standard
+    deviations (findings of WMT12, 6.1).
 
+    Examples:
+
+        qe labels --source s.en --target mt.es --post-edit pe.es --target-language es --output labels.tsv
+
+        qe labels --judges effort3scores --output effort.tsv
+    """
+    from features.core.outputs import check_apart
+    from qe.data.labels import check_output
+
+    given = (source, target, post_edit, judges)
     if output is not None:
         check_output(output)
+        check_apart(output, [path for path in given if path is not None])
+    if judges is not None:
+        _from_judges(judges, max_difference, output, as_json)
+        return
+    if target is None or post_edit is None or target_language is None:
+        from features.core.errors import InputError
+
+        raise InputError(
+            "nothing to make labels from",
+            remedy="give --target, --post-edit and --target-language, or --judges",
+        )
+    _from_post_edits(source, target, post_edit, target_language, output, quiet, as_json)
+
+
+def _from_post_edits(
+    source: Path | None,
+    target: Path,
+    post_edit: Path,
+    language: str,
+    output: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from qe.data.formats._reading import Reading, equal_lengths
+    from qe.data.labels import from_post_edits, save_table
+
+    given = {"source": source, "target": target, "post_edit": post_edit}
+    files = {name: path for name, path in given.items() if path is not None}
+
     reading = Reading(Path())
-    files = {"source": source, "target": target, "post_edit": post_edit}
-    columns = {name: reading.lines(path) for name, path in files.items() if path is not None}
+    columns = {name: reading.lines(path) for name, path in files.items()}
     equal_lengths(columns)
     with progress_bar(quiet) as progress:
-        found = from_post_edits(
-            columns["target"].texts, columns["post_edit"].texts, target_language, progress
-        )
+        labels = from_post_edits(columns["target"].texts, columns["post_edit"].texts, language, progress)
     if output is not None:
-        save_table(found.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
-    corpus = found.corpus()
+        save_table(labels.table([str(i) for i in range(1, len(columns["target"]) + 1)]), output)
+    corpus = labels.corpus()
     if as_json:
         typer.echo(json.dumps({"corpus": corpus}, indent=1))
     else:
         _print(corpus, output)
+
+
+def _from_judges(path: Path, max_difference: float, output: Path | None, as_json: bool) -> None:
+    from qe.data.formats._reading import Reading
+    from qe.data.judges import judged_labels
+    from qe.data.labels import save_table
+
+    reading = Reading(Path())
+    judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
+    if output is not None:
+        save_table(judged.table(), output)
+    summary = judged.summary()
+    if as_json:
+        typer.echo(json.dumps({"judges": summary}, indent=1))
+        return
+    weights = ", ".join(f"{weight:.3f}" for weight in summary["weights"])
+    typer.echo(f"{summary['segments']} segments, weights of the judges: {weights}")
+    typer.echo(
+        f"{summary['excluded']} segments without a label: their judges differ by more than {max_difference:g}"
+    )
+    typer.echo(f"labels: mean {summary['mean']:.4f}, standard deviation {summary['sd']:.4f}")
+    if output is not None:
+        typer.echo(f"per segment: {output}")
 
 
 def _print(corpus: dict[str, dict[str, float | None]], output: Path | None) -> None:

@@ -1,18 +1,44 @@
-"""`qe models`: lists registered models with metrics, data and fingerprints."""
+"""`qe models`: list registered models with metrics and data; sign models."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from qe.cli._common import Json
 
 if TYPE_CHECKING:
-    from qe.tracking import Version
+    from qe.tracking.store import Version
 
 _WIDTH = 160  # where the output is no terminal
+Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
 
 
-def models(
+class _ListByDefault(TyperGroup):
+    """`qe models NAME` lists; a model that is named like a command: `qe models list NAME`."""
+
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        if not arguments or arguments[0] not in (*self.commands, "--help"):
+            arguments = ["list", *arguments]
+        return super().parse_args(context, arguments)
+
+
+app = typer.Typer(cls=_ListByDefault, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def models() -> None:
+    """List registered models; sign models, and verify signatures.
+
+    Example:
+
+        qe models qe-demo
+    """
+
+
+@app.command(name="list")
+def list_(
     name: Annotated[str | None, typer.Argument(help="One registered model; default: all of them.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -24,7 +50,7 @@ def models(
     """
     from dataclasses import asdict
 
-    from qe import tracking
+    from qe.tracking import store as tracking
 
     names = tracking.model_names() if name is None else [name]
     versions = [version for one in names for version in tracking.model_versions(one)]
@@ -36,6 +62,58 @@ def models(
         _print(versions)
     else:
         print("no models are registered yet; `qe train` registers what it trains")
+
+
+@app.command()
+def sign(
+    model: Model,
+    key: Annotated[Path, typer.Option(help="Private key (Ed25519, PEM).")],
+    as_json: Json = False,
+) -> None:
+    """Sign a model: its files and their checksums, all of them.
+
+    `qe score` and `qe serve` with --require-signature load nothing else. Keys are made by OpenSSL:
+
+        openssl genpkey -algorithm ed25519 -out key.pem
+
+        openssl pkey -in key.pem -pubout -out key.pub
+
+    Example:
+
+        qe models sign output/demo/model --key key.pem
+    """
+    from qe.api.models import sign_model
+
+    folder, fingerprint = sign_model(model, key)
+    _report(folder, fingerprint, "signed with", as_json)
+
+
+@app.command()
+def verify(
+    model: Model,
+    key: Annotated[Path, typer.Option(help="Public key (Ed25519, PEM).")],
+    as_json: Json = False,
+) -> None:
+    """Verify that a model is what was signed with a key: exit code 0, or 2 and what is wrong.
+
+    Example:
+
+        qe models verify output/demo/model --key key.pub
+    """
+    from qe.api.models import model_folder
+    from qe.models.signatures import verify as verified
+
+    folder = model_folder(model)
+    _report(folder, verified(folder, key), "is what was signed with", as_json)
+
+
+def _report(folder: Path, fingerprint: str, what: str, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps({"model": str(folder), "key": fingerprint}))
+    else:
+        print(f"{folder}: {what} the key {fingerprint}")
 
 
 def _print(versions: "list[Version]") -> None:

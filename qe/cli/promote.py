@@ -1,11 +1,14 @@
-"""`qe promote`: challenger against champion; promotes only if better, and can go back."""
+"""`qe promote`: challenger against champion: promote only if better."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, seed_option
+
+if TYPE_CHECKING:
+    from qe.production.promotion import Decision
 
 
 def promote(
@@ -24,8 +27,8 @@ def promote(
     metric: Annotated[str, typer.Option(help="What is compared.")] = "mae",
     margin: Annotated[float, typer.Option(help="The gain must be larger than this.")] = 0.0,
     level: Annotated[float, typer.Option(help="Significance level of the one-sided test.")] = 0.05,
-    samples: Annotated[int, typer.Option(help="Bootstrap samples.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    samples: Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap samples.")] = 10_000,
+    seed: Annotated[int, seed_option("Of the bootstrap.")] = 0,
     challenger: Annotated[
         str | None, typer.Option(help="Version to promote; default: the one with the alias challenger.")
     ] = None,
@@ -37,20 +40,20 @@ def promote(
 ) -> None:
     """Compare challenger and champion on labelled data; promote only if better, beyond chance and margin.
 
-    The decision and its evidence are recorded on the model version. Neither model may have been trained on
-    the data. Exit code 1 if not promoted.
+    The decision and its evidence are recorded on the model version. Segments that either model has learned
+    from are left out. Exit code 1 if not promoted.
 
     Example:
 
-        qe promote qe-demo --data experiments/demo.yaml --data-root output/demo --split test --metric mae
+        qe promote qe-demo --data output/demo/demo.yaml --split test --metric mae
     """
     import json
 
     from features.core.errors import InputError
-    from qe import registry
+    from qe.production import promotion
 
     if rollback:
-        demoted, champion = registry.rollback(name)
+        demoted, champion = promotion.rollback(name)
         if as_json:
             print(json.dumps({"name": name, "demoted": demoted, "champion": champion}))
         elif not quiet:
@@ -59,10 +62,10 @@ def promote(
     if data is None:
         raise InputError("--data is needed to compare on", remedy="an experiment file or a labelled table")
     if data.suffix.lower() in (".yaml", ".yml"):
-        labelled = registry.from_experiment(data, split, data_root)
+        labelled = promotion.from_experiment(data, split, data_root)
     else:
-        labelled = registry.from_table(data, label)
-    decision = registry.promote(
+        labelled = promotion.from_table(data, label)
+    decision = promotion.promote(
         name,
         labelled,
         metric=metric,
@@ -75,8 +78,20 @@ def promote(
     if as_json:
         print(json.dumps(decision.to_json(), indent=1))
     elif not quiet:
-        print(f"{name}: {'promoted' if decision.promoted else 'not promoted'}: {decision.reason}")
-        for version, score in decision.scores.items():
-            print(f"  version {version}: {metric} {score:.4f} on {decision.n:,} segments of {decision.data}")
+        print_decision(decision)
     if not decision.promoted:
         raise typer.Exit(1)
+
+
+def print_decision(decision: "Decision") -> None:
+    """Whether the challenger was promoted, why, and on what evidence."""
+    print(f"{decision.name}: {'promoted' if decision.promoted else 'not promoted'}: {decision.reason}")
+    for version, score in decision.scores.items():
+        data = f"{decision.n:,} segments of {decision.data}"
+        print(f"  version {version}: {decision.metric} {score:.4f} on {data}")
+    if decision.learned:
+        print(f"  left out: {decision.learned:,} segments that one of them has learned from")
+    for version in decision.silent:
+        print(
+            f"  version {version} does not say what it has learned from: see to it that it is none of these"
+        )

@@ -1,4 +1,4 @@
-"""`qe resources`: builds what features need from a parallel corpus."""
+"""`qe resources`: build n-gram counts, language models, lexicons, ... from a parallel corpus."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ import typer
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 if TYPE_CHECKING:
-    from features.core.bundle import Bundle
+    from features.core.bundle import Bundle, Makers
     from features.core.progress import Progress
-    from qe.partial_bundle import Build
+    from qe.bundles.partial import Build
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -73,12 +73,6 @@ def build(
     everything: Annotated[
         bool, typer.Option("--all", help="Every part that can be built; others are named, and left out.")
     ] = False,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Changes nothing: a build always goes on with the parts that are missing."
-        ),
-    ] = False,
     engine: Engine = "local",
     master: Master = None,
     quiet: Quiet = False,
@@ -116,45 +110,68 @@ def build(
     from features.core.bundle import known_parts, stranger
     from features.core.errors import InputError
     from features.core.feature_set import parts_needed
+    from features.core.outputs import check_apart
     from features.core.progress import silent
-    from qe import resource_files, resource_settings
-    from qe.corpus_alignment import Alignments
-    from qe.monolingual import Monolingual
-    from qe.resource_cache import build_bundle, sides_to_annotate
-    from qe.resource_inputs import Inputs
+    from features.core.tokenizer import Tokenizer
+    from qe.bundles import files, settings
+    from qe.bundles.alignments import Alignments
+    from qe.bundles.annotations import annotations_for, sides_to_annotate
+    from qe.bundles.corpora import CorpusFiles
+    from qe.bundles.inputs import Inputs
+    from qe.bundles.monolingual import Monolingual
+    from qe.bundles.recipe import Recipe
 
-    kinds = ("moses", "moses-2012", "whitespace")
-    if tokenizer not in kinds:
-        raise InputError(f"unknown tokenizer '{tokenizer}'", remedy=f"known: {', '.join(kinds)}")
+    kind = _tokenizer(tokenizer)
     given = {"source": source_annotation, "target": target_annotation}
     annotations = {side: what for side, what in given.items() if what is not None}
     parts = only or parts_needed([{"kind": "baseline17"}])
     if everything:
         parts = [name for name in known_parts() if set(sides_to_annotate([name])) <= set(annotations)]
-    if (found := stranger(output)) is not None:
-        raise InputError(f"holds {found} and no bundle", where=output, remedy="choose another --output")
+    check_apart(
+        output,
+        [
+            path
+            for path in (
+                source,
+                target,
+                alignments,
+                source_monolingual,
+                target_monolingual,
+                *(Path(what) for what in annotations.values()),
+                *files.parsed(read or []).values(),
+            )
+            if path is not None
+        ],
+    )
+    if (foreign := stranger(output)) is not None:
+        raise InputError(f"holds {foreign} and no bundle", where=output, remedy="choose another --output")
     inputs = Inputs(
         Alignments(alignments),
         Monolingual.of(source_monolingual, target_monolingual),
-        resource_files.PartFiles(resource_files.parsed(read or [])),
-        resource_settings.parsed(setting or []),
+        files.PartFiles(files.parsed(read or [])),
+        settings.parsed(setting or []),
     )
-    del resume  # as other verbs have it, and scripts give it; finished parts are always kept
-    languages = source_language, target_language
+    tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
+    corpus = CorpusFiles(source, target)
+
+    def build_with(engine: "Makers") -> "Build":
+        def build(chosen: Sequence[str], progress: "Progress") -> "Bundle":
+            tagged = annotations_for(chosen, annotations, tokenizers)
+            recipe = Recipe(corpus, tokenizers, tagged, inputs, engine)
+            recipe.check_used(chosen)
+            return recipe.build(output, chosen, progress)
+
+        return build
+
     if on_spark(engine, master):
         from qe.spark.ngrams import makers
         from qe.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or as_json) as session:
-            bundle = _built(everything, parts, silent, inputs.asked, lambda chosen, progress: build_bundle(
-                source, target, languages, tokenizer, output, chosen, progress, makers(session), annotations,
-                inputs,
-            ))  # fmt: skip
+            bundle = _built(everything, parts, silent, inputs.asked, build_with(makers(session)))
     else:
         with progress_bar(quiet or as_json) as shown:
-            bundle = _built(everything, parts, shown, inputs.asked, lambda chosen, progress: build_bundle(
-                source, target, languages, tokenizer, output, chosen, progress, None, annotations, inputs
-            ))  # fmt: skip
+            bundle = _built(everything, parts, shown, inputs.asked, build_with({}))
     if as_json:
         import json
 
@@ -174,7 +191,7 @@ def list_parts(as_json: Json = False) -> None:
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --only topic_model --set topic_model.topics=50
     """
-    from qe.resource_settings import catalogue
+    from qe.bundles.settings import catalogue
 
     parts = catalogue()
     if as_json:
@@ -200,13 +217,23 @@ def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _tokenizer(name: str) -> Any:
+    """The name of a tokenizer, checked. Raises InputError for an unknown one."""
+    from features.core.errors import unknown_name
+
+    kinds = ("moses", "moses-2012", "whitespace")
+    if name not in kinds:
+        raise unknown_name("tokenizer", name, kinds)
+    return name
+
+
 def _built(
     everything: bool, parts: Sequence[str], progress: "Progress", asked: Sequence[str], build: "Build"
 ) -> "Bundle":
     """The bundle; with --all, what cannot be built is said on stderr, also when --quiet, and left out."""
     import sys
 
-    from qe.partial_bundle import build_named, build_possible
+    from qe.bundles.partial import build_named, build_possible
 
     if not everything:
         return build_named(build, parts, progress)

@@ -1,4 +1,4 @@
-"""`qe score`: scores a file of new translations."""
+"""`qe score`: score new translations with a trained model."""
 
 import sys
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
+from qe.cli._common import Engine, Json, Master, Quiet, Signed, on_spark, progress_bar
 
 if TYPE_CHECKING:
-    from qe.drift import DriftReport
-    from qe.scorer import Options
-    from qe.scoring import Summary as LocalSummary
-    from qe.spark.scoring import Summary as SparkSummary
+    from qe.models.drift import DriftReport
+    from qe.scoring.jobs import ScoredFile
+    from qe.scoring.scorer import Options
+    from qe.spark.scoring import ScoredTable
 
 
 def score(
@@ -55,10 +55,13 @@ def score(
         bool,
         typer.Option("--cache/--no-cache", help="Score repeated segments once (the scores are the same)."),
     ] = True,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Processes; default: one for each core.")
+    ] = None,
     chunk: Annotated[int, typer.Option(min=1, help="Rows between two points to resume from.")] = 5000,
     engine: Engine = "local",
     master: Master = None,
+    require_signature: Signed = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -83,23 +86,27 @@ def score(
 
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
-    from features.core.errors import InputError
-    from qe.scorer import CACHE, CACHE_WITH_TOKENS, Options
-    from qe.scoring import score_file
+    from features.core.errors import InputError, visible
+    from qe.scoring.jobs import score_file
+    from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
 
     if len(input_) > 2:
         raise InputError(
             f"--input is given once (a table) or twice (source, target), not {len(input_)} times"
         )
-    folder = model_folder(model)
+    from qe.api.models import model_folder
+
+    folder = model_folder(model, require_signature)
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
     if drift is not None:
-        from qe.drift import Profile
+        from features.core.outputs import check_output
+        from qe.models.drift import Profile
 
+        check_output(drift, [*map(Path, input_), Path(output), folder])
         Profile.load(folder)  # says so before any work where the model has none
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
@@ -116,7 +123,7 @@ def score(
         )
     if summary.drift is not None:
         for warning in summary.drift.warnings:
-            print(f"qe score: the input departs from the training data: {warning}", file=sys.stderr)
+            print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
     if drift is not None:
         write_drift(drift, summary.drift)
     _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
@@ -142,10 +149,12 @@ def _score_on_spark(
     quiet: bool,
     as_json: bool,
 ) -> None:
+    from features.core.outputs import check_apart
     from qe.spark.scoring import check_inputs, score_table
     from qe.spark.session import spark_session
 
     source = check_inputs(inputs)
+    check_apart(Path(output), [Path(source), model])
     with spark_session(master, quiet=quiet or as_json) as session:
         summary = score_table(
             session, model, source, output, options=options, overwrite=overwrite, chunk=chunk
@@ -154,7 +163,7 @@ def _score_on_spark(
 
 
 def _print(
-    summary: "LocalSummary | SparkSummary", output: str, quiet: bool, as_json: bool, repeated: int = 0
+    summary: "ScoredFile | ScoredTable", output: str, quiet: bool, as_json: bool, repeated: int = 0
 ) -> None:
     if as_json:
         import json
@@ -178,12 +187,3 @@ def write_drift(path: Path, report: "DriftReport | None") -> None:
     content = None if report is None else report.to_json()
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-def model_folder(model: str) -> Path:
-    """The model directory that a path or an MLflow URI names."""
-    if "://" not in model and not model.startswith(("models:/", "runs:/")):
-        return Path(model)
-    from qe.tracking import model_directory
-
-    return model_directory(model)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from features.core.errors import InputError
-from qe.cli._common import Json, Quiet, progress_bar
+from features.core.errors import InputError, unknown_name
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
 
 if TYPE_CHECKING:
-    from qe.system_selection import Preferences, Selection, Translations
+    from qe.systems.selection import Preferences, Selection, Translations
 
 
 def select(
@@ -52,9 +52,11 @@ def select(
     ] = None,
     tokenize: Annotated[str, typer.Option(help="Of BLEU: none, 13a, intl, char, moses.")] = "13a",
     folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation, by document.")] = 10,
-    samples: Annotated[int, typer.Option(min=1, help="Shuffles, and bootstrap samples.")] = 10_000,
+    samples: Annotated[
+        int, typer.Option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
+    ] = 10_000,
     correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
-    seed: Annotated[int, typer.Option(help="Of folds, learners and random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of folds, learners and random draws.")] = 0,
     cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the chosen translations and the report.")
@@ -77,33 +79,39 @@ def select(
         qe select --model output/model --source s.en --system moses=m.es --system apertium=a.es -o choice
     """
     if by not in ("segment", "document"):
-        raise InputError(f"unknown --by '{by}'", remedy="known: segment, document")
+        raise unknown_name("--by", by, ("segment", "document"))
     unit = cast(Literal["segment", "document"], by)
     translations = _translations(source, system, "--system", doc_ids, block, references or ())
     new = None
     if new_source is not None:
         if output is None:
-            raise InputError("where shall the chosen translations go?", remedy="give --output FOLDER")
+            raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
         new = _translations(new_source, new_system or (), "--new-system", new_doc_ids, block)
     elif new_system or new_doc_ids:
         raise InputError("--new-system and --new-doc-ids go with --new-source")
+    files = [source, doc_ids, *(references or ()), resources, new_source, new_doc_ids]
+    files += [Path(text.partition("=")[2]) for text in (*system, *(new_system or ()))]
+    folder = held(output, "select", files)
     if model is not None:
-        _apply(model, translations, unit, output, quiet, as_json, given=bool(references or features or new))
+        with folder:
+            _apply(
+                model, translations, unit, output, quiet, as_json, given=bool(references or features or new)
+            )
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
-    from qe.mt_metrics._options import metric
-    from qe.mt_metrics._texts import TOKENIZATIONS
-    from qe.mt_metrics.bleu import Bleu
-    from qe.resource_cache import default_cache
-    from qe.system_selection import applied, make_extraction
-    from qe.system_selection import select as run
+    from qe.bundles.cache import default_cache
+    from qe.systems.mt_metrics._options import metric
+    from qe.systems.mt_metrics._texts import TOKENIZATIONS
+    from qe.systems.mt_metrics.bleu import Bleu
+    from qe.systems.selection import applied, make_extraction
+    from qe.systems.selection import select as run
 
     if tokenize not in TOKENIZATIONS:
-        raise InputError(f"unknown tokenization '{tokenize}'", remedy=f"known: {', '.join(TOKENIZATIONS)}")
+        raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
     defaults: dict[str, Any] = {"tokenize": tokenize, "language": target_language}
     chosen = {name: metric(name, defaults) for name in metrics or ["bleu", "chrf"]}
-    with progress_bar(quiet or as_json) as progress:
+    with folder, progress_bar(quiet or as_json) as progress:
         extraction, tokenizers = make_extraction(
             _features(features), resources, (source_language, target_language),
             cache_dir or default_cache(), seed=seed, progress=progress,
@@ -114,10 +122,10 @@ def select(
             samples=samples, correction=correct, seed=seed, progress=progress,
         )  # fmt: skip
         if new is not None and output is not None:
-            found = applied(translations, new, extraction, choosers, tokenizers, bleu)
-            _write(output / "new", new, found, unit, None)
-    if output is not None:
-        _write(output, translations, selection.preferences, unit, selection)
+            chosen_new = applied(translations, new, extraction, choosers, tokenizers, bleu)
+            _write(output / "new", new, chosen_new, unit, None)
+        if output is not None:
+            _write(output, translations, selection.preferences, unit, selection)
     if as_json:
         import json
 
@@ -133,12 +141,12 @@ def select(
         raise typer.Exit(1)
 
 
-def _verdict(found: Any, metrics: Mapping[str, Any]) -> int:
+def _verdict(comparison: Any, metrics: Mapping[str, Any]) -> int:
     """1 where a method is significantly better than the best single system, -1 where worse, else 0."""
-    sign = -1 if metrics[found.metric].higher_is_better is False else 1
-    if found.p_corrected > 0.05 or not found.result.difference:
+    sign = -1 if metrics[comparison.metric].higher_is_better is False else 1
+    if not comparison.p_corrected <= 0.05 or not comparison.result.difference:
         return 0
-    return sign if found.result.difference > 0 else -sign
+    return sign if comparison.result.difference > 0 else -sign
 
 
 def _print_verdict(
@@ -161,8 +169,8 @@ def _translations(
     source: Path, systems: Sequence[str], option: str, doc_ids: Path | None, block: int,
     references: Sequence[Path] = (),
 ) -> "Translations":  # fmt: skip
-    from qe.documents import blocks
-    from qe.system_selection import Translations
+    from qe.systems.documents import blocks
+    from qe.systems.selection import Translations
 
     lines = _lines(source)
     documents = _lines(doc_ids) if doc_ids else blocks(len(lines), block)
@@ -170,49 +178,35 @@ def _translations(
 
 
 def _systems(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    systems: dict[str, tuple[str, ...]] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not name or not equals or not path:
             raise InputError(f"{option} must be NAME=FILE, but got '{text}'")
-        if name in found:
+        if name in systems:
             raise InputError(f"two systems are named '{name}'")
-        found[name] = _lines(Path(path))
-    return found
+        systems[name] = _lines(Path(path))
+    return systems
 
 
 def _features(given: Sequence[str]) -> list[dict[str, Any]]:
     """Configurations from names of sets or families, or YAML files."""
     from features.core.feature_set import set_names
+    from features.core.strict_yaml import read_mapping
+    from qe.config.families import feature_configs
 
     configs: list[dict[str, Any]] = []
     for name in given:
         if name.endswith((".yaml", ".yml")):
-            configs += _listed(Path(name))
+            path = Path(name)
+            configs += feature_configs(read_mapping(path, "file of features").get("features"), path)
         else:
             configs.append({"set" if name in set_names() else "kind": name})
     return configs
 
 
-def _listed(path: Path) -> list[dict[str, Any]]:
-    import yaml
-
-    from features.core.files import read_lines
-
-    try:
-        content = yaml.safe_load("\n".join(read_lines(path)))
-    except yaml.YAMLError as error:
-        raise InputError(f"not YAML: {error}", where=path) from None
-    entries = content.get("features") if isinstance(content, dict) else None
-    if not isinstance(entries, list) or not all(
-        isinstance(e, str) or (isinstance(e, dict) and ("kind" in e or "set" in e)) for e in entries
-    ):
-        raise InputError("must have a list `features` of families or {kind: ...} entries", where=path)
-    return [{"kind": entry} if isinstance(entry, str) else entry for entry in entries]
-
-
 def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
-    from qe.choosers._base import CHOOSERS
+    from qe.systems.choosers._base import CHOOSERS
 
     return {name: CHOOSERS.get(name)() for name in given or CHOOSERS.names}
 
@@ -222,24 +216,24 @@ def _apply(
     quiet: bool, as_json: bool, *, given: bool,
 ) -> None:  # fmt: skip
     """Chooses by a trained scoring model."""
-    from qe.cli.score import model_folder
-    from qe.model import Model
-    from qe.system_selection import choose_by_model, shares
+    from qe.api.models import model_folder
+    from qe.models.model import Model
+    from qe.systems.selection import choose_by_model, shares
 
     if given:
         raise InputError("--model chooses without --references, --features and --new-source")
     if output is None:
-        raise InputError("where shall the chosen translations go?", remedy="give --output FOLDER")
+        raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
     preferences = choose_by_model(Model.load(model_folder(model)), translations)
     _write(output, translations, {"model": preferences}, by, None)
     taken = shares(preferences.choice(by, translations.documents), len(translations.names))
-    found = dict(zip(translations.names, map(float, taken), strict=True))
+    shares_of = dict(zip(translations.names, map(float, taken), strict=True))
     if as_json:
         import json
 
-        print(json.dumps({"segments": len(translations), "shares": found, "output": str(output)}))
+        print(json.dumps({"segments": len(translations), "shares": shares_of, "output": str(output)}))
     elif not quiet:
-        parts = ", ".join(f"{name} {100 * share:.1f} %" for name, share in found.items())
+        parts = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares_of.items())
         print(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
 
 
@@ -250,7 +244,7 @@ def _write(
     by: Literal["segment", "document"],
     selection: "Selection | None",
 ) -> None:
-    from qe.selection_files import write
+    from qe.systems.files import write
 
     write(folder, translations, preferences, by, selection)
 
@@ -270,11 +264,12 @@ def _print(selection: "Selection", metrics: Sequence[str]) -> None:
         table.add_row(row, *(f"{scores[m]:.2f}" for m in metrics), *taken)
     console.print(table)
     print(f"against always taking {selection.best} (95 % interval; p corrected, documents exchanged whole):")
-    for found, other in zip(selection.comparisons, selection.bootstrap, strict=True):
-        low, high = found.ci
+    for comparison, other in zip(selection.comparisons, selection.bootstrap, strict=True):
+        low, high = comparison.ci
         print(
-            f"  {found.system:14} {found.metric:8} {found.result.difference:+.2f} [{low:+.2f}, {high:+.2f}]"
-            f"  p {found.p_corrected:.4f} (bootstrap {other.p_corrected:.4f})"
+            f"  {comparison.system:14} {comparison.metric:8} {comparison.result.difference:+.2f}"
+            f" [{low:+.2f}, {high:+.2f}]"
+            f"  p {comparison.p_corrected:.4f} (bootstrap {other.p_corrected:.4f})"
         )
     for name, report in selection.documents.items():
         r, accuracy, delta = report.pearson, report.ranking_accuracy, report.delta_avg

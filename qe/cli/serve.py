@@ -1,9 +1,15 @@
-"""`qe serve`: answers scoring requests over HTTP."""
+"""`qe serve`: answer scoring requests over HTTP."""
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from qe.cli._common import Signed
+
+if TYPE_CHECKING:
+    from qe.production.server.service import Service
 
 
 def serve(
@@ -15,25 +21,46 @@ def serve(
     interval: Annotated[
         float | None, typer.Option(help="Answer with low and high, too, such as 0.9.")
     ] = None,
+    triage: Annotated[
+        Path | None, typer.Option(help="What `qe triage --json` printed: requests may ask for actions.")
+    ] = None,
     max_bytes: Annotated[int, typer.Option(help="Largest body of a request; larger: 413.")] = 8 << 20,
     max_rows: Annotated[int, typer.Option(help="Most segments in a request; more: 422.")] = 5000,
     max_seconds: Annotated[int, typer.Option(help="Longest time for an answer; longer: 504.")] = 60,
     max_busy: Annotated[int, typer.Option(help="Requests scored at a time; more: 503.")] = 4,
+    max_connections: Annotated[int, typer.Option(help="Connections open at a time.")] = 400,
+    require_signature: Signed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log no line for each request.")] = False,
 ) -> None:
-    """Answer scoring requests over HTTP: MLflow's scoring server, with limits.
+    """Answer scoring requests over HTTP, with limits: MLflow's scoring protocol.
 
     POST /invocations {"dataframe_records": [{"source": ..., "target": ...}]} gives a score, or the reason
-    for none, per segment. GET /health says whether the model is loaded, GET /version which one it is.
-    There is no authentication: put a proxy before it to serve other machines (docs/security.md).
+    for none, per segment; "params": {"interval": 0.9, "explain": 3, "triage": true} asks for more.
+    GET /health says whether the server lives, /ready whether the model is loaded, /version which one it is;
+    /metrics is for Prometheus, /docs for people. There is no authentication: put a proxy before it to serve
+    other machines (docs/serving.md, docs/security.md).
 
     Example:
 
         qe serve --model models:/qe-demo@champion --port 5002
     """
-    from qe import serving
-    from qe.cli.score import model_folder
+    from qe.production.listening import address_of, bound
+    from qe.production.server.limits import Limits
+    from qe.production.serving import serve as answer_requests
 
-    limits = serving.Limits(max_bytes, max_rows, max_seconds, max_busy)
-    app = serving.application(model_folder(model), limits, interval)
-    print(f"serving '{app.about['model']}' on http://{host}:{port}/invocations", file=sys.stderr)
-    serving.serve(app, host, port)
+    limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
+
+    def load() -> "Service":
+        from qe.api.models import model_folder
+        from qe.production.server.service import Service
+
+        return Service.load(model_folder(model, require_signature), limits, level=interval, triage=triage)
+
+    with bound(host, port) as held:
+        address = address_of(held)
+
+        def loaded(service: "Service") -> None:
+            name = service.about["model"]
+            print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
+
+        answer_requests(load, held, limits, quiet=quiet, loaded=loaded)

@@ -1,11 +1,18 @@
-"""`qe train`: runs experiments."""
+"""`qe train`: run experiments: search, selection, fit, evaluation, tracking."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli._common import Json, Quiet, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qe.config.experiment import Experiment
+    from qe.production.promotion import Decision, Labelled
+    from qe.training.train import Outcome
 
 
 def train(
@@ -22,7 +29,18 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start anew over an unfinished run.")
+        bool, typer.Option("--overwrite", help="Start anew over a run that is there.")
+    ] = False,
+    promote: Annotated[
+        bool,
+        typer.Option(
+            "--promote",
+            help="Let the model, if there is a champion, challenge it on the test split (as `qe promote`).",
+        ),
+    ] = False,
+    only_check: Annotated[
+        bool,
+        typer.Option("--check", help="Only check the files, and say what would be run; nothing is read."),
     ] = False,
     worker: Annotated[
         bool, typer.Option("--worker", help="Only add trials to the study at search.storage, then stop.")
@@ -35,30 +53,33 @@ def train(
 ) -> None:
     """Run experiments: features, search, selection, fit, evaluation, tracking.
 
+    The first model of a name becomes its champion. Later ones wait, the best of them as `challenger`, until
+    `qe promote` (or --promote, here) finds one significantly better.
+
     Example:
 
         qe train experiments/wmt12/baseline.yaml --data-root ../shared/data --output output/baseline
     """
-    from features.core.errors import InputError
-    from qe import experiment as experiment_file
-    from qe.batch import train_all
-    from qe.cli._summary import print_json, print_outcome
-    from qe.leaderboard import text as leaderboard_text
-    from qe.resource_cache import default_cache
-    from qe.training import contribute
-    from qe.training import train as run
-
-    loaded = [experiment_file.load(p, data_root=data_root, overrides=settings or ()) for p in experiments]
+    loaded = _checked(experiments, data_root, settings or ())
     names = [experiment.name for experiment in loaded]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
+    if only_check:
+        _print_plans(loaded, as_json, quiet)
+        return
+    from qe.bundles.cache import default_cache
+    from qe.cli._summary import print_json, print_outcome
+    from qe.cli.promote import print_decision
+    from qe.evaluation.leaderboard import text as leaderboard_text
+    from qe.training.batch import train_all
+    from qe.training.train import contribute
+    from qe.training.train import train as run
+
     if worker:
         for experiment in loaded:
             with progress_bar(quiet or as_json) as progress:
                 trials = contribute(experiment, cache=cache_dir or default_cache(), progress=progress)
             print(f"{experiment.name}: the study has {trials} trials")
         return
+    judged_by = {e.name: _judged_by(e) for e in loaded} if promote else {}
     folder = output or Path("output") / (names[0] if len(names) == 1 else "batch")
     cache = cache_dir or default_cache()
     show = None if as_json else print_outcome
@@ -77,6 +98,7 @@ def train(
                 on_outcome=show,
                 progress=progress,
             )
+    decisions = _promote(loaded, outcomes, judged_by) if promote else []
     if as_json:
         print_json(outcomes)
     elif len(loaded) == 1:
@@ -84,3 +106,68 @@ def train(
     else:
         for board in boards:
             print(leaderboard_text(board))
+    for decision in decisions if not as_json else ():
+        print_decision(decision)
+
+
+def _checked(
+    paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]"
+) -> "list[Experiment]":
+    """The experiments of the files. Raises InputError with the mistakes of all of them."""
+    from features.core.errors import InputError
+    from qe.training.check import load
+
+    loaded, refused = [], []
+    for path in paths:
+        try:
+            loaded.append(load(path, data_root=data_root, overrides=settings))
+        except InputError as error:
+            refused.append(str(error))
+    if refused:
+        raise InputError("\n".join(refused))
+    names = [experiment.name for experiment in loaded]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
+    return loaded
+
+
+def _print_plans(experiments: "Sequence[Experiment]", as_json: bool, quiet: bool) -> None:
+    """What would be run."""
+    import json
+
+    from qe.training.check import Plan
+
+    plans = [Plan(experiment) for experiment in experiments]
+    if as_json:
+        print(json.dumps([plan.to_json() for plan in plans], indent=1))
+    elif not quiet:
+        print("\n".join(map(str, plans)))
+
+
+def _judged_by(experiment: "Experiment") -> "Labelled":
+    """The labelled test split. Raises InputError, before any work, where the experiment has none."""
+    from features.core.errors import InputError
+    from qe.production.promotion import of_experiment
+
+    if not experiment.tracking.register_model:
+        raise InputError("--promote needs a model that is registered", where="tracking.register")
+    return of_experiment(experiment)
+
+
+def _promote(
+    experiments: "Sequence[Experiment]",
+    outcomes: "Sequence[Outcome]",
+    data: "Mapping[str, Labelled]",
+) -> "list[Decision]":
+    """What became of the models that were trained; their reports say it, too (`promotion`)."""
+    from qe.production.promotion import Candidacy, promote_trained
+
+    pairs = zip(experiments, outcomes, strict=True)
+    decisions = promote_trained([Candidacy(o, e.evaluation.metric, data[e.name]) for e, o in pairs])
+    for decision in decisions:
+        for outcome in outcomes:
+            entry = outcome.report["registration"] or {}
+            if (entry.get("name"), entry.get("version")) == (decision.name, decision.challenger):
+                outcome.report["promotion"] = decision.to_json()
+    return decisions

@@ -1,14 +1,14 @@
-"""`qe triage`: thresholds for publishing, post-editing and retranslating, from a cost table."""
+"""`qe triage`: publish, post-edit or retranslate, from a cost table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, seed_option
 
 if TYPE_CHECKING:
-    from qe.triage import Estimate, Triage
+    from qe.production.triage import Estimate, Triage
 
 
 def triage(
@@ -28,8 +28,8 @@ def triage(
         bool, typer.Option("--lower-is-better", help="For HTER and other error rates.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the trade-off into this PNG file.")] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the folds and the bootstrap.")] = 0,
+    samples: Annotated[int, typer.Option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
+    seed: Annotated[int, seed_option("Of the folds and the bootstrap.")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -46,11 +46,14 @@ def triage(
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
     """
     from features.core.errors import InputError
-    from qe.dataset import LabelScale
-    from qe.score_files import read_scores, same_segments
-    from qe.triage import read_costs, trade_off
-    from qe.triage import triage as find
+    from features.core.outputs import check_output
+    from qe.data.dataset import LabelScale
+    from qe.data.score_files import read_scores, same_segments
+    from qe.production.triage import read_costs, trade_off
+    from qe.production.triage import triage as find
 
+    if plot is not None:
+        check_output(plot, [gold, predictions, costs])
     table = read_costs(costs)
     labels = read_scores(gold, gold_column, scale_low, scale_high)
     predicted = read_scores(predictions, column)
@@ -58,43 +61,44 @@ def triage(
     if not scale_low < scale_high:
         raise InputError(f"--scale-low must be below --scale-high, but got {scale_low:g} and {scale_high:g}")
     scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
-    found = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
+    decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:
-        from qe.plots import save
-        from qe.plots_triage import trade_off_figure
+        from qe.evaluation.plots import save
+        from qe.production.triage_plots import trade_off_figure
 
-        curve = trade_off(labels.scores, predicted.scores, table, scale, found.retranslate, seed=seed)
-        save(trade_off_figure(curve, found), plot)
+        curve = trade_off(labels.scores, predicted.scores, table, scale, decision.retranslate, seed=seed)
+        save(trade_off_figure(curve, decision), plot)
     if as_json:
         import json
 
-        print(json.dumps(found.to_json(), indent=1))
+        print(json.dumps(decision.to_json(), indent=1))
     elif not quiet:
-        _print(found, scale.higher_is_better)
-    if not found.saved_share.value or found.saved_share.value <= 0:
+        _print(decision, scale.higher_is_better)
+    if not decision.saved_share.value or decision.saved_share.value <= 0:
         raise typer.Exit(1)
 
 
-def _print(found: "Triage", higher_is_better: bool) -> None:
+def _print(decision: "Triage", higher_is_better: bool) -> None:
     better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
     rules = {
-        "publish": None if found.publish is None else f"predicted {better} {found.publish:.3f}",
+        "publish": None if decision.publish is None else f"predicted {better} {decision.publish:.3f}",
         "post-edit": "the rest",
-        "retranslate": None if found.retranslate is None else f"predicted {worse} {found.retranslate:.3f}",
+        "retranslate": None
+        if decision.retranslate is None
+        else f"predicted {worse} {decision.retranslate:.3f}",
     }
     for action, rule in rules.items():
-        print(f"{action:12} {_percent(found.shares[action]):>24}  {rule or 'never'}")
-    print(f"published but bad                     {_percent(found.published_bad)} of the published")
-    print(f"not published but good                {_percent(found.edited_needlessly)} of the others")
-    print(
-        f"retranslated, though editing is cheaper {_percent(found.retranslated_wrongly)} of the retranslated"
-    )
-    print(f"mean cost per segment                 {_number(found.cost)}")
-    for action, estimate in found.saved.items():
+        print(f"{action:12} {_percent(decision.shares[action]):>24}  {rule or 'never'}")
+    print(f"published but bad                     {_percent(decision.published_bad)} of the published")
+    print(f"not published but good                {_percent(decision.edited_needlessly)} of the others")
+    wrongly = _percent(decision.retranslated_wrongly)
+    print(f"retranslated, though editing is cheaper {wrongly} of the retranslated")
+    print(f"mean cost per segment                 {_number(decision.cost)}")
+    for action, estimate in decision.saved.items():
         print(f"  saved against {action + ' everything':24}{_number(estimate)}")
-    print(f"saved of the cheapest single treatment {_percent(found.saved_share)}")
-    print(found.verdict)
-    print(f"thresholds from {found.n:,} segments; figures cross-fitted, with 95 % bootstrap intervals")
+    print(f"saved of the cheapest single treatment {_percent(decision.saved_share)}")
+    print(decision.verdict)
+    print(f"thresholds from {decision.n:,} segments; figures cross-fitted, with 95 % bootstrap intervals")
 
 
 def _percent(estimate: "Estimate") -> str:

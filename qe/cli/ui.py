@@ -1,4 +1,4 @@
-"""`qe ui`: the MLflow UI on the project's store."""
+"""`qe ui`: open the MLflow UI on the project's store."""
 
 import os
 import sys
@@ -19,10 +19,25 @@ def ui(
 
         qe ui --port 5001
     """
-    from qe.tracking import artifact_root, tracking_uri
+    from features.core.errors import InputError
+    from qe.production.listening import bound
+    from qe.tracking.address import check_reachable, is_database, without_password
+    from qe.tracking.store import artifact_root, tracking_uri
 
     uri = tracking_uri()
-    print(f"MLflow UI of {uri} on http://{host}:{port} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    if not is_database(uri):
+        raise InputError(
+            "is no database that a UI could be opened on",
+            where=without_password(uri),
+            remedy="a tracking server has a UI of its own: open its address in a browser",
+        )
+    check_reachable(uri)
+    bound(host, port).close()
+    print(
+        f"MLflow UI of {without_password(uri)} on http://{host}:{port} (stop with Ctrl-C)",
+        file=sys.stderr,
+        flush=True,
+    )
     command = [sys.executable, "-m", "mlflow", "ui", "--host", host, "--port", str(port)]
     store = [
         "--backend-store-uri",

@@ -2,26 +2,31 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import optuna
-from optuna.distributions import BaseDistribution
 from sklearn.base import BaseEstimator
 
 from features.core.catalogue import Catalogue
-from qe.spaces import draw
+from qe.config.distributions import Distribution
+from qe.config.spaces import draw
+
+if TYPE_CHECKING:
+    import optuna
 
 
 class Learner(ABC):
     """Names an estimator's parameters and where to search for them; holds no state.
 
-    space          parameter -> Optuna distribution that `suggest` draws from
+    space          parameter -> the distribution that `suggest` draws from
     scale          whether its inputs are standardised first
-    trusted_types  fully qualified names that skops may load for this estimator, besides scikit-learn's own
+    takes_trees    whether it works with columns of trees; it then gets its inputs as a table (DataFrame)
+    trusted_types  fully qualified names of the classes within a fitted estimator, scikit-learn's included:
+                   model files may hold these, the estimator's own class, and no others
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {}
+    space: ClassVar[Mapping[str, Distribution]] = {}
     scale: ClassVar[bool] = True
+    takes_trees: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -30,8 +35,8 @@ class Learner(ABC):
 
     def suggest(
         self,
-        trial: optuna.trial.BaseTrial,
-        space: Mapping[str, BaseDistribution] | None = None,
+        trial: "optuna.trial.BaseTrial",
+        space: Mapping[str, Distribution] | None = None,
         prefix: str = "",
     ) -> dict[str, Any]:
         """Draws one value for each parameter of `space` (default: the learner's own)."""

@@ -3,13 +3,11 @@
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-
-FloatArray = NDArray[np.float64]
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]

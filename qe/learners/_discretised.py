@@ -1,9 +1,8 @@
 """Regression by classification: labels rounded to intervals."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -12,12 +11,29 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from features.core.hints import Positive, Seed
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
 from qe.learners._forest import FlatTrees
+from qe.learners._parameters import estimator_mistakes
 
-FloatArray = NDArray[np.float64]
-
+# Trees and forests are kept as arrays.
+TRUSTED_TYPES = (
+    "qe.learners._discretised.DiscretisedRegressor",
+    "sklearn.linear_model._logistic.LogisticRegression",
+    "sklearn.naive_bayes.GaussianNB",
+    "sklearn.neighbors._classification.KNeighborsClassifier",
+    "sklearn.svm._classes.SVC",
+)
+_MAKERS: dict[str, type[BaseEstimator]] = {
+    "naive_bayes": GaussianNB,
+    "k_neighbours": KNeighborsClassifier,
+    "svm": SVC,
+    "logistic": LogisticRegression,
+    "tree": DecisionTreeClassifier,
+    "forest": RandomForestClassifier,
+}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "naive_bayes": {},
     "k_neighbours": {"n_neighbors": 10, "algorithm": "brute"},
@@ -26,6 +42,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "tree": {"min_samples_leaf": 10},
     "forest": {"n_estimators": 100, "min_samples_leaf": 2},
 }
+
+Classifier = Literal["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "forest"]
+Output = Literal["expected", "most_likely"]
 
 
 class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,20 +55,20 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     output              `expected` (sum of class times probability) or `most_likely`
     classifier_params   parameters of the scikit-learn classifier, by its own names
 
-    Where no feature varies, the class frequencies answer. The probabilities of the SVM are the softmax of its
-    one-versus-rest decision values: it has none of its own. After fit: `classes_` in label units,
-    `frequencies_`.
+    Halves are rounded up (2.5 to 3), as Weka's Java does. Where no feature varies, the class frequencies
+    answer. The probabilities of the SVM are the softmax of its one-versus-rest decision values: it has none
+    of its own. After fit: `classes_` in label units, `frequencies_`.
 
     Source: WMT12 DFKI, Section 2.4.1; WMT12 DCU-SYMC, Section 4.1.
     """
 
     def __init__(
         self,
-        classifier: str = "naive_bayes",
-        interval: float = 0.5,
-        output: str = "expected",
+        classifier: Classifier = "naive_bayes",
+        interval: Positive = 0.5,
+        output: Output = "expected",
         classifier_params: dict[str, Any] | None = None,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         self.classifier = classifier
         self.interval = interval
@@ -57,17 +76,24 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.classifier_params = classifier_params
         self.seed = seed
 
+    def check_parameters(self) -> None:
+        """Raises InputError for parameters that the classifier does not take."""
+        given = self.classifier_params or {}
+        wrong = estimator_mistakes(_MAKERS[self.classifier], given, "classifier_params")
+        if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
+            raise InputError(listed)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.output not in ("expected", "most_likely"):
             raise InputError(f"unknown output '{self.output}'", remedy="known: expected, most_likely")
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
-        steps = np.round(y / self.interval).astype(np.int64)
-        found, place = np.unique(steps, return_inverse=True)
+        steps = np.floor(y / self.interval + 0.5).astype(np.int64)
+        levels, place = np.unique(steps, return_inverse=True)
         counts = np.bincount(place, weights)
-        self.classes_, self.frequencies_ = found * self.interval, counts / counts.sum()
+        self.classes_, self.frequencies_ = levels * self.interval, counts / counts.sum()
         self.model_: Any = None
-        if len(found) > 1 and (np.ptp(X, axis=0) > 0).any():
+        if len(levels) > 1 and (np.ptp(X, axis=0) > 0).any():
             model = self._make()
             self._fit(model, X, place, sample_weight, weights)
             # Compiled trees stay out of model files.
@@ -91,6 +117,11 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return _softmax(self.model_.decision_function(X))
         return np.asarray(self.model_.predict_proba(X))
 
+    def check_arrays(self) -> None:
+        """Raises Damaged if the trees are none."""
+        if self.classifier in ("tree", "forest") and self.model_ is not None:
+            FlatTrees(**self.model_).check_arrays(self.n_features_in_)
+
     def _fit(self, model: Any, X: FloatArray, place: Any, sample_weight: Any, weights: FloatArray) -> None:
         if self.classifier != "k_neighbours":
             model.fit(X, place, sample_weight=weights)
@@ -105,17 +136,9 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_DEFAULTS)}"
             )
         params = {**_DEFAULTS[self.classifier], **(self.classifier_params or {})}
-        makers = {
-            "naive_bayes": GaussianNB,
-            "k_neighbours": KNeighborsClassifier,
-            "svm": SVC,
-            "logistic": LogisticRegression,
-            "tree": DecisionTreeClassifier,
-            "forest": RandomForestClassifier,
-        }
         if self.classifier in ("tree", "forest", "svm", "logistic"):
             params = {"random_state": self.seed, **params}
-        return makers[self.classifier](**params)
+        return _MAKERS[self.classifier](**params)
 
 
 def _flat(model: Any) -> dict[str, Any]:

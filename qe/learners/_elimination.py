@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-FloatArray = NDArray[np.float64]
+from features.core.array_types import FloatArray
 
 _RIDGE = 1e-8  # on standardised attributes; keeps collinear ones solvable without moving the others
 _LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken to cancel each other

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from features.core.array_types import FloatArray, IntArray
 
 
 def contiguous_folds(n: int, folds: int) -> Iterator[tuple[IntArray, IntArray]]:

@@ -1,18 +1,22 @@
 """Forests of scikit-learn trees, kept as flat arrays so that a model file needs no compiled objects."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 import numba
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-from features.core.errors import InputError
+from features.core.array_types import FloatArray
+from features.core.arrays import typed, within
+from features.core.damage import Damaged, whole
+from features.core.hints import Count, Seed
+from qe.config.ranges import Part, Threads
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +53,28 @@ class FlatTrees:
             roots,
         )
 
+    def check_arrays(self, width: int) -> None:
+        """Raises Damaged if a link leads nowhere or backwards, or asks for a feature beyond `width`."""
+        nodes = len(self.threshold)
+        typed("links", self.links, np.int64, nodes, 3)
+        typed("threshold", self.threshold, np.float64, nodes)
+        typed("values", self.values, np.float64, nodes, None)
+        typed("roots", self.roots, np.int64, None)
+        within("roots", self.roots, 0, nodes)
+        within("features", self.links[:, 0], -1, width)
+        inner = self.links[:, 0] >= 0
+        children = self.links[inner, 1:]
+        within("links", children, 0, nodes)
+        if not len(self.roots) or (children <= np.flatnonzero(inner)[:, None]).any():
+            raise Damaged("a link of the trees leads backwards")
+
     def mean(self, X: FloatArray) -> FloatArray:
         """(n, c) leaf values averaged over the trees.
 
-        Raises InputError where a link leads nowhere or backwards: the model file is damaged.
+        Raises InputError if a link leads nowhere or backwards: the model file is damaged.
         """
-        feature, children = self.links[:, 0], self.links[:, 1:]
-        inner = feature >= 0
-        forward = children[inner] > np.flatnonzero(inner)[:, None]
-        inside = (children[inner] < len(feature)).all() and (feature < X.shape[1]).all()
-        if not (forward.all() and inside and (self.roots >= 0).all() and (self.roots < len(feature)).all()):
-            raise InputError("the model's trees are damaged: a link leads outside of them")
+        with whole("a forest", Path("the model"), "restore it from a copy, or train it again"):
+            self.check_arrays(X.shape[1])
         # scikit-learn compares features in single precision.
         rounded = np.ascontiguousarray(X.astype(np.float32).astype(np.float64))
         total = np.zeros((len(X), self.values.shape[1]))
@@ -89,16 +104,16 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         random_thresholds: bool = False,
-        n_estimators: int = 100,
-        max_features: float | int | str | None = 0.33,
-        min_samples_leaf: int | float = 3,
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        criterion: str = "squared_error",
+        n_estimators: Count = 100,
+        max_features: Part | Count | Literal["sqrt", "log2"] | None = 0.33,
+        min_samples_leaf: Count | Annotated[float, Gt(0), Lt(1)] = 3,
+        max_depth: Count | None = None,
+        max_leaf_nodes: Annotated[int, Ge(2)] | None = None,
+        criterion: Literal["squared_error", "absolute_error", "friedman_mse", "poisson"] = "squared_error",
         bootstrap: bool = True,
-        max_samples: int | float | None = None,
-        n_jobs: int = 1,
-        seed: int = 0,
+        max_samples: Part | Count | None = None,
+        n_jobs: Threads = 1,
+        seed: Seed = 0,
     ) -> None:
         self.random_thresholds = random_thresholds
         self.n_estimators = n_estimators
@@ -127,6 +142,13 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_importances_ = np.asarray(forest.feature_importances_)
         return self
 
+    def check_arrays(self) -> None:
+        """Raises Damaged if the trees are none."""
+        self._trees.check_arrays(self.n_features_in_)
+
     def predict(self, X: Any) -> FloatArray:
-        X = rows_to_predict(self, X)
-        return FlatTrees(self.links_, self.threshold_, self.values_, self.roots_).mean(X)[:, 0]
+        return self._trees.mean(rows_to_predict(self, X))[:, 0]
+
+    @property
+    def _trees(self) -> FlatTrees:
+        return FlatTrees(self.links_, self.threshold_, self.values_, self.roots_)

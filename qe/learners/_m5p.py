@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from features.core.array_types import FloatArray
+from features.core.arrays import typed, within
+from features.core.damage import Damaged
+from features.core.hints import Count, NotNegative
 from qe.learners._checks import rows_to_predict, training_data
 from qe.learners._elimination import LinearModel, fit_by_elimination
-
-FloatArray = NDArray[np.float64]
 
 _DEVIATION_FRACTION = 0.05  # of the deviation of all labels: a node below it is not split
 _TIE = 1e-6  # a later attribute must beat an earlier one by this share of the root's impurity
@@ -44,12 +46,12 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        min_instances: int = 4,
+        min_instances: Count = 4,
         pruning: bool = True,
         smoothing: bool = True,
         regression_tree: bool = False,
-        pruning_factor: float = 2.0,
-        smoothing_constant: float = 15.0,
+        pruning_factor: NotNegative = 2.0,
+        smoothing_constant: NotNegative = 15.0,
     ) -> None:
         self.min_instances = min_instances
         self.pruning = pruning
@@ -71,6 +73,21 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         leaf = self.apply(X)
         answer: FloatArray = (X * self.coefficients_[leaf]).sum(axis=1) + self.intercept_[leaf]
         return answer
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if a child comes before its node, or a node asks for an unknown feature."""
+        nodes, width = len(self.feature_), self.n_features_in_
+        for name in ("feature_", "left_", "right_"):
+            typed(name, getattr(self, name), np.int64, nodes)
+        for name in ("threshold_", "intercept_"):
+            typed(name, getattr(self, name), np.float64, nodes)
+        typed("coefficients_", self.coefficients_, np.float64, nodes, width)
+        within("feature_", self.feature_, -1, width)
+        inner = np.flatnonzero(self.feature_ >= 0)
+        for children in (self.left_[inner], self.right_[inner]):
+            within("children", children, 1, nodes)
+            if (children <= inner).any():
+                raise Damaged("a link of the tree leads backwards")
 
     def apply(self, X: FloatArray) -> NDArray[np.int64]:
         """(n,) the leaf that each row falls into."""

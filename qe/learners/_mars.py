@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass
 from math import log, log2
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numba
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from features.core.array_types import FloatArray
+from features.core.hints import Count, NotNegative
 from qe.learners._checks import rows_to_predict, training_data
 from qe.learners._elimination import drop_attribute
-
-FloatArray = NDArray[np.float64]
 
 _SPAN_RISK = 0.05  # Friedman 1991, equations 43 and 45: alpha
 _COLLINEAR = 0.01  # share of a candidate's squared norm that must lie outside the span of the terms
@@ -54,12 +55,12 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        max_degree: int = 1,
-        max_terms: int | None = None,
-        penalty: float | None = None,
-        threshold: float = 0.001,
-        minspan: int | None = None,
-        endspan: int | None = None,
+        max_degree: Count = 1,
+        max_terms: Count | None = None,
+        penalty: NotNegative | None = None,
+        threshold: NotNegative = 0.001,
+        minspan: Annotated[int, Ge(0)] | None = None,
+        endspan: Annotated[int, Ge(0)] | None = None,
     ) -> None:
         self.max_degree = max_degree
         self.max_terms = max_terms
@@ -236,10 +237,12 @@ class _Candidates:
 
     def _products(self, vector: FloatArray, times_x: bool = False) -> FloatArray:
         """(free, knots) products of a vector (n,) with every hinge; or of it times each feature."""
-        found = np.empty(self.knots.shape)
+        products = np.empty(self.knots.shape)
         weights = self.column * vector
-        _hinge_products(self.data.centred, weights, times_x, self.free, self.rows, self.at, self.knots, found)
-        return found
+        _hinge_products(
+            self.data.centred, weights, times_x, self.free, self.rows, self.at, self.knots, products
+        )
+        return products
 
     def follow(self, orthonormal: list[FloatArray]) -> None:
         """Takes account of the basis vectors that are new since the last call."""
@@ -310,9 +313,9 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
 
 @numba.njit(cache=True, nogil=True)
 def _hinge_products(
-    x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, found: Any
+    x: Any, weights: Any, times_x: bool, free: Any, rows: Any, at: Any, knots: Any, products: Any
 ) -> None:
-    """found[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
+    """products[f, c] = sum of weights[i] (x[i] - t) over x > t, for feature free[f] and t = knots[f, c].
 
     rows[f] are in falling x; running sums make it sum(weights x) - t sum(weights).
     """
@@ -328,4 +331,4 @@ def _hinge_products(
                 plain += weight
                 moment += weight * value
                 done += 1
-            found[f, c] = moment - t * plain
+            products[f, c] = moment - t * plain

@@ -1,15 +1,16 @@
 """Members of an ensemble: learners named in the experiment file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from features.core.errors import InputError
 from qe.learners._base import LEARNERS
+from qe.learners._parameters import StrategyIn
 
-Member = Mapping[str, Any]  # {"kind": "ridge", "alpha": 10.0, ...}
+Member = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]  # {"kind": "ridge", "alpha": 10.0, ...}
 
 STRONG_AND_DIFFERENT: tuple[Member, ...] = (
     {"kind": "importance_weighted_svr"},
@@ -47,7 +48,7 @@ def make_members(members: Sequence[Member] | None, seed: int) -> list[BaseEstima
 
 
 def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
-    """The member, fitted. Raises InputError where there are weights and it takes none."""
+    """The member, fitted. Raises InputError if there are weights and it takes none."""
     if sample_weight is None:
         return member.fit(X, y)
     if not has_fit_parameter(member, "sample_weight"):
@@ -64,8 +65,13 @@ class TrustedByMembers:
     def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
         names = set(self.own)
         for name in LEARNERS.names:
-            learner = LEARNERS.get(name)
+            try:
+                learner = LEARNERS.get(name)
+            except ModuleNotFoundError:  # a member of this kind cannot be here
+                continue
             trusted = vars(learner).get("trusted_types")
             # An ensemble within an ensemble: its own class; asking for its members' would go on for ever.
             names.update(trusted.own if isinstance(trusted, TrustedByMembers) else learner.trusted_types)
+            kind = type(learner().estimator())
+            names.add(f"{kind.__module__}.{kind.__qualname__}")
         return tuple(sorted(names))

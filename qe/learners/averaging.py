@@ -1,16 +1,18 @@
 """Mean of several learners."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
+from annotated_types import MinLen
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from features.core.errors import InputError
+from features.core.hints import NotNegative, Seed
 from qe.learners._base import Learner
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
+from qe.learners._members import STRONG_AND_DIFFERENT, Member, TrustedByMembers, fit_member, make_members
 
 
 class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -24,20 +26,33 @@ class AveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, members: Sequence[Member] | None = None, weights: Sequence[float] | None = None, seed: int = 0
+        self,
+        members: Annotated[Sequence[Member], MinLen(1)] | None = None,
+        weights: Sequence[NotNegative] | None = None,
+        seed: Seed = 0,
     ) -> None:
         self.members = members
         self.weights = weights
         self.seed = seed
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        X, y = training_data(self, X, y)
-        members = make_members(self.members, self.seed)
+    def check_parameters(self) -> None:
+        """Raises InputError for weights that are not one per member, or all 0."""
+        members = STRONG_AND_DIFFERENT if self.members is None else self.members
         weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
-        if weights.shape != (len(members),) or (weights < 0).any() or not weights.sum() > 0:
+        if (
+            weights.shape != (len(members),)
+            or (weights < 0).any()
+            or (len(members) and not weights.sum() > 0)
+        ):
             raise InputError(
                 f"{len(members)} members need as many weights, none negative, but got {self.weights}"
             )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        self.check_parameters()
+        members = make_members(self.members, self.seed)
+        weights = np.ones(len(members)) if self.weights is None else np.asarray(self.weights, np.float64)
         self.members_ = [fit_member(member, X, y, sample_weight) for member in members]
         self.weights_ = weights / weights.sum()
         return self

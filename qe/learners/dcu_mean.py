@@ -1,16 +1,17 @@
 """Mean of three classifiers of rounded labels."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.hints import Count, Positive, Seed
+from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learners._base import Learner
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._discretised import DiscretisedRegressor
+from qe.learners._discretised import TRUSTED_TYPES, Classifier, DiscretisedRegressor, Output
 
 
 class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -25,12 +26,12 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        C: float = 1.0,
-        gamma: float | str = "scale",
-        n_estimators: int = 100,
-        interval: float = 1.0,
-        output: str = "most_likely",
-        seed: int = 0,
+        C: Positive = 1.0,
+        gamma: Positive | Literal["scale", "auto"] = "scale",
+        n_estimators: Count = 100,
+        interval: Positive = 1.0,
+        output: Output = "most_likely",
+        seed: Seed = 0,
     ) -> None:
         self.C = C
         self.gamma = gamma
@@ -41,7 +42,7 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
-        params: dict[str, dict[str, Any]] = {
+        params: dict[Classifier, dict[str, Any]] = {
             "svm": {"C": self.C, "gamma": self.gamma},
             "naive_bayes": {},
             "forest": {"n_estimators": self.n_estimators, "min_samples_leaf": 1},
@@ -60,14 +61,14 @@ class ClassifierMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class DcuMean(Learner):
     """The combination of DCU-SYMC; see ClassifierMean for the parameters. Deterministic for one `seed`."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "C": FloatDistribution(0.1, 30.0, log=True),
-        "gamma": FloatDistribution(1e-4, 0.3, log=True),
-        "output": CategoricalDistribution(["most_likely", "expected"]),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(0.1, 30.0, log=True),
+        "gamma": FloatRange(1e-4, 0.3, log=True),
+        "output": Choice(["most_likely", "expected"]),
     }
     trusted_types: ClassVar[tuple[str, ...]] = (
         "qe.learners.dcu_mean.ClassifierMean",
-        "qe.learners._discretised.DiscretisedRegressor",
+        *TRUSTED_TYPES,
     )
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Choice, Distribution
 from qe.learners._base import Learner
-from qe.learners._discretised import DiscretisedRegressor
+from qe.learners._discretised import TRUSTED_TYPES, DiscretisedRegressor
 
 
 class Discretised(Learner):
@@ -18,12 +18,12 @@ class Discretised(Learner):
     Source: WMT12 DFKI, Section 2.4.1, with its four intervals.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "classifier": CategoricalDistribution(["naive_bayes", "k_neighbours", "svm", "logistic", "tree"]),
-        "interval": CategoricalDistribution([0.25, 0.5, 0.7, 1.0]),
-        "output": CategoricalDistribution(["expected", "most_likely"]),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "classifier": Choice(["naive_bayes", "k_neighbours", "svm", "logistic", "tree"]),
+        "interval": Choice([0.25, 0.5, 0.7, 1.0]),
+        "output": Choice(["expected", "most_likely"]),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners._discretised.DiscretisedRegressor",)
+    trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return DiscretisedRegressor(**{"seed": seed, **params})

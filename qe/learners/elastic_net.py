@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import sklearn.linear_model
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -16,9 +16,9 @@ class ElasticNet(Learner):
     Parameters: `alpha`, `l1_ratio` and the others of scikit-learn's ElasticNet. Source: Zou and Hastie 2005.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "alpha": FloatDistribution(1e-3, 1.0, log=True),
-        "l1_ratio": FloatDistribution(0.05, 1.0),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "alpha": FloatRange(1e-3, 1.0, log=True),
+        "l1_ratio": FloatRange(0.05, 1.0),
     }
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.array_types import FloatArray
+from features.core.hints import Count, Seed
+from qe.config.distributions import Choice, Distribution, IntRange
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 _BOUNDS = (-7.0, 7.0)  # of log length scales and log variances, in units of standardised features and labels
 _LEAST_NOISE = -7.0
@@ -34,7 +33,9 @@ class ArdGaussianProcess(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Rasmussen and Williams 2006, Section 5.1.
     """
 
-    def __init__(self, ard: bool = True, n_optimise: int = 500, max_iter: int = 50, seed: int = 0) -> None:
+    def __init__(
+        self, ard: bool = True, n_optimise: Count = 500, max_iter: Count = 50, seed: Seed = 0
+    ) -> None:
         self.ard = ard
         self.n_optimise = n_optimise
         self.max_iter = max_iter
@@ -70,11 +71,11 @@ class ArdGaussianProcess(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scales = X.shape[1] if self.ard else 1
         start = np.concatenate([np.full(scales, 0.5 * np.log(X.shape[1])), [0.0, np.log(0.5)]])
         bounds = [_BOUNDS] * (scales + 1) + [(_LEAST_NOISE, _BOUNDS[1])]
-        found = minimize(
+        optimum = minimize(
             _negative_likelihood, start, (X, y, noise), "L-BFGS-B", jac=True, bounds=bounds,
             options={"maxiter": self.max_iter},
         )  # fmt: skip
-        return np.asarray(found.x)
+        return np.asarray(optimum.x)
 
 
 def _correlation(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -114,9 +115,9 @@ class GaussianProcess(Learner):
     Source: Rasmussen and Williams 2006; Cohn and Specia 2013 for quality estimation.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "ard": CategoricalDistribution([True, False]),
-        "max_iter": IntDistribution(5, 100, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "ard": Choice([True, False]),
+        "max_iter": IntRange(5, 100, log=True),
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.gaussian_process.ArdGaussianProcess",)
 

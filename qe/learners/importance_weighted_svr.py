@@ -1,21 +1,20 @@
 """RBF support vector regression whose features are scaled by their importance."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import ElasticNet
 from sklearn.svm import SVR
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from features.core.hints import NotNegative, Positive, Seed, Share
+from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learners._base import Learner
 from qe.learners._boosting import REPRODUCIBLE, BoostedTrees
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,15 +35,15 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        importance: str = "elastic_net",
-        alpha: float = 0.05,
-        l1_ratio: float = 0.3,
-        power: float = 1.2,
-        floor: float = 0.15,
-        C: float = 1.0,
-        gamma_scale: float = 0.2,
-        epsilon: float = 0.2,
-        seed: int = 0,
+        importance: Literal["elastic_net", "lightgbm", "both"] = "elastic_net",
+        alpha: NotNegative = 0.05,
+        l1_ratio: Share = 0.3,
+        power: NotNegative = 1.2,
+        floor: Share = 0.15,
+        C: Positive = 1.0,
+        gamma_scale: Positive = 0.2,
+        epsilon: NotNegative = 0.2,
+        seed: Seed = 0,
     ) -> None:
         self.importance = importance
         self.alpha = alpha
@@ -100,17 +99,20 @@ def _share(importances: FloatArray) -> FloatArray:
 class ImportanceWeighted(Learner):
     """The strongest single learner of the feasibility study; see ImportanceWeightedSvr for the parameters."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "importance": CategoricalDistribution(["elastic_net", "both"]),
-        "alpha": FloatDistribution(0.01, 0.2, log=True),
-        "l1_ratio": FloatDistribution(0.1, 0.9),
-        "power": FloatDistribution(0.5, 2.0),
-        "floor": FloatDistribution(0.0, 0.4),
-        "C": FloatDistribution(0.3, 4.0, log=True),
-        "gamma_scale": FloatDistribution(0.05, 0.8, log=True),
-        "epsilon": FloatDistribution(0.05, 0.4, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "importance": Choice(["elastic_net", "both"]),
+        "alpha": FloatRange(0.01, 0.2, log=True),
+        "l1_ratio": FloatRange(0.1, 0.9),
+        "power": FloatRange(0.5, 2.0),
+        "floor": FloatRange(0.0, 0.4),
+        "C": FloatRange(0.3, 4.0, log=True),
+        "gamma_scale": FloatRange(0.05, 0.8, log=True),
+        "epsilon": FloatRange(0.05, 0.4, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.importance_weighted_svr.ImportanceWeightedSvr",)
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learners.importance_weighted_svr.ImportanceWeightedSvr",
+        "sklearn.svm._classes.SVR",
+    )
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return ImportanceWeightedSvr(**{"seed": seed, **params})

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsRegressor
 
+from qe.config.distributions import Choice, Distribution, IntRange
 from qe.learners._base import Learner
 
 
@@ -17,9 +17,9 @@ class KNeighbours(Learner):
     the others of scikit-learn's KNeighborsRegressor. Deterministic. Source: Cover and Hart 1967; WMT12 DFKI.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_neighbors": IntDistribution(5, 100, log=True),
-        "weights": CategoricalDistribution(["uniform", "distance"]),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_neighbors": IntRange(5, 100, log=True),
+        "weights": Choice(["uniform", "distance"]),
     }
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

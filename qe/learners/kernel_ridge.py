@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import sklearn.kernel_ridge
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -33,9 +33,9 @@ class KernelRidge(Learner):
     Source: Saunders et al. 1998.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "alpha": FloatDistribution(1e-2, 10.0, log=True),
-        "gamma": FloatDistribution(1e-4, 0.3, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "alpha": FloatRange(1e-2, 10.0, log=True),
+        "gamma": FloatRange(1e-4, 0.3, log=True),
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.kernel_ridge.CentredKernelRidge",)
 

@@ -1,32 +1,39 @@
 """LambdaMART: boosted trees that rank, calibrated to the scale."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from annotated_types import Ge, Le
 from lightgbm import LGBMRanker
-from numpy.typing import ArrayLike, NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
+from features.core.array_types import FloatArray
+from features.core.hints import Count, NotNegative, Positive, Seed
+from qe.config.distributions import Distribution, IntRange
+from qe.config.ranges import Folds, Part, Threads
 from qe.learners._base import Learner
-from qe.learners._boosting import REPRODUCIBLE
+from qe.learners._boosting import REPRODUCIBLE, SMALL_TREES, Leaves, check_settings
 from qe.learners._calibration import Calibration
 from qe.learners._checks import rows_to_predict, training_data
 from qe.learners._folds import cross_fit
 
-FloatArray = NDArray[np.float64]
 
-
-class GradedRanker(LGBMRanker):  # type: ignore[misc]
+class GradedRanker(LGBMRanker):
     """LGBMRanker of labels cut into equal grades, in random queries of at most `query_size` segments."""
 
-    def __init__(self, grades: int = 20, query_size: int = 2000, **params: Any) -> None:
+    def __init__(
+        self,
+        grades: int = 20,
+        query_size: int = 2000,
+        **params: Any,
+    ) -> None:
         super().__init__(**params)
         self.grades = grades
         self.query_size = query_size
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]  # queries are its own
         X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
         order = np.random.default_rng(self.random_state).permutation(len(y))
         share = (y - y.min()) / (np.ptp(y) or 1.0)
@@ -35,7 +42,11 @@ class GradedRanker(LGBMRanker):  # type: ignore[misc]
         super().fit(X[order], graded[order], group=sizes)
         return self
 
-    def predict(self, X: ArrayLike, **more: Any) -> FloatArray:
+    def check_arrays(self) -> None:
+        """Raises Damaged for settings that LightGBM cannot be run with; its trees are checked as text."""
+        check_settings(self)
+
+    def predict(self, X: ArrayLike, **more: Any) -> FloatArray:  # type: ignore[override]
         return np.asarray(super().predict(np.asarray(X, np.float64), **more), np.float64)
 
 
@@ -55,18 +66,18 @@ class CalibratedRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        grades: int = 20,
-        query_size: int = 2000,
-        folds: int = 5,
-        calibration: str = "linear",
-        n_estimators: int = 100,
-        num_leaves: int = 15,
-        learning_rate: float = 0.05,
-        min_child_samples: int = 20,
-        colsample_bytree: float = 0.5,
-        reg_lambda: float = 1.0,
-        n_jobs: int = 1,
-        seed: int = 0,
+        grades: Annotated[int, Ge(2)] = 20,
+        query_size: Annotated[int, Ge(2), Le(10_000)] = 2000,
+        folds: Folds = 5,
+        calibration: Literal["linear", "isotonic"] = "linear",
+        n_estimators: Count = 100,
+        num_leaves: Leaves = 15,
+        learning_rate: Positive = 0.05,
+        min_child_samples: Annotated[int, Ge(0)] = 20,
+        colsample_bytree: Part = 0.5,
+        reg_lambda: NotNegative = 1.0,
+        n_jobs: Threads = 1,
+        seed: Seed = 0,
     ) -> None:
         self.grades = grades
         self.query_size = query_size
@@ -103,13 +114,9 @@ class CalibratedRanker(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class LambdaMart(Learner):
     """Boosted trees with a ranking objective, calibrated; see CalibratedRanker for the parameters."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_estimators": IntDistribution(20, 300, log=True),
-        "learning_rate": FloatDistribution(0.01, 0.2, log=True),
-        "num_leaves": IntDistribution(3, 31, log=True),
-        "min_child_samples": IntDistribution(5, 100, log=True),
-        "colsample_bytree": FloatDistribution(0.1, 1.0),
-        "reg_lambda": FloatDistribution(1e-2, 100.0, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(20, 300, log=True),
+        **SMALL_TREES,
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = (

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import sklearn.linear_model
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -16,7 +16,7 @@ class Lasso(Learner):
     Parameters: `alpha` and the others of scikit-learn's Lasso. Source: Tibshirani 1996; WMT12 DFKI.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"alpha": FloatDistribution(1e-4, 0.3, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-4, 0.3, log=True)}
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return sklearn.linear_model.Lasso(

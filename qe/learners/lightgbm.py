@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
 
@@ -18,14 +18,14 @@ class LightGBM(Learner):
     Source: Ke et al. 2017.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_estimators": IntDistribution(50, 800, log=True),
-        "learning_rate": FloatDistribution(0.01, 0.2, log=True),
-        "num_leaves": IntDistribution(3, 63, log=True),
-        "min_child_samples": IntDistribution(5, 100, log=True),
-        "colsample_bytree": FloatDistribution(0.1, 1.0),
-        "subsample": FloatDistribution(0.4, 1.0),
-        "reg_lambda": FloatDistribution(1e-3, 100.0, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(50, 800, log=True),
+        "learning_rate": FloatRange(0.01, 0.2, log=True),
+        "num_leaves": IntRange(3, 63, log=True),
+        "min_child_samples": IntRange(5, 100, log=True),
+        "colsample_bytree": FloatRange(0.1, 1.0),
+        "subsample": FloatRange(0.4, 1.0),
+        "reg_lambda": FloatRange(1e-3, 100.0, log=True),
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES

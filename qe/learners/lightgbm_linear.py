@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
 
@@ -18,13 +18,13 @@ class LightGBMLinear(Learner):
     Source: Shi et al. 2019.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_estimators": IntDistribution(20, 300, log=True),
-        "learning_rate": FloatDistribution(0.01, 0.2, log=True),
-        "num_leaves": IntDistribution(2, 15, log=True),
-        "min_child_samples": IntDistribution(10, 200, log=True),
-        "linear_lambda": FloatDistribution(1e-2, 1e3, log=True),
-        "colsample_bytree": FloatDistribution(0.1, 1.0),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(20, 300, log=True),
+        "learning_rate": FloatRange(0.01, 0.2, log=True),
+        "num_leaves": IntRange(2, 15, log=True),
+        "min_child_samples": IntRange(10, 200, log=True),
+        "linear_lambda": FloatRange(1e-2, 1e3, log=True),
+        "colsample_bytree": FloatRange(0.1, 1.0),
     }
     trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
 

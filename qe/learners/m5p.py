@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._m5p import M5PRegressor
 
@@ -19,10 +19,10 @@ class M5P(Learner):
     Source: Wang and Witten 1997; the learner of WMT12 SDLLW, TCD and of Soricut and Narsale.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "min_instances": IntDistribution(4, 200, log=True),
-        "smoothing": CategoricalDistribution([True, False]),
-        "pruning_factor": FloatDistribution(0.5, 8.0, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "min_instances": IntRange(4, 200, log=True),
+        "smoothing": Choice([True, False]),
+        "pruning_factor": FloatRange(0.5, 8.0, log=True),
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners._m5p.M5PRegressor",)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._mars import MarsRegressor
 
@@ -17,10 +17,10 @@ class Mars(Learner):
     Deterministic. Source: Friedman 1991; WMT12 DFKI (grcfs-mars).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "max_degree": IntDistribution(1, 2),
-        "max_terms": IntDistribution(5, 60, log=True),
-        "penalty": FloatDistribution(1.0, 6.0),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "max_degree": IntRange(1, 2),
+        "max_terms": IntRange(5, 60, log=True),
+        "penalty": FloatRange(1.0, 6.0),
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners._mars.MarsRegressor",)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.array_types import FloatArray
+from features.core.hints import Count, NotNegative, Positive, Seed
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
-FloatArray = NDArray[np.float64]
 Weights = list[
     FloatArray
 ]  # into the hidden units (k, m h), their biases (m h,), out of them (m, h), biases (m,)
@@ -34,13 +34,13 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_members: int = 20,
-        hidden: int = 10,
-        epochs: int = 40,
-        batch_size: int = 64,
-        learning_rate: float = 0.005,
-        weight_decay: float = 0.01,
-        seed: int = 0,
+        n_members: Count = 20,
+        hidden: Count = 10,
+        epochs: Count = 40,
+        batch_size: Count = 64,
+        learning_rate: Positive = 0.005,
+        weight_decay: NotNegative = 0.01,
+        seed: Seed = 0,
     ) -> None:
         self.n_members = n_members
         self.hidden = hidden
@@ -114,11 +114,11 @@ def _gradients(weights: Weights, X: FloatArray, y: FloatArray, importance: Float
 class Mlp(Learner):
     """Averaged small neural networks; see MlpEnsemble for the parameters. Deterministic for one `seed`."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "hidden": IntDistribution(2, 40, log=True),
-        "epochs": IntDistribution(10, 120, log=True),
-        "learning_rate": FloatDistribution(5e-4, 0.03, log=True),
-        "weight_decay": FloatDistribution(1e-4, 10.0, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "hidden": IntRange(2, 40, log=True),
+        "epochs": IntRange(10, 120, log=True),
+        "learning_rate": FloatRange(5e-4, 0.03, log=True),
+        "weight_decay": FloatRange(1e-4, 10.0, log=True),
     }
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.mlp_ensemble.MlpEnsemble",)
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, IntDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.array_types import FloatArray
+from features.core.hints import Count
+from qe.config.distributions import Distribution, IntRange
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -23,7 +22,7 @@ class PlsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Source: Wold et al. 2001.
     """
 
-    def __init__(self, n_components: int = 4) -> None:
+    def __init__(self, n_components: Count = 4) -> None:
         self.n_components = n_components
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -70,7 +69,7 @@ class Pls(Learner):
     Parameter: `n_components`. Deterministic. Source: Wold et al. 2001; WMT12 DFKI (cfs-plsreg).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_components": IntDistribution(1, 20, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(1, 20, log=True)}
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.pls.PlsRegressor",)
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

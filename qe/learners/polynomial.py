@@ -6,18 +6,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from features.core.errors import InputError
+from features.core.hints import Count, NotNegative
+from qe.config.distributions import (
+    Choice,
+    Distribution,
+    FloatRange,
+    IntRange,
+)
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
 
@@ -31,10 +32,10 @@ class PolynomialRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     alpha              ridge penalty; the default is small
     interaction_only   leaves out powers of one feature
 
-    Raises InputError where that makes more than 20,000 columns.
+    Raises InputError if that makes more than 20,000 columns.
     """
 
-    def __init__(self, degree: int = 2, alpha: float = 100.0, interaction_only: bool = False) -> None:
+    def __init__(self, degree: Count = 2, alpha: NotNegative = 100.0, interaction_only: bool = False) -> None:
         self.degree = degree
         self.alpha = alpha
         self.interaction_only = interaction_only
@@ -63,12 +64,18 @@ class Polynomial(Learner):
     Parameters: `degree`, `alpha`, `interaction_only`. Deterministic. Source: WMT12 LIMSI.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "degree": IntDistribution(2, 3),
-        "alpha": FloatDistribution(1.0, 1e5, log=True),
-        "interaction_only": CategoricalDistribution([False, True]),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "degree": IntRange(2, 3),
+        "alpha": FloatRange(1.0, 1e5, log=True),
+        "interaction_only": Choice([False, True]),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.polynomial.PolynomialRegressor",)
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learners.polynomial.PolynomialRegressor",
+        "sklearn.linear_model._ridge.Ridge",
+        "sklearn.pipeline.Pipeline",
+        "sklearn.preprocessing._data.StandardScaler",
+        "sklearn.preprocessing._polynomial.PolynomialFeatures",
+    )
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return PolynomialRegressor(**params)

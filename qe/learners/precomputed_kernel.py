@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVR
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from features.core.hints import NotNegative, Positive
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -24,7 +24,8 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     groups       each `{columns: [...], kernel: rbf, weight: 1, gamma: ..., degree: ..., coef0: ...}`; columns
                  are numbers from 0, names, or patterns (`lm_*`); kernels are scikit-learn's. None: one RBF
     precomputed  X itself is the kernel: (n, n) against the training segments in fit, (m, n) in predict.
-                 Cross-validation slices both of its axes (scikit-learn's `pairwise` tag)
+                 Cross-validation slices both of its axes (scikit-learn's `pairwise` tag); nothing imputes,
+                 scales or selects its columns
     C, epsilon   of the SVR
 
     Each group's kernel is divided by its mean diagonal over the training segments, so that weights compare.
@@ -36,8 +37,8 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         groups: Sequence[Mapping[str, Any]] | None = None,
         precomputed: bool = False,
-        C: float = 1.0,
-        epsilon: float = 0.2,
+        C: Positive = 1.0,
+        epsilon: NotNegative = 0.2,
     ) -> None:
         self.groups = groups
         self.precomputed = precomputed
@@ -72,13 +73,13 @@ class KernelSumSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _kernels(self, X: FloatArray) -> list[FloatArray]:
         """One (m, n) kernel per group against the training segments."""
-        found = []
+        kernels = []
         for group, columns, diagonal in zip(self._groups(), self.columns_, self.diagonals_, strict=True):
             params = {key: value for key, value in group.items() if key in ("gamma", "degree", "coef0")}
             kernel = group.get("kernel", "rbf")
             K = pairwise_kernels(X[:, columns], self.rows_[:, columns], metric=kernel, **params)
-            found.append(np.asarray(K) / diagonal)
-        return found
+            kernels.append(np.asarray(K) / diagonal)
+        return kernels
 
     def _gram(self, X: FloatArray) -> FloatArray:
         if self.precomputed:
@@ -96,27 +97,30 @@ def _columns(group: Mapping[str, Any], estimator: BaseEstimator, width: int) -> 
     chosen: set[int] = set()
     for column in group["columns"]:
         if column == "*":
-            found = list(range(width))
+            columns = list(range(width))
         elif isinstance(column, int):
-            found = [column] if 0 <= column < width else []
+            columns = [column] if 0 <= column < width else []
         else:
-            found = [j for j, name in enumerate(names) if fnmatchcase(name, column)]
-        if not found:
+            columns = [j for j, name in enumerate(names) if fnmatchcase(name, column)]
+        if not columns:
             raise InputError(
                 f"no feature matches '{column}'", remedy=f"known: {', '.join(names) or 'numbers only'}"
             )
-        chosen.update(found)
+        chosen.update(columns)
     return np.asarray(sorted(chosen), np.int64)
 
 
 class PrecomputedKernel(Learner):
     """SVR on sums of kernels over feature groups, or on a given kernel; see KernelSumSvr. Deterministic."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "C": FloatDistribution(0.1, 30.0, log=True),
-        "epsilon": FloatDistribution(0.02, 0.5, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(0.1, 30.0, log=True),
+        "epsilon": FloatRange(0.02, 0.5, log=True),
     }
-    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners.precomputed_kernel.KernelSumSvr",)
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learners.precomputed_kernel.KernelSumSvr",
+        "sklearn.svm._classes.SVR",
+    )
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return KernelSumSvr(**params)

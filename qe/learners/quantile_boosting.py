@@ -1,18 +1,20 @@
 """Boosted trees for quantiles of the label."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from annotated_types import Ge, Gt, Lt, MinLen
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.hints import Count, NotNegative, Positive, Seed
+from qe.config.distributions import Distribution, IntRange
+from qe.config.ranges import Part, Threads
 from qe.learners._base import Learner
-from qe.learners._boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
+from qe.learners._boosting import REPRODUCIBLE, SMALL_TREES, TRUSTED_TYPES, BoostedTrees, Leaves
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -27,15 +29,15 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        quantiles: tuple[float, ...] = (0.1, 0.5, 0.9),
-        n_estimators: int = 150,
-        num_leaves: int = 7,
-        learning_rate: float = 0.05,
-        min_child_samples: int = 20,
-        colsample_bytree: float = 0.5,
-        reg_lambda: float = 1.0,
-        n_jobs: int = 1,
-        seed: int = 0,
+        quantiles: Annotated[Sequence[Annotated[float, Gt(0), Lt(1)]], MinLen(1)] = (0.1, 0.5, 0.9),
+        n_estimators: Count = 150,
+        num_leaves: Leaves = 7,
+        learning_rate: Positive = 0.05,
+        min_child_samples: Annotated[int, Ge(0)] = 20,
+        colsample_bytree: Part = 0.5,
+        reg_lambda: NotNegative = 1.0,
+        n_jobs: Threads = 1,
+        seed: Seed = 0,
     ) -> None:
         self.quantiles = quantiles
         self.n_estimators = n_estimators
@@ -47,7 +49,13 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.seed = seed
 
+    def check_parameters(self) -> None:
+        """Raises InputError for quantiles that do not rise."""
+        if list(self.quantiles) != sorted(set(self.quantiles)):
+            raise InputError(f"`quantiles` must rise, but got {list(self.quantiles)}")
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self.check_parameters()
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
         own = ("quantiles", "seed")
@@ -73,13 +81,9 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class Quantiles(Learner):
     """Boosted quantile regression, scored by its median; see QuantileBoosting for the parameters."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_estimators": IntDistribution(50, 500, log=True),
-        "learning_rate": FloatDistribution(0.01, 0.2, log=True),
-        "num_leaves": IntDistribution(3, 31, log=True),
-        "min_child_samples": IntDistribution(5, 100, log=True),
-        "colsample_bytree": FloatDistribution(0.1, 1.0),
-        "reg_lambda": FloatDistribution(1e-2, 100.0, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(50, 500, log=True),
+        **SMALL_TREES,
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = (

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 from qe.learners._forest import ForestRegressor
 
@@ -16,10 +16,10 @@ class RandomForest(Learner):
     Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_estimators": IntDistribution(100, 500, step=100),
-        "max_features": FloatDistribution(0.05, 1.0, log=True),
-        "min_samples_leaf": IntDistribution(1, 30, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(100, 500, step=100),
+        "max_features": FloatRange(0.05, 1.0, log=True),
+        "min_samples_leaf": IntRange(1, 30, log=True),
     }
     scale: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ("qe.learners._forest.ForestRegressor",)

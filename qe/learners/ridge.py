@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import sklearn.linear_model
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -16,7 +16,7 @@ class Ridge(Learner):
     Deterministic: `seed` is used by the stochastic solvers only. Source: Hoerl and Kennard 1970.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"alpha": FloatDistribution(1e-2, 1e4, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-2, 1e4, log=True)}
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return sklearn.linear_model.Ridge(**{"random_state": seed, **params})

@@ -1,17 +1,21 @@
 """Mean of one learner fitted with several seeds."""
 
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from features.core.errors import InputError
-from qe.learners._base import Learner
+from features.core.hints import Count, Seed
+from qe.learners._base import LEARNERS, Learner
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
+from qe.learners._members import TrustedByMembers, fit_member, make_members
+from qe.learners._parameters import StrategyIn
 
 _SEEDS = ("random_state", "seed")
+SeededMember = Annotated[Mapping[str, Any], StrategyIn(LEARNERS, _SEEDS)]
 
 
 class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -26,7 +30,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
     Source: Breiman 1996 (bagging); without a bootstrap of the rows, the member draws itself.
     """
 
-    def __init__(self, member: Member | None = None, repeats: int = 5, seed: int = 0) -> None:
+    def __init__(self, member: SeededMember | None = None, repeats: Count = 5, seed: Seed = 0) -> None:
         self.member = member
         self.repeats = repeats
         self.seed = seed
@@ -43,7 +47,7 @@ class SeedAveragingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mis
             )
         X, y = training_data(self, X, y)
         self.members_ = [
-            fit_member(make_members([member], self.seed + i)[0], X, y, sample_weight)
+            fit_member(make_members([member], (self.seed + i) % 2**32)[0], X, y, sample_weight)
             for i in range(self.repeats)
         ]
         self.weights_ = np.full(self.repeats, 1 / self.repeats)

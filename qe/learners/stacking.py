@@ -1,20 +1,21 @@
 """Several learners combined by a model of their cross-fitted predictions."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import MinLen
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from features.core.hints import NotNegative, Seed
+from qe.config.ranges import Folds
 from qe.learners._base import Learner
 from qe.learners._checks import relative_weights, rows_to_predict, training_data
 from qe.learners._folds import cross_fit
 from qe.learners._members import Member, TrustedByMembers, fit_member, make_members
-
-FloatArray = NDArray[np.float64]
 
 
 class StackingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,11 +33,11 @@ class StackingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        members: Sequence[Member] | None = None,
-        folds: int = 5,
-        final: str = "nonnegative",
-        alpha: float = 10.0,
-        seed: int = 0,
+        members: Annotated[Sequence[Member], MinLen(1)] | None = None,
+        folds: Folds = 5,
+        final: Literal["nonnegative", "ridge"] = "nonnegative",
+        alpha: NotNegative = 10.0,
+        seed: Seed = 0,
     ) -> None:
         self.members = members
         self.folds = folds

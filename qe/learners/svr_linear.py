@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVR
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -18,9 +18,9 @@ class SvrLinear(Learner):
     Source: Drucker et al. 1997; WMT12 Loria (linear), UPC.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "C": FloatDistribution(1e-4, 1.0, log=True),
-        "epsilon": FloatDistribution(0.02, 0.5, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(1e-4, 1.0, log=True),
+        "epsilon": FloatRange(0.02, 0.5, log=True),
     }
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVR
 
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import Learner
 
 
@@ -19,12 +19,12 @@ class SvrPoly(Learner):
     Source: Drucker et al. 1997; WMT12 UU (without its tree kernels).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "C": FloatDistribution(1e-2, 10.0, log=True),
-        "gamma": FloatDistribution(1e-4, 0.1, log=True),
-        "coef0": FloatDistribution(0.5, 5.0, log=True),
-        "degree": IntDistribution(2, 3),
-        "epsilon": FloatDistribution(0.02, 0.5, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(1e-2, 10.0, log=True),
+        "gamma": FloatRange(1e-4, 0.1, log=True),
+        "coef0": FloatRange(0.5, 5.0, log=True),
+        "degree": IntRange(2, 3),
+        "epsilon": FloatRange(0.02, 0.5, log=True),
     }
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVR
 
+from qe.config.distributions import Distribution, FloatRange
 from qe.learners._base import Learner
 
 
@@ -20,10 +20,10 @@ class SvrRbf(Learner):
     """
 
     # The best of the 96 configurations tried on the official 17 features is C 4, gamma .01, epsilon .2.
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "C": FloatDistribution(0.1, 32.0, log=True),
-        "gamma": FloatDistribution(1e-4, 0.3, log=True),
-        "epsilon": FloatDistribution(0.02, 0.5, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "C": FloatRange(0.1, 32.0, log=True),
+        "gamma": FloatRange(1e-4, 0.3, log=True),
+        "epsilon": FloatRange(0.02, 0.5, log=True),
     }
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:

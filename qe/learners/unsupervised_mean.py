@@ -1,19 +1,17 @@
 """Mean of the features, calibrated to the scale."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from qe.config.distributions import Choice, Distribution
 from qe.learners._base import Learner
 from qe.learners._calibration import Calibration
 from qe.learners._checks import rows_to_predict, training_data
-
-FloatArray = NDArray[np.float64]
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -29,7 +27,10 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, negative: Sequence[str | int] = (), label_sign: float = 1.0, calibration: str = "linear"
+        self,
+        negative: Sequence[str | int] = (),
+        label_sign: float = 1.0,
+        calibration: Literal["linear", "isotonic"] = "linear",
     ) -> None:
         self.negative = negative
         self.label_sign = label_sign
@@ -63,9 +64,7 @@ def _position(column: str | int, names: list[Any], width: int) -> int:
 class UnsupervisedMean(Learner):
     """The mean of the features as a score; with one feature, that feature. See FeatureMean."""
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "calibration": CategoricalDistribution(["linear", "isotonic"])
-    }
+    space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
     trusted_types: ClassVar[tuple[str, ...]] = (
         "qe.learners.unsupervised_mean.FeatureMean",
         "qe.learners._calibration.Calibration",

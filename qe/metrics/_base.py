@@ -1,14 +1,13 @@
 """Metric: gold labels and predictions -> a number. Think twice before adding here."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.catalogue import Catalogue
-
-FloatArray = NDArray[np.float64]
 
 
 class Metric(ABC):
@@ -19,10 +18,12 @@ class Metric(ABC):
     """
 
     higher_is_better: ClassVar[bool]
+    interval_scale: ClassVar[Literal["identity", "log", "fisher", "arcsine"]] = "identity"
+    """Where its errors are of one size: log for sizes, fisher for correlations, arcsine for percents."""
 
     @abstractmethod
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        """The metric; NaN where it is undefined (its docstring says when)."""
+        """The metric; NaN if it is undefined (its docstring says when)."""
 
 
 class AdditiveMetric(Metric):
@@ -37,10 +38,32 @@ class AdditiveMetric(Metric):
         """(..., k) sums of statistics -> (...) scores."""
 
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
-        return float(self.aggregate(self.statistics(gold, predicted).sum(axis=0)))
+        return float(self.aggregate(self.statistics(*finite_pair(gold, predicted)).sum(axis=0)))
 
 
-class RankedMetric(Metric):
+class ExchangedMetric(Metric):
+    """A metric whose randomization test rescores every exchange of predictions between two systems."""
+
+    exchange_name: ClassVar[str] = "approximate randomization"
+
+    @abstractmethod
+    def on_common_scale(self, predicted: FloatArray) -> FloatArray:
+        """(n,) the predictions as they are exchanged: the test is to see the quality, not the scales."""
+
+    @abstractmethod
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+    ) -> FloatArray:
+        """(B,) difference of the scores of `own` and `other` after exchanges, exactly rescored.
+
+        own, other  (n,) predictions of two systems on the common scale
+        heads       (n, B): the segments whose predictions change sides in each shuffle
+
+        A metric may return another measure of the difference that has the same sign (a studentised one).
+        """
+
+
+class RankedMetric(ExchangedMetric):
     """A metric of the whole ranking: significance tests recompute it for every resample, exactly."""
 
     @abstractmethod
@@ -50,6 +73,21 @@ class RankedMetric(Metric):
         Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
         rows of two systems, the exchanges of a randomization test.
         """
+
+    def on_common_scale(self, predicted: FloatArray) -> FloatArray:
+        """Average ranks."""
+        _, inverse, counts = np.unique(predicted, return_inverse=True, return_counts=True)
+        ranks = np.cumsum(counts) - (counts - 1) / 2.0
+        return np.asarray(ranks[inverse], np.float64)
+
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+    ) -> FloatArray:
+        """By `resample` of both systems' rows; a metric may override this with something faster."""
+        twice, both = np.concatenate([gold, gold]), np.concatenate([own, other])
+        moved = np.ascontiguousarray(heads.T).astype(np.int32)
+        kept = self.resample(twice, both, np.concatenate([1 - moved, moved], axis=1))
+        return kept - self.resample(twice, both, np.concatenate([moved, 1 - moved], axis=1))
 
 
 def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from features.core.array_types import FloatArray, IntArray
 
 
 def tie_groups(values: FloatArray) -> tuple[IntArray, int]:

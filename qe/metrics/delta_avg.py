@@ -6,7 +6,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from qe.metrics._base import FloatArray, RankedMetric, finite_pair
+from features.core.array_types import FloatArray
+from qe.metrics._base import RankedMetric, finite_pair
+from qe.metrics._exchange import Entries
 from qe.metrics._ranks import ones, tie_groups
 
 
@@ -16,7 +18,7 @@ class DeltaAvg(RankedMetric):
     In label units. Undefined (NaN) for fewer than 4 segments. Segments with equal predictions count with the
     expected value over all their orders, so that the score depends on no file order and a constant
     prediction scores 0; the 2012 scorer instead took the order from the submitted ranks
-    (`qe.official_scorer`). O(n log n). Source: Callison-Burch et al. 2012, section 6.2.
+    (`qe.evaluation.official_scorer`). O(n log n). Source: Callison-Burch et al. 2012, section 6.2.
 
     >>> gold = np.array([2.0, 2.8, 3.0, 3.2])
     >>> round(DeltaAvg().score(gold, gold), 6)
@@ -33,6 +35,16 @@ class DeltaAvg(RankedMetric):
         order, groups = _best_first(predicted)
         scores = np.empty(len(counts))
         _resample(gold[order], groups, order, counts, scores)
+        return scores
+
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+    ) -> FloatArray:
+        if len(gold) < 4:
+            return np.full(heads.shape[1], np.nan)
+        entries, scores = Entries.of(own, other), np.zeros(heads.shape[1])
+        labels, weights = gold[entries.segment], _cumulative_weights(len(gold))
+        _exchanged(labels, entries.segment, entries.side, entries.ends, weights, heads, scores)
         return scores
 
 
@@ -143,3 +155,41 @@ def _weighted(gold: Any, groups: Any, order: Any, counts: Any, total: int, weigh
             whole += labels
             position += size
     return score - whole / total
+
+
+@numba.njit(cache=True, nogil=True)
+def _exchanged(
+    labels: Any, segment: Any, side: Any, ends: Any, weights: Any, heads: Any, scores: Any
+) -> None:
+    """The mean label is the same on both sides, so that weighted labels alone make the difference."""
+    samples = heads.shape[1]
+    position, count = np.zeros(samples, np.int64), np.zeros(samples, np.int64)
+    summed, steps = np.zeros(samples), weights[1:] - weights[:-1]
+    start = 0
+    for end in ends:
+        if end - start == 1:
+            label, own, row = labels[start], side[start], heads[segment[start]]
+            for s in range(samples):
+                here = np.int64(row[s] == own)
+                before = position[s]
+                value = label * steps[np.uint64(before if here else start - before)]
+                scores[s] += value if here else -value
+                position[s] = before + here
+        else:
+            count[:] = 0
+            summed[:] = 0.0
+            whole = 0.0
+            for e in range(start, end):
+                label, own, row = labels[e], side[e], heads[segment[e]]
+                whole += label
+                for s in range(samples):
+                    count[s] += np.int64(row[s] == own)
+                    summed[s] += label if row[s] == own else 0.0
+            for s in range(samples):
+                c, p = count[s], position[s]
+                d, q = end - start - c, start - p
+                first = summed[s] / max(c, 1) * (weights[np.uint64(p + c)] - weights[np.uint64(p)])
+                second = (whole - summed[s]) / max(d, 1) * (weights[np.uint64(q + d)] - weights[np.uint64(q)])
+                scores[s] += first - second
+                position[s] = p + c
+        start = end

@@ -1,14 +1,16 @@
 """Large errors: the percentage of segments predicted at least one label unit off (WMT12 scorer)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from qe.metrics._base import AdditiveMetric, FloatArray, finite_pair
+from features.core.array_types import FloatArray
+from qe.metrics._errors import ErrorShare
 
 _LARGE = 1.0
 _DECIMAL = 1e-9  # 4.1 - 3.1 is a large error although it is 0.9999999999999996 in binary
 
 
-class LargeError(AdditiveMetric):
+class LargeError(ErrorShare):
     """100 x the share of segments with |predicted - gold| >= 1.0; NaN without segments.
 
     Source: evaluateWMTQP2012.pl ("LargeErrPerc"), without its two-decimal rounding of errors.
@@ -18,13 +20,7 @@ class LargeError(AdditiveMetric):
     """
 
     higher_is_better = False
+    interval_scale = "arcsine"
 
-    def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
-        """(n, 2): 1 where the error is large, 1."""
-        gold, predicted = finite_pair(gold, predicted)
-        large = np.abs(predicted - gold) >= _LARGE - _DECIMAL
-        return np.stack([large.astype(np.float64), np.ones_like(gold)], axis=1)
-
-    def aggregate(self, sums: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(100.0 * sums[..., 0] / sums[..., 1])
+    def counts(self, errors: FloatArray) -> NDArray[np.bool_]:
+        return errors >= _LARGE - _DECIMAL

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from qe.metrics._base import AdditiveMetric, FloatArray, finite_pair
+from features.core.array_types import FloatArray
+from qe.metrics._base import AdditiveMetric, finite_pair
 
 
 class Rmse(AdditiveMetric):
@@ -15,6 +16,7 @@ class Rmse(AdditiveMetric):
     """
 
     higher_is_better = False
+    interval_scale = "log"
 
     def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
         """(n, 2): squared error, 1."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from optuna.distributions import BaseDistribution
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
 from features.core.catalogue import Catalogue
 from features.core.errors import InputError
+from qe.config.distributions import Distribution
 
 
 class NothingSelected(InputError):
@@ -21,10 +21,10 @@ class Selector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     X is standardised and free of NaN; `feature_names_in_` is set when X is a DataFrame.
     A transformer that builds new columns (PCA) subclasses this too and overrides `transform`.
 
-    space   parameter -> Optuna distribution, searched together with the learner's
+    space   parameter -> the distribution that is searched together with the learner's
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {}
+    space: ClassVar[Mapping[str, Distribution]] = {}
 
 
 SELECTORS: Catalogue[Selector] = Catalogue("qe.selection", Selector, "selector")

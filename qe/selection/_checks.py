@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from features.core.array_types import BoolArray, FloatArray
 
 
 def training_data(selector: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from features.core.array_types import FloatArray
 
 
 def classes(y: FloatArray, interval: float) -> NDArray[np.int64]:

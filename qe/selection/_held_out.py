@@ -1,24 +1,33 @@
 """Held-out rows and the metric on them: what wrapper selectors optimise."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray, IntArray
 from qe.metrics._base import METRICS, Metric
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from qe.selection._base import Selector
 
 _BLOCK = 31  # rows; neighbouring segments share a document
 
 
-def splits(n: int, folds: int, one_split: bool) -> list[tuple[IntArray, IntArray]]:
+def splits(
+    n: int, folds: int, one_split: bool, validation: float | None = None
+) -> list[tuple[IntArray, IntArray]]:
     """(train, held out) rows: contiguous blocks of up to 31 dealt to `folds` folds; only the first if asked.
+
+    validation  a share: the last rows are held out, and there are no folds
 
     >>> [held.tolist() for _, held in splits(7, 3, one_split=False)]
     [[0, 1, 6], [2, 3], [4, 5]]
+    >>> [(train.tolist(), held.tolist()) for train, held in splits(7, 3, one_split=False, validation=0.3)]
+    [([0, 1, 2, 3, 4], [5, 6])]
     """
+    if validation is not None:
+        first = n - max(1, min(n - 1, round(validation * n)))
+        return [(np.arange(first), np.arange(first, n))] if first else []
     block = max(1, min(_BLOCK, n // folds))
     fold = np.arange(n) // block % folds
     parts = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(1 if one_split else folds)]
@@ -49,3 +58,33 @@ class Judge:
     def score(self, predictions: FloatArray) -> float:
         """Of (n,) predictions."""
         return float(self.scores(predictions[:, None])[0])
+
+
+class HeldOutSelector(Selector):
+    """What selectors by held-out error share: how a set of features is judged, and by what.
+
+    metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
+    folds        contiguous blocks of 31 rows are dealt to so many folds
+    one_split    only the first fold is held out; False: every fold in turn, pooled
+    validation   a share of the rows, the last, that is held out instead of folds; None: folds
+    learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        folds: int,
+        one_split: bool,
+        learner: Mapping[str, Any] | None,
+        label_sign: float,
+        validation: float | None = None,
+    ) -> None:
+        self.metric = metric
+        self.folds = folds
+        self.one_split = one_split
+        self.learner = learner
+        self.label_sign = label_sign
+        self.validation = validation
+
+    def _splits(self, n: int) -> list[tuple[IntArray, IntArray]]:
+        return splits(n, self.folds, self.one_split, self.validation)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from features.core.array_types import BoolArray
 from features.core.errors import InputError
-from qe.selection._checks import BoolArray
 
 
 def column_names(selector: Any) -> list[str]:
-    """The names of the columns a selector saw in `fit`. Raises InputError where they had none."""
+    """The names of the columns a selector saw in `fit`. Raises InputError if they had none."""
     names = [str(name) for name in getattr(selector, "feature_names_in_", ())]
     if not names:
         raise InputError(
@@ -20,8 +20,8 @@ def column_names(selector: Any) -> list[str]:
 
 
 def matching(pattern: str, names: list[str]) -> BoolArray:
-    """(k,) which names match; case matters. Raises InputError where none does."""
-    found = np.asarray([fnmatchcase(name, pattern) for name in names])
-    if not found.any():
+    """(k,) which names match; case matters. Raises InputError if none does."""
+    chosen = np.asarray([fnmatchcase(name, pattern) for name in names])
+    if not chosen.any():
         raise InputError(f"no feature matches '{pattern}'", remedy=f"known: {', '.join(names)}")
-    return found
+    return chosen

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
+from features.core.array_types import BoolArray, FloatArray
 from qe.learners._base import LEARNERS
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Parts = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 _SPANNED = 1e-9  # share of its squared norm below which a column lies in the span of those taken
@@ -26,8 +25,8 @@ class Path(Protocol):
 
     predictions: FloatArray
 
-    def candidates(self) -> FloatArray:
-        """(n, k) predictions after changing feature j, whether or not that is possible."""
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        """(n, k) predictions after changing feature j; of those that are not wanted, anything finite."""
         ...
 
     def change(self, feature: int) -> None:
@@ -53,7 +52,7 @@ class _LinearForward:
         self.powers = [(train**2).sum(axis=0) for train, _, _, _ in self.parts]
         self.predictions = np.concatenate([np.full(len(held), mean) for _, held, _, mean in self.parts])
 
-    def candidates(self) -> FloatArray:
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
         changes = [held * self._slopes(i) for i, (_, held, _, _) in enumerate(self.parts)]
         return np.asarray(self.predictions[:, None] + np.concatenate(changes))
 
@@ -97,7 +96,7 @@ class _LinearBackward:
         self.kept = np.ones(X.shape[1], np.bool_)
         self.predictions = np.concatenate(start)
 
-    def candidates(self) -> FloatArray:
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
         changes = [product * self._steps(i) for i, product in enumerate(self.products)]
         return np.asarray(self.predictions[:, None] - np.concatenate(changes))
 
@@ -123,20 +122,43 @@ class _LinearBackward:
         return np.where(there, self.betas[i], 0.0) / diagonal
 
 
+def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
+    """The unfitted estimator of `{kind: NAME, parameter: value, ...}`."""
+    params = {name: value for name, value in learner.items() if name != "kind"}
+    return LEARNERS.get(learner["kind"])().estimator(**params)
+
+
+def held_out_predictions(
+    estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
+) -> FloatArray:
+    """(n,) predictions for the held-out rows of all parts by the features taken; the mean without any."""
+    predicted = []
+    for train, held in parts:
+        if taken.any():
+            model = clone(estimator).fit(X[train][:, taken], y[train])
+            predicted.append(model.predict(X[held][:, taken]))
+        else:
+            predicted.append(np.full(len(held), y[train].mean()))
+    return np.concatenate(predicted)
+
+
 class _Refit:
     """Any learner, refitted for every candidate; without features it predicts the mean."""
 
     def __init__(
         self, X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any], all_features: bool
     ) -> None:
-        params = {name: value for name, value in learner.items() if name != "kind"}
-        self.estimator = LEARNERS.get(learner["kind"])().estimator(**params)
+        self.estimator = estimator_of(learner)
         self.X, self.y, self.parts = X, y, parts
         self.taken = np.full(X.shape[1], all_features)
         self.predictions = self._predict(self.taken)
 
-    def candidates(self) -> FloatArray:
-        return np.column_stack([self._predict(self._changed(j)) for j in range(self.X.shape[1])])
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        k = self.X.shape[1]
+        asked = np.ones(k, np.bool_) if wanted is None else wanted
+        return np.column_stack(
+            [self._predict(self._changed(j)) if asked[j] else self.predictions for j in range(k)]
+        )
 
     def change(self, feature: int) -> None:
         self.taken = self._changed(feature)
@@ -148,14 +170,7 @@ class _Refit:
         return taken
 
     def _predict(self, taken: BoolArray) -> FloatArray:
-        found = []
-        for train, held in self.parts:
-            if taken.any():
-                model = clone(self.estimator).fit(self.X[train][:, taken], self.y[train])
-                found.append(model.predict(self.X[held][:, taken]))
-            else:
-                found.append(np.full(len(held), self.y[train].mean()))
-        return np.concatenate(found)
+        return held_out_predictions(self.estimator, self.X, self.y, self.parts, taken)
 
 
 def _centred(

@@ -5,8 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from features.core.array_types import BoolArray, FloatArray
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, FloatArray, never_empty, training_data
+from qe.selection._checks import never_empty, training_data
 
 
 class RankingSelector(Selector):

@@ -4,9 +4,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
 
 MAE, RMSE, DELTA_AVG = 0, 1, 2
 METRIC_CODES = {"mae": MAE, "rmse": RMSE, "delta_avg": DELTA_AVG}

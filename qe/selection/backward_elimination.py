@@ -4,22 +4,25 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, FloatDistribution
 
-from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, training_data
-from qe.selection._held_out import Judge, splits
+from features.core.array_types import BoolArray
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Folds, Inner, Part
+from qe.selection._checks import training_data
+from qe.selection._held_out import HeldOutSelector, Judge
+from qe.selection._hints import LearnerConfig, MetricName
 from qe.selection._paths import backward_path
 from qe.selection.correlation import uncorrelated
 
 
-class BackwardElimination(Selector):
+class BackwardElimination(HeldOutSelector):
     """Drops the feature whose absence improves the metric most, as long as that improves it.
 
     threshold    first, of two features with |r| above it, the later one goes
     metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
     folds        contiguous blocks of 31 rows are dealt to so many folds
     one_split    only the first fold is held out, as in the paper; False: every fold in turn, pooled
+    validation   a share of the rows, the last, that is held out instead of folds (the paper: 832 of 1,832)
     learner      `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
 
     After fit: `path_`, the features dropped, in order; `score_`, the metric reached (higher is better).
@@ -27,35 +30,32 @@ class BackwardElimination(Selector):
     Source: WMT12 Loria, Algorithm 1.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"threshold": FloatDistribution(0.8, 0.999)}
+    space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.8, 0.999)}
 
     def __init__(
         self,
-        threshold: float = 0.999,
-        metric: str = "mae",
-        folds: int = 5,
+        threshold: Part = 0.999,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
         one_split: bool = True,
-        learner: Mapping[str, Any] | None = None,
+        learner: LearnerConfig | None = None,
         label_sign: float = 1.0,
+        validation: Inner | None = None,
     ) -> None:
         self.threshold = threshold
-        self.metric = metric
-        self.folds = folds
-        self.one_split = one_split
-        self.learner = learner
-        self.label_sign = label_sign
+        super().__init__(metric, folds, one_split, learner, label_sign, validation)
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         self.support_ = uncorrelated(X, self.threshold)
         columns = np.flatnonzero(self.support_)
-        parts = splits(len(y), self.folds, self.one_split)
+        parts = self._splits(len(y))
         judge = Judge.of(self.metric, y, parts, self.label_sign)
         path, dropped = backward_path(X[:, columns], y, parts, self.learner), []
         self.score_ = judge.score(path.predictions)
         left = np.ones(len(columns), np.bool_)
         while left.sum() > 1:
-            scores = np.where(left, judge.scores(path.candidates()), -np.inf)
+            scores = np.where(left, judge.scores(path.candidates(left)), -np.inf)
             if not scores.max() > self.score_:
                 break
             out = int(scores.argmax())

@@ -1,17 +1,18 @@
 """Correlation-based feature selection."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 
+from features.core.array_types import BoolArray, FloatArray
 from features.core.errors import InputError
+from features.core.hints import Count
+from qe.config.distributions import Choice, Distribution
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, correlations, training_data
+from qe.selection._checks import correlations, training_data
 
-FloatArray = NDArray[np.float64]
 Subset = tuple[int, ...]
 
 
@@ -29,11 +30,11 @@ class CorrelationBased(Selector):
     Source: Hall 2000 (Pearson's correlation, as for a numeric class); WMT12 DFKI, Section 2.3.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "search": CategoricalDistribution(["best_first", "greedy_stepwise"])
-    }
+    space: ClassVar[Mapping[str, Distribution]] = {"search": Choice(["best_first", "greedy_stepwise"])}
 
-    def __init__(self, search: str = "best_first", stale: int = 5) -> None:
+    def __init__(
+        self, search: Literal["best_first", "greedy_stepwise"] = "best_first", stale: Count = 5
+    ) -> None:
         self.search = search
         self.stale = stale
 

@@ -5,9 +5,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.utils.validation import validate_data
 
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Part
 from qe.selection._base import Selector
 
 
@@ -20,9 +21,9 @@ class CorrelationPruning(Selector):
     Source: WMT12 Loria, Algorithm 1, first loop (threshold .999).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"threshold": FloatDistribution(0.7, 0.999)}
+    space: ClassVar[Mapping[str, Distribution]] = {"threshold": FloatRange(0.7, 0.999)}
 
-    def __init__(self, threshold: float = 0.999) -> None:
+    def __init__(self, threshold: Part = 0.999) -> None:
         self.threshold = threshold
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:

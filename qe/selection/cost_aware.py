@@ -6,15 +6,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution
 
+from features.core.array_types import BoolArray, FloatArray
 from features.core.errors import InputError
+from features.core.hints import Count, NotNegative
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Folds
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, training_data
+from qe.selection._checks import training_data
 from qe.selection._held_out import Judge, splits
+from qe.selection._hints import MetricName
 from qe.selection._paths import forward_path
-
-FloatArray = NDArray[np.float64]
 
 
 class CostAware(Selector):
@@ -32,20 +34,20 @@ class CostAware(Selector):
     feature stays, even beyond the budget. After fit: `front_` (sets, 3): cost, metric (higher is better),
     number of features, by rising cost; `front_subsets_` (sets, k).
 
-    Raises InputError where `costs` are given and the features have no names, or a cost is negative.
+    Raises InputError if `costs` are given and the features have no names, or a cost is negative.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"tolerance": FloatDistribution(1e-4, 0.02, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"tolerance": FloatRange(1e-4, 0.02, log=True)}
 
     def __init__(
         self,
-        costs: Mapping[str, float] | None = None,
-        default_cost: float = 1.0,
-        budget: float | None = None,
-        tolerance: float = 0.002,
-        max_features: int | None = 60,
-        metric: str = "mae",
-        folds: int = 5,
+        costs: Mapping[str, NotNegative] | None = None,
+        default_cost: NotNegative = 1.0,
+        budget: NotNegative | None = None,
+        tolerance: NotNegative = 0.002,
+        max_features: Count | None = 60,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
         label_sign: float = 1.0,
     ) -> None:
         self.costs = costs
@@ -60,10 +62,8 @@ class CostAware(Selector):
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         families, prices = self._families(X.shape[1])
-        found = [s for per_cost in (True, False) for s in self._path(X, y, families, prices, per_cost)]
-        affordable = [s for s in found if self.budget is None or s[0] <= self.budget] or [
-            min(found, key=_cost)
-        ]
+        sets = [s for per_cost in (True, False) for s in self._path(X, y, families, prices, per_cost)]
+        affordable = [s for s in sets if self.budget is None or s[0] <= self.budget] or [min(sets, key=_cost)]
         front = _pareto(affordable)
         self.front_ = np.asarray([(cost, score, subset.sum()) for cost, score, subset in front])
         self.front_subsets_ = np.stack([subset for _, _, subset in front])
@@ -99,7 +99,7 @@ class CostAware(Selector):
         """Cost, metric and features after each step of one greedy order."""
         parts = splits(len(y), self.folds, one_split=False)
         judge = Judge.of(self.metric, y, parts, self.label_sign)
-        path, found = forward_path(X, y, parts, None), list[_Set]()
+        path, sets = forward_path(X, y, parts, None), list[_Set]()
         taken, paid = np.zeros(X.shape[1], np.bool_), np.zeros(len(prices), np.bool_)
         current = judge.score(path.predictions)
         cheapest = max(float(prices[prices > 0].min()) if (prices > 0).any() else 1.0, 1e-300)
@@ -112,20 +112,20 @@ class CostAware(Selector):
                 if gains.max() > 0
                 else int(gains.argmax())
             )
-            if found and not gains[best] > 0:
+            if sets and not gains[best] > 0:
                 break
             taken[best], paid[families[best]] = True, True
             path.change(best)
             current = judge.score(path.predictions)
-            found.append((float(prices[paid].sum()), current, taken.copy()))
-        return found
+            sets.append((float(prices[paid].sum()), current, taken.copy()))
+        return sets
 
 
 _Set = tuple[float, float, BoolArray]  # cost, metric, features
 
 
-def _cost(found: _Set) -> float:
-    return found[0]
+def _cost(feature_set: _Set) -> float:
+    return feature_set[0]
 
 
 def _pareto(sets: list[_Set]) -> list[_Set]:

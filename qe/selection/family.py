@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from features.core.array_types import BoolArray
 from qe.selection._base import NothingSelected, Selector
-from qe.selection._checks import BoolArray
 from qe.selection._names import column_names, matching
 
 
@@ -15,7 +15,7 @@ class Family(Selector):
     """Keeps the columns that match a pattern of `keep` and none of `drop`, e.g. `lm_*`, `1001`.
 
     Patterns are shell patterns, case matters; without `keep` all columns match. Needs named columns (a
-    DataFrame). Raises InputError where X has no names, a pattern matches nothing, or nothing is left.
+    DataFrame). Raises InputError if X has no names, a pattern matches nothing, or nothing is left.
     """
 
     def __init__(self, keep: Sequence[str] = (), drop: Sequence[str] = ()) -> None:

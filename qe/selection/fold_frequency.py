@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, FloatDistribution
 
+from features.core.array_types import BoolArray
 from features.core.errors import InputError
+from features.core.hints import Share
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Folds
 from qe.selection._base import SELECTORS, Selector
-from qe.selection._checks import BoolArray, correlations, never_empty, training_data
+from qe.selection._checks import correlations, never_empty, training_data
 from qe.selection._held_out import splits
+from qe.selection._hints import SelectorConfig
 
 
 class FoldFrequency(Selector):
@@ -25,10 +29,10 @@ class FoldFrequency(Selector):
     Source: WMT12 DFKI, Section 3.3.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"frequency": FloatDistribution(0.5, 1.0)}
+    space: ClassVar[Mapping[str, Distribution]] = {"frequency": FloatRange(0.5, 1.0)}
 
     def __init__(
-        self, selector: Mapping[str, Any] | None = None, folds: int = 10, frequency: float = 0.9
+        self, selector: SelectorConfig | None = None, folds: Folds = 10, frequency: Share = 0.9
     ) -> None:
         self.selector = selector
         self.folds = folds

@@ -4,21 +4,25 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, IntDistribution
 
-from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, training_data
-from qe.selection._held_out import Judge, splits
+from features.core.array_types import BoolArray
+from features.core.hints import Count
+from qe.config.distributions import Distribution, IntRange
+from qe.config.ranges import Folds, Inner
+from qe.selection._checks import training_data
+from qe.selection._held_out import HeldOutSelector, Judge
+from qe.selection._hints import LearnerConfig, MetricName
 from qe.selection._paths import forward_path
 
 
-class ForwardSelection(Selector):
+class ForwardSelection(HeldOutSelector):
     """Adds the feature that improves the metric most, until none does or `max_features` are taken.
 
     max_features   None: no limit
     metric         a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
     folds          contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled
     one_split      only the first fold is held out
+    validation     a share of the rows, the last, that is held out instead of folds; None: folds
     learner        `{kind: NAME, ...}` to be refitted for every candidate; None: least squares, updated
 
     At least one feature is taken. After fit: `path_`, features in the order taken; `scores_` after each.
@@ -26,33 +30,30 @@ class ForwardSelection(Selector):
     Source: WMT12 WLV-SHEF, Section 4.1.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"max_features": IntDistribution(3, 60, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"max_features": IntRange(3, 60, log=True)}
 
     def __init__(
         self,
-        max_features: int | None = None,
-        metric: str = "mae",
-        folds: int = 5,
+        max_features: Count | None = None,
+        metric: MetricName = "mae",
+        folds: Folds = 5,
         one_split: bool = False,
-        learner: Mapping[str, Any] | None = None,
+        learner: LearnerConfig | None = None,
         label_sign: float = 1.0,
+        validation: Inner | None = None,
     ) -> None:
         self.max_features = max_features
-        self.metric = metric
-        self.folds = folds
-        self.one_split = one_split
-        self.learner = learner
-        self.label_sign = label_sign
+        super().__init__(metric, folds, one_split, learner, label_sign, validation)
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        parts = splits(len(y), self.folds, self.one_split)
+        parts = self._splits(len(y))
         judge = Judge.of(self.metric, y, parts, self.label_sign)
         path = forward_path(X, y, parts, self.learner)
         free, taken, reached = np.ones(X.shape[1], np.bool_), list[int](), list[float]()
         most = min(self.max_features or X.shape[1], X.shape[1])
         while len(taken) < most:
-            scores = np.where(free, judge.scores(path.candidates()), -np.inf)
+            scores = np.where(free, judge.scores(path.candidates(free)), -np.inf)
             best = int(scores.argmax())
             if reached and not scores[best] > reached[-1]:
                 break

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, IntDistribution
 
+from features.core.array_types import BoolArray
+from features.core.hints import Count
+from qe.config.distributions import Distribution, IntRange
+from qe.config.ranges import Folds, Inner
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, training_data
+from qe.selection._checks import training_data
 from qe.selection._held_out import Judge, splits
+from qe.selection._hints import LearnerConfig, MetricName
 from qe.selection._paths import forward_path
 
 
@@ -18,6 +22,7 @@ class GreedyIndividual(Selector):
     n_features   None: the number whose joint model does best on the held-out rows
     metric       a metric's name; `label_sign` -1 where a low label is good (matters to ranking metrics)
     folds        contiguous blocks of 31 rows are dealt to so many folds; held-out predictions are pooled
+    validation   a share of the rows, the last, that is held out instead of folds; None: folds
     learner      `{kind: NAME, ...}`, refitted; None: least squares
 
     After fit: `individual_` (k,) the metric of each feature alone, higher is better.
@@ -25,25 +30,27 @@ class GreedyIndividual(Selector):
     Source: WMT12 PRHLT-UPV, Section 3.2 (GS).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_features": IntDistribution(5, 250, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 250, log=True)}
 
     def __init__(
         self,
-        n_features: int | None = None,
-        metric: str = "mae",
-        folds: int = 10,
-        learner: Mapping[str, Any] | None = None,
+        n_features: Count | None = None,
+        metric: MetricName = "mae",
+        folds: Folds = 10,
+        learner: LearnerConfig | None = None,
         label_sign: float = 1.0,
+        validation: Inner | None = None,
     ) -> None:
         self.n_features = n_features
         self.metric = metric
         self.folds = folds
         self.learner = learner
         self.label_sign = label_sign
+        self.validation = validation
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        parts = splits(len(y), self.folds, one_split=False)
+        parts = splits(len(y), self.folds, False, self.validation)
         judge = Judge.of(self.metric, y, parts, self.label_sign)
         path = forward_path(X, y, parts, self.learner)
         self.individual_ = judge.scores(path.candidates())

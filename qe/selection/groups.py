@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from features.core.array_types import BoolArray
 from features.core.errors import InputError
 from qe.selection._base import NothingSelected, Selector
-from qe.selection._checks import BoolArray
 from qe.selection._names import column_names, matching
 
 
@@ -19,7 +19,7 @@ class Groups(Selector):
     use     name -> whether the group stays; a group that is not named stays, and so do columns of no group
 
     In an experiment, `space: {use: {lm: [true, false], ...}}` lets every trial draw each group.
-    Needs named columns (a DataFrame) where there are groups. Raises InputError where X has no names, a
+    Needs named columns (a DataFrame) if there are groups. Raises InputError if X has no names, a
     pattern matches nothing, or `use` names no group; NothingSelected where no column is left.
     """
 
@@ -40,9 +40,9 @@ class Groups(Selector):
             )
         names = column_names(self) if groups else []
         for name, patterns in groups.items():
-            found = np.any([matching(pattern, names) for pattern in patterns], axis=0)
+            chosen = np.any([matching(pattern, names) for pattern in patterns], axis=0)
             if not use.get(name, True):
-                self.support_ &= ~found
+                self.support_ &= ~chosen
         if not self.support_.any():
             raise NothingSelected("no feature is left: every group is switched off")
         return self

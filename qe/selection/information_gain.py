@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from optuna.distributions import BaseDistribution, IntDistribution
-
-from qe.selection._checks import FloatArray
+from features.core.array_types import FloatArray
+from features.core.hints import Count, Positive
+from qe.config.distributions import Distribution, IntRange
 from qe.selection._entropy import classes, gains
 from qe.selection._ranking import RankingSelector
 
@@ -20,10 +20,10 @@ class InformationGain(RankingSelector):
     Source: WMT12 DFKI, Section 2.3; Fayyad and Irani 1993.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_features": IntDistribution(5, 200, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 200, log=True)}
 
     def __init__(
-        self, n_features: int | None = None, threshold: float | None = 0.0, interval: float = 1.0
+        self, n_features: Count | None = None, threshold: float | None = 0.0, interval: Positive = 1.0
     ) -> None:
         self.n_features = n_features
         self.threshold = threshold

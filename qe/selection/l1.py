@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.linear_model import Lasso
 
+from features.core.array_types import BoolArray
+from features.core.hints import NotNegative
+from qe.config.distributions import Distribution, FloatRange
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, correlations, never_empty, training_data
+from qe.selection._checks import correlations, never_empty, training_data
 
 
 class L1(Selector):
@@ -17,9 +19,9 @@ class L1(Selector):
     alpha   of the lasso, in label units on standardised features. Source: Tibshirani 1996.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"alpha": FloatDistribution(1e-3, 0.1, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"alpha": FloatRange(1e-3, 0.1, log=True)}
 
-    def __init__(self, alpha: float = 0.01) -> None:
+    def __init__(self, alpha: NotNegative = 0.01) -> None:
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -4,30 +4,31 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from optuna.distributions import BaseDistribution, IntDistribution
 from sklearn.feature_selection import mutual_info_regression
 
-from qe.selection._checks import FloatArray
+from features.core.array_types import FloatArray
+from features.core.hints import Count, Seed
+from qe.config.distributions import Distribution, IntRange
 from qe.selection._ranking import RankingSelector
 
 
 class MutualInformation(RankingSelector):
     """Nearest-neighbour estimate of the mutual information, in nats; see RankingSelector for what is kept.
 
-    n_neighbors   of the estimate; fewer where there are fewer segments
+    n_neighbors   of the estimate; fewer if there are fewer segments
     seed          of the tiny noise that breaks ties
 
     Source: Kraskov et al. 2004.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_features": IntDistribution(5, 200, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 200, log=True)}
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         threshold: float | None = 0.0,
-        n_neighbors: int = 5,
-        seed: int = 0,
+        n_neighbors: Count = 5,
+        seed: Seed = 0,
     ) -> None:
         self.n_features = n_features
         self.threshold = threshold

@@ -5,14 +5,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, IntDistribution
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from features.core.array_types import BoolArray, FloatArray
 from features.core.errors import InputError
+from features.core.hints import Positive
+from qe.config.distributions import Distribution, IntRange
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray
-
-FloatArray = NDArray[np.float64]
 
 
 class PrincipalComponents(Selector):
@@ -27,9 +26,9 @@ class PrincipalComponents(Selector):
     Source: Pearson 1901; WMT12 PRHLT-UPV, Section 3.1 (PS).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_components": IntDistribution(5, 250, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_components": IntRange(5, 250, log=True)}
 
-    def __init__(self, n_components: float = 0.95, whiten: bool = False) -> None:
+    def __init__(self, n_components: Positive = 0.95, whiten: bool = False) -> None:
         self.n_components = n_components
         self.whiten = whiten
 

@@ -5,16 +5,17 @@ from typing import Any, ClassVar
 
 import numba
 import numpy as np
-from optuna.distributions import BaseDistribution, IntDistribution
 
-from qe.selection._checks import FloatArray
+from features.core.array_types import FloatArray
+from features.core.hints import Count, Positive
+from qe.config.distributions import Distribution, IntRange
 from qe.selection._ranking import RankingSelector
 
 
 class ReliefF(RankingSelector):
     """P(feature differs | labels differ) - P(feature differs | labels are alike) among nearest neighbours.
 
-    n_neighbors   per segment; fewer where there are fewer segments
+    n_neighbors   per segment; fewer if there are fewer segments
     sigma         a neighbour of rank r weighs exp(-(r / sigma)^2)
     n_features, threshold as in RankingSelector
 
@@ -23,14 +24,14 @@ class ReliefF(RankingSelector):
     Source: WMT12 DFKI, Section 2.3; Robnik-Sikonja and Kononenko 1997 (regression).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"n_features": IntDistribution(5, 200, log=True)}
+    space: ClassVar[Mapping[str, Distribution]] = {"n_features": IntRange(5, 200, log=True)}
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         threshold: float | None = 0.0,
-        n_neighbors: int = 10,
-        sigma: float = 20.0,
+        n_neighbors: Count = 10,
+        sigma: Positive = 20.0,
     ) -> None:
         self.n_features = n_features
         self.threshold = threshold

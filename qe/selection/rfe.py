@@ -5,12 +5,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn.feature_selection
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
+from features.core.array_types import BoolArray, FloatArray
+from features.core.hints import Count, NotNegative, Positive
+from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learners._base import LEARNERS
 from qe.learners._elimination import drop_attribute
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, FloatArray, training_data
+from qe.selection._checks import training_data
+from qe.selection._hints import LearnerConfig
 
 
 class RecursiveElimination(Selector):
@@ -23,17 +26,17 @@ class RecursiveElimination(Selector):
     After fit: `ranking_` (k,), 1 for those kept, higher for those dropped earlier. Source: Guyon et al. 2002.
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "n_features": IntDistribution(5, 200, log=True),
-        "alpha": FloatDistribution(1.0, 1e4, log=True),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_features": IntRange(5, 200, log=True),
+        "alpha": FloatRange(1.0, 1e4, log=True),
     }
 
     def __init__(
         self,
-        n_features: int = 20,
-        alpha: float = 100.0,
-        learner: Mapping[str, Any] | None = None,
-        step: float = 0.05,
+        n_features: Count = 20,
+        alpha: NotNegative = 100.0,
+        learner: LearnerConfig | None = None,
+        step: Positive = 0.05,
     ) -> None:
         self.n_features = n_features
         self.alpha = alpha
@@ -48,8 +51,10 @@ class RecursiveElimination(Selector):
             return self
         params = {name: value for name, value in self.learner.items() if name != "kind"}
         estimator = LEARNERS.get(self.learner["kind"])().estimator(**params)
-        found = sklearn.feature_selection.RFE(estimator, n_features_to_select=size, step=self.step).fit(X, y)
-        self.ranking_ = np.asarray(found.ranking_)
+        eliminated = sklearn.feature_selection.RFE(estimator, n_features_to_select=size, step=self.step).fit(
+            X, y
+        )
+        self.ranking_ = np.asarray(eliminated.ranking_)
         return self
 
     def _get_support_mask(self) -> BoolArray:

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from optuna.distributions import BaseDistribution, FloatDistribution
 from sklearn.linear_model import Lasso
 
+from features.core.array_types import BoolArray
+from features.core.hints import Count, NotNegative, Seed, Share
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Part
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, correlations, never_empty, training_data
+from qe.selection._checks import correlations, never_empty, training_data
 
 
 class Stability(Selector):
@@ -24,18 +27,18 @@ class Stability(Selector):
     Source: Meinshausen and Buhlmann 2010; Shah and Samworth 2013 (pairs).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {
-        "alpha": FloatDistribution(3e-3, 0.1, log=True),
-        "threshold": FloatDistribution(0.5, 0.9),
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "alpha": FloatRange(3e-3, 0.1, log=True),
+        "threshold": FloatRange(0.5, 0.9),
     }
 
     def __init__(
         self,
-        alpha: float = 0.02,
-        threshold: float = 0.6,
-        n_resamples: int = 50,
-        weakness: float = 0.5,
-        seed: int = 0,
+        alpha: NotNegative = 0.02,
+        threshold: Share = 0.6,
+        n_resamples: Count = 50,
+        weakness: Part = 0.5,
+        seed: Seed = 0,
     ) -> None:
         self.alpha = alpha
         self.threshold = threshold

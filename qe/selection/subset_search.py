@@ -1,32 +1,49 @@
 """Search over subsets of features for the best held-out metric."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from sklearn.base import BaseEstimator
 
+from features.core.array_types import BoolArray, FloatArray, IntArray
 from features.core.errors import InputError
+from features.core.hints import Count, NotNegative
+from qe.config.distributions import Choice, Distribution
+from qe.config.ranges import Folds, Inner, Threads
 from qe.selection._base import Selector
-from qe.selection._checks import BoolArray, training_data
-from qe.selection._held_out import splits
+from qe.selection._checks import training_data
+from qe.selection._held_out import Judge, splits
+from qe.selection._hints import LearnerConfig
+from qe.selection._names import column_names, matching
+from qe.selection._paths import estimator_of, held_out_predictions
 from qe.selection._subsets import METRIC_CODES, exhaustive_scores, listed_scores, position_weights
 
-FloatArray = NDArray[np.float64]
+Subset = tuple[int, ...]
+Splits = list[tuple[IntArray, IntArray]]
 
+_AUTO_EXHAUSTIVE, _AUTO_REFITTED = 19, 10  # features to which `auto` scores all subsets
+_MOST_REFITTED = 14  # features: 16,383 fits for every split
 _CHUNK = 4096  # subsets between fresh starts, so that rounding does not add up
 _MOST_EXHAUSTIVE = 24  # features: 2^24 scores take 134 MB
 
 
 class SubsetSearch(Selector):
-    """Scores linear models on all subsets (`exhaustive`), or on those next to the best ones found (`beam`).
+    """Scores models on all subsets (`exhaustive`), or on those next to the best ones found (`beam`).
 
-    search        `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features
+    search        `exhaustive`, `beam`, or `auto`: exhaustive up to 19 features (10 with a `learner`)
     metric        `mae`, `rmse` or `delta_avg`; `label_sign` -1 where a low label is good (delta_avg)
     folds         contiguous blocks of 31 rows are dealt to so many folds
     one_split     only the first fold is held out, as in the paper; False: every fold in turn, pooled
+    validation    a share of the rows, the last, that is held out instead of folds (the paper: 305 of 1,832)
+    learner       `{kind: NAME, ...}` to be refitted for every subset; None: linear models, updated
+    second        patterns of columns that only a second round has: the first searches without them, the
+                  second among what most of the best have (`vote`) and them, for the best subset. Empty: one
+                  round
     width         beam: subsets kept per size
     max_features  beam: largest size
     vote          1: the best subset; more: the features that most of so many best subsets have, as in the
@@ -37,25 +54,28 @@ class SubsetSearch(Selector):
     The beam grows the best subsets of each size by one feature, and tries dropping each feature again.
     After fit: `score_` of the best subset (higher is better); `subsets_` (best 64, k), `scores_`.
 
-    Raises InputError for another metric, or exhaustive search over more than 24 features.
+    Raises InputError for another metric, or exhaustive search over more than 24 features (14 with a learner).
 
-    Source: WMT12 SDLLW, Section 3.2 (there with M5P models).
+    Source: WMT12 SDLLW, Section 3.2 (there with M5P models, all subsets of 24 features, then of 19).
     """
 
-    space: ClassVar[Mapping[str, BaseDistribution]] = {"vote": CategoricalDistribution([1, 64])}
+    space: ClassVar[Mapping[str, Distribution]] = {"vote": Choice([1, 64])}
 
     def __init__(
         self,
-        search: str = "auto",
-        metric: str = "delta_avg",
-        folds: int = 5,
+        search: Literal["auto", "exhaustive", "beam"] = "auto",
+        metric: Literal["mae", "rmse", "delta_avg"] = "delta_avg",
+        folds: Folds = 5,
         one_split: bool = False,
-        width: int = 8,
-        max_features: int = 20,
-        vote: int = 1,
-        alpha: float = 1.0,
+        width: Count = 8,
+        max_features: Count = 20,
+        vote: Count = 1,
+        alpha: NotNegative = 1.0,
         label_sign: float = 1.0,
-        n_jobs: int = 1,
+        n_jobs: Threads = 1,
+        learner: LearnerConfig | None = None,
+        validation: Inner | None = None,
+        second: Sequence[str] = (),
     ) -> None:
         self.search = search
         self.metric = metric
@@ -67,22 +87,55 @@ class SubsetSearch(Selector):
         self.alpha = alpha
         self.label_sign = label_sign
         self.n_jobs = n_jobs
+        self.learner = learner
+        self.validation = validation
+        self.second = second
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        self._check(X.shape[1])
-        problem = _problem(X, self.label_sign * y, splits(len(y), self.folds, self.one_split), self.alpha)
-        exhaustive = self.search == "exhaustive" or (self.search == "auto" and X.shape[1] <= 19)
-        subsets, scores = self._all(problem, X.shape[1]) if exhaustive else self._beam(problem, X.shape[1])
-        best = np.argsort(-scores, kind="stable")[: max(self.vote, 64)]
-        self.subsets_, self.scores_ = subsets[best], scores[best]
-        self.score_ = float(self.scores_[0])
+        later = self._later()
+        if not later.any():
+            self._search(X, y, np.ones(X.shape[1], np.bool_))
+            return self
+        self._search(X, y, ~later)
+        self.first_ = voted(self.subsets_, self.vote)
+        self._search(X, y, self.first_ | later)
         return self
 
+    def _later(self) -> BoolArray:
+        """(k,) the columns of the second round alone."""
+        later = np.zeros(self.n_features_in_, np.bool_)
+        for pattern in self.second:
+            later |= matching(pattern, column_names(self))
+        if later.all():
+            raise InputError("every feature is left to the second round", where="second")
+        return later
+
+    def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
+        """One round: the best subsets of the columns `among`."""
+        columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
+        k = len(columns)
+        self._check(k)
+        scorer = self._scorer(X[:, columns], y, parts)
+        few = _AUTO_EXHAUSTIVE if self.learner is None else _AUTO_REFITTED
+        exhaustive = self.search == "exhaustive" or (self.search == "auto" and k <= few)
+        subsets, scores = scorer.all_best(max(self.vote, 64)) if exhaustive else self._beam(scorer, k)
+        best = np.argsort(-scores, kind="stable")[: max(self.vote, 64)]
+        self.subsets_ = np.zeros((len(best), X.shape[1]), np.bool_)
+        self.subsets_[:, columns] = subsets[best]
+        self.scores_ = scores[best]
+        self.score_ = float(self.scores_[0])
+
+    def _scorer(self, X: FloatArray, y: FloatArray, parts: Splits) -> "_Scorer":
+        if self.learner is not None:
+            judge = Judge.of(self.metric, y, parts, self.label_sign)
+            return _Refitted(estimator_of(self.learner), X, y, parts, judge, self.n_jobs)
+        problem = _problem(X, self.label_sign * y, parts, self.alpha)
+        return _Linear(problem, METRIC_CODES[self.metric], X.shape[1], self.n_jobs)
+
     def _get_support_mask(self) -> BoolArray:
-        share = self.subsets_[: self.vote].mean(axis=0)
-        wanted = share > 0.5
-        return np.asarray(wanted if wanted.any() else self.subsets_[0])
+        # Models that were saved before there were two rounds have no `second`.
+        return voted(self.subsets_, 1 if len(getattr(self, "second", ())) else self.vote)
 
     def _check(self, k: int) -> None:
         if self.search not in ("auto", "exhaustive", "beam"):
@@ -91,39 +144,24 @@ class SubsetSearch(Selector):
             raise InputError(
                 f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
             )
-        if self.search == "exhaustive" and k > _MOST_EXHAUSTIVE:
+        most = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
+        if self.search == "exhaustive" and k > most:
             raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")
 
-    def _all(self, problem: "_Problem", k: int) -> tuple[BoolArray, FloatArray]:
-        """The best 64 (or `vote`) of all subsets."""
-        scores = np.empty(2**k)
-        starts = range(0, len(scores), _CHUNK)
-
-        def run(first: int) -> None:
-            exhaustive_scores(*problem, METRIC_CODES[self.metric], first, scores[first : first + _CHUNK])
-
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            list(pool.map(run, starts))
-        size = min(max(self.vote, 64), len(scores) - 1)
-        best = np.sort(np.argpartition(-scores, size - 1)[:size])
-        masks = best ^ (best >> 1)
-        return np.asarray(masks[:, None] >> np.arange(k) & 1, np.bool_), scores[best]
-
-    def _beam(self, problem: "_Problem", k: int) -> tuple[BoolArray, FloatArray]:
+    def _beam(self, scorer: "_Scorer", k: int) -> tuple[BoolArray, FloatArray]:
         """Every subset scored on the way, once."""
         seen: dict[tuple[int, ...], float] = {}
         front: list[tuple[int, ...]] = [()]
         for size in range(1, min(self.max_features, k) + 1):
             grown = {tuple(sorted((*subset, j))) for subset in front for j in range(k) if j not in subset}
-            self._score(problem, grown, seen)
+            _add(scorer, grown, seen)
             front = self._best(seen, size)
             if size > 2:
                 shrunk = {tuple(j for j in subset if j != out) for subset in front for out in subset}
-                self._score(problem, shrunk, seen)
+                _add(scorer, shrunk, seen)
                 regrown = self._best(seen, size - 1)
-                self._score(
-                    problem, {tuple(sorted((*s, j))) for s in regrown for j in range(k) if j not in s}, seen
-                )
+                again = {tuple(sorted((*s, j))) for s in regrown for j in range(k) if j not in s}
+                _add(scorer, again, seen)
                 front = self._best(seen, size)
         subsets = np.zeros((len(seen), k), np.bool_)
         for row, subset in zip(subsets, seen, strict=True):
@@ -134,14 +172,89 @@ class SubsetSearch(Selector):
         sized = [(-score, subset) for subset, score in seen.items() if len(subset) == size]
         return [subset for _, subset in sorted(sized)[: self.width]]
 
-    def _score(
-        self, problem: "_Problem", wanted: set[tuple[int, ...]], seen: dict[tuple[int, ...], float]
-    ) -> None:
-        new = sorted(wanted - seen.keys())
-        if new:
-            scores = np.empty(len(new))
-            listed_scores(*problem, METRIC_CODES[self.metric], np.asarray(new, np.int64), scores)
-            seen.update(zip(new, scores.tolist(), strict=True))
+
+def _workers(n_jobs: int) -> int:
+    return n_jobs if n_jobs > 0 else os.cpu_count() or 1
+
+
+def voted(subsets: BoolArray, vote: int) -> BoolArray:
+    """(k,) what most of the first `vote` subsets have; the first of them if there is nothing like that."""
+    wanted = subsets[:vote].mean(axis=0) > 0.5
+    return np.asarray(wanted if wanted.any() else subsets[0])
+
+
+class _Scorer(Protocol):
+    """Scores subsets of k columns; higher is better."""
+
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
+        """(c,) the scores of subsets of one size or of several."""
+        ...
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+        """The `most` best of all subsets that are not empty, and their scores, in no order."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    """Ridge regression, updated."""
+
+    problem: "_Problem"
+    metric: int
+    k: int
+    n_jobs: int
+
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
+        """All of one size."""
+        scores = np.empty(len(subsets))
+        listed_scores(*self.problem, self.metric, np.asarray(subsets, np.int64), scores)
+        return scores
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+        scores = np.empty(2**self.k)
+        starts = range(0, len(scores), _CHUNK)
+
+        def run(first: int) -> None:
+            exhaustive_scores(*self.problem, self.metric, first, scores[first : first + _CHUNK])
+
+        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+            list(pool.map(run, starts))
+        size = min(most, len(scores) - 1)
+        best = np.sort(np.argpartition(-scores, size - 1)[:size])
+        masks = best ^ (best >> 1)
+        return np.asarray(masks[:, None] >> np.arange(self.k) & 1, np.bool_), scores[best]
+
+
+@dataclass(frozen=True, eq=False)
+class _Refitted:
+    """Any learner, refitted for every subset."""
+
+    estimator: BaseEstimator
+    X: FloatArray
+    y: FloatArray
+    parts: Splits
+    judge: Judge
+    n_jobs: int
+
+    def listed(self, subsets: Sequence[Subset]) -> FloatArray:
+        with ThreadPoolExecutor(_workers(self.n_jobs)) as pool:
+            return np.array(list(pool.map(self._score, subsets)))
+
+    def _score(self, subset: Subset) -> float:
+        taken = np.isin(np.arange(self.X.shape[1]), subset)
+        return self.judge.score(held_out_predictions(self.estimator, self.X, self.y, self.parts, taken))
+
+    def all_best(self, most: int) -> tuple[BoolArray, FloatArray]:
+        k = self.X.shape[1]
+        masks = np.asarray(np.arange(1, 2**k)[:, None] >> np.arange(k) & 1, np.bool_)
+        return masks, self.listed([tuple(np.flatnonzero(mask).tolist()) for mask in masks])
+
+
+def _add(scorer: _Scorer, wanted: set[Subset], seen: dict[Subset, float]) -> None:
+    """Scores those that have not been scored."""
+    new = sorted(wanted - seen.keys())
+    if new:
+        seen.update(zip(new, scorer.listed(new).tolist(), strict=True))
 
 
 # moments, held, starts, means, gold, weights: as `exhaustive_scores` takes them

@@ -41,3 +41,10 @@ def below(bits: Any, size: int) -> int:
     """A uniform integer 0 .. size - 1 from 64 random bits."""
     # 52 bits: the product cannot round up to `size`.
     return int(float(bits >> np.uint64(12)) * (size * _TO_UNIT))
+
+
+def independent_seed(seed: int, stream_number: int) -> int:
+    """A seed for another stream of draws; stream 0 is the seed itself."""
+    if stream_number == 0:
+        return seed
+    return int(np.random.SeedSequence([seed, stream_number]).generate_state(1, np.uint64)[0] >> np.uint64(1))

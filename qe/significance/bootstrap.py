@@ -4,20 +4,22 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from qe.significance._sums import bootstrap_counts, bootstrap_sums
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.result import (
     BLOCK_BYTES,
     Aggregate,
-    FloatArray,
     Rescore,
     Tail,
     TestResult,
     as_runs,
     check_samples,
+    monte_carlo_error,
     p_value,
     rounding,
+    smallest_of_coins,
 )
 
 Method = Literal["centred", "win-ratio", "shifted"]
@@ -94,10 +96,13 @@ def bootstrap_test(
     method: Method = "centred",
     tail: Tail = "two-sided",
     resampled: str = "segment",
+    units: int | None = None,
 ) -> TestResult:
     """Tests a difference from the (samples,) bootstrap scores of two systems on the same virtual test sets.
 
     difference  score of the system minus score of the baseline, on the real test set
+    units       segments (groups) in which the systems differ: what so few cannot decide is not decided by
+                drawing them often; None: not known
     method      centred: the signed differences, moved to mean 0, are the null distribution (default)
                 win-ratio: the share of virtual test sets that the better system does not win (Koehn 2004);
                 one-sided by nature
@@ -125,7 +130,11 @@ def bootstrap_test(
         if abs(difference) <= tolerance
         else p_value(null, observed, tail, exact=False, tolerance=tolerance)
     )
-    return TestResult(difference, p, NAMES[method], resampled, len(differences), tail, False)
+    error = monte_carlo_error(p, len(differences), exact=False)
+    smallest = 0.0 if units is None else smallest_of_coins(units, tail)
+    return TestResult(
+        difference, p, NAMES[method], resampled, len(differences), tail, False, units or 0, smallest, error
+    )
 
 
 def _winning_tail(difference: float, tail: Tail) -> Tail:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from qe.significance.result import FloatArray
 
 CORRECTIONS = ("none", "bonferroni", "holm", "bh")
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
-from qe.significance.result import FloatArray
 
 Groups = Sequence[Any] | NDArray[Any]
 
@@ -15,7 +15,7 @@ Groups = Sequence[Any] | NDArray[Any]
 def group_index(groups: Groups, segments: int) -> tuple[NDArray[np.int64], int]:
     """(n,) group number of each segment, in order of first appearance; the number of groups.
 
-    Raises InputError where there is not one group per segment.
+    Raises InputError if there is not one group per segment.
     """
     if len(groups) != segments:
         raise InputError(f"{segments} segments, but {len(groups)} groups")

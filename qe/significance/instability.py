@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from qe.significance.bootstrap import bootstrap_scores
 from qe.significance.groups import Groups
-from qe.significance.result import Aggregate, FloatArray, as_runs
+from qe.significance.result import Aggregate, as_runs
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Instability:
     pooled      score of the statistics of all runs together
     s_sel       test set selection: bootstrap standard deviation, averaged over runs
     s_test      standard deviation over runs on the test set (n - 1); NaN for one run
-    s_dev       the same on the development set; NaN where no scores are given
+    s_dev       the same on the development set; NaN if no scores are given
     median_run  index of the run with the median score (the lower one of an even number)
     """
 

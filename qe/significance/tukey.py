@@ -6,22 +6,25 @@ experiments"), after Tukey's honestly significant difference.
 
 from collections.abc import Mapping
 from itertools import combinations
+from math import factorial, log2
 
 import numpy as np
 
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from qe.significance._sums import deals, dealt_sums
 from qe.significance.groups import Groups, group_index, group_sums
 from qe.significance.result import (
     BLOCK_BYTES,
     Aggregate,
-    FloatArray,
     Rescore,
     TestResult,
     as_runs,
     check_samples,
+    monte_carlo_error,
     p_value,
     rounding,
+    smallest_p,
 )
 
 NAME = "randomized Tukey HSD"
@@ -59,7 +62,7 @@ def tukey_hsd(
     shuffled = aggregate(dealt_sums(units, samples, seed, threads=threads))
     unit = "segment-run" if len(runs[0]) > 1 else "segment"
     label = unit if groups is None else unit.replace("segment", "group")
-    return _pairs(names, scores, shuffled, label)
+    return _pairs(names, scores, shuffled, label, int((units != units[:, :1]).any(axis=(1, 2)).sum()))
 
 
 def tukey_hsd_rescored(
@@ -92,7 +95,7 @@ def tukey_hsd_rescored(
         for j in range(systems):
             counts = dealt[:, None, :, j] == np.arange(systems)[None, :, None]
             shuffled[first:last, j] = rescore(counts.reshape(last - first, -1).astype(np.int32))
-    return _pairs(names, scores, shuffled, "segment" if groups is None else "group")
+    return _pairs(names, scores, shuffled, "segment" if groups is None else "group", units)
 
 
 def _names(systems: Mapping[str, object]) -> tuple[str, ...]:
@@ -101,13 +104,19 @@ def _names(systems: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(systems)
 
 
-def _pairs(names: tuple[str, ...], scores: FloatArray, shuffled: FloatArray, label: str) -> Pairs:
-    """scores (m,), shuffled (samples, m)."""
+def _pairs(names: tuple[str, ...], scores: FloatArray, shuffled: FloatArray, label: str, units: int) -> Pairs:
+    """scores (m,), shuffled (samples, m); `units` in which any two systems differ."""
     largest = shuffled.max(axis=1) - shuffled.min(axis=1)
     tolerance = rounding(scores)
-    found: Pairs = {}
+    # Every unit has m! deals; all m! relabelings of the systems give the same largest difference.
+    ways = 2.0 ** min((units - 1) * log2(factorial(len(names))), 1000)
+    smallest = smallest_p(ways, "greater")
+    results: Pairs = {}
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         difference = float(scores[i] - scores[j])
         p = p_value(largest, difference, "two-sided", exact=False, tolerance=tolerance)
-        found[a, b] = TestResult(difference, p, NAME, label, len(shuffled), "two-sided", False)
-    return found
+        error = monte_carlo_error(p, len(shuffled), exact=False)
+        results[a, b] = TestResult(
+            difference, p, NAME, label, len(shuffled), "two-sided", False, units, smallest, error
+        )
+    return results

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
 from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
@@ -21,19 +21,18 @@ from features.core.tokenizer import Tokenizer
 from qe.spark.shipping import ship_folder, shipped
 from qe.spark.streaming import streamed
 
-FloatArray = NDArray[np.float64]
 CHUNK = 2000  # segments of a batch, at most
 _ROW = "_qe_row"
 
 
 @dataclass
 class Executors:
-    """Computes feature blocks on the executors: a `compute` for qe.extraction.Extraction.
+    """Computes feature blocks on the executors: a `compute` for qe.training.extraction.Extraction.
 
     All extractors see a batch of segments together, so that its tokens are made once; the blocks of the
     segments last seen are kept until all have been asked for.
 
-    Raises InputError where an executor's resources or settings are not the driver's.
+    Raises InputError if an executor's resources or settings are not the driver's.
     """
 
     session: Any

@@ -4,13 +4,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from features.core.corpus import ParallelCorpus
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource
@@ -33,14 +33,13 @@ def makers(session: Any) -> Mapping[str, Callable[..., Resource]]:
     def build(
         corpus: ParallelCorpus,
         *,
-        side: Literal["source", "target"],
+        side: Side,
         order: int,
         case: Case = "lower",
         progress: Progress = silent,
     ) -> NgramCounts:
-        found = count(session, corpus.side(side), order=order, case=case, fingerprint=corpus.fingerprint)
-        found.settings = {"side": side, **found.settings}
-        return found
+        counted = count(session, corpus.side(side), order=order, case=case, fingerprint=corpus.fingerprint)
+        return counted.with_settings(side=side)
 
     return {"ngrams": build}
 
@@ -54,7 +53,7 @@ def count(
     driver holds the ids and the finished table (12 bytes per n-gram); the local build holds 16 bytes more per
     token, and stops at 2^31 tokens.
 
-    Raises InputError where an n-gram occurs 2^31 times or more, or there are 2^31 of them.
+    Raises InputError if an n-gram occurs 2^31 times or more, or there are 2^31 of them.
     """
     text = cased(tokens, case)
     vocabulary, ids = encode(text)
@@ -68,7 +67,13 @@ def count(
     trie = Trie.from_levels([(words, first) for words, first, _ in levels])
     settings = {"order": order, "case": case, "ngrams": list(trie.sizes)}
     occurrences = np.concatenate([counts for _, _, counts in levels])
-    return NgramCounts(settings, fingerprint or tokens.fingerprint, vocabulary, trie, occurrences)
+    return NgramCounts(
+        vocabulary,
+        trie,
+        occurrences,
+        settings=settings,
+        corpus_fingerprint=fingerprint or tokens.fingerprint,
+    )
 
 
 def _sorted_counts(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 from features.core.errors import InputError
 
@@ -14,16 +15,17 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
     Works in any file system that Spark knows. What Spark's committer leaves of failed tasks goes with the
     temporary folder.
 
-    Raises InputError where `output` is there already, unless `overwrite` and it is a folder Spark wrote.
+    Raises InputError if `output` is there already, unless `overwrite` and it is a folder Spark wrote.
     """
     path = session._jvm.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())
     _check(session, files, path, output, overwrite)
-    beside = f"{output.rstrip('/')}.spark"
+    # A name of its own: another job may be writing the same output, and that folder may be a user's.
+    beside = f"{output.rstrip('/')}.{uuid4().hex[:12]}.spark"
     temporary = session._jvm.org.apache.hadoop.fs.Path(beside)
-    files.delete(temporary, True)
     try:
         yield beside
+        _check(session, files, path, output, overwrite)  # of a job that was faster
         if overwrite:
             files.delete(path, True)
         if not files.rename(temporary, path):

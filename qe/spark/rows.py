@@ -10,8 +10,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from features.core.errors import InputError
-from qe import tables
-from qe.tables import Row, unusable
+from qe.scoring import tables
+from qe.scoring.tables import Row, unusable
 
 ID, REASON = "id", "reason"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
@@ -150,7 +150,7 @@ def _escaped(name: str) -> str:
 class Parser:
     """What a task does: Arrow batches in; batches of id, needed columns and reason out.
 
-    before  rows before each split; None where rows must bring their own ids
+    before  rows before each split; None if rows must bring their own ids
     """
 
     name: str
@@ -192,8 +192,8 @@ class Parser:
         return list(batch.select(list(self.header)).to_pylist())
 
     def _check_header(self, line: bytes, file: str) -> None:
-        found = _fields(_decoded(line, file, 1), self.kind, file, 1)
-        if tuple(found) != self.header:
+        names = _fields(_decoded(line, file, 1), self.kind, file, 1)
+        if tuple(names) != self.header:
             raise InputError(
                 "has another header than the first file",
                 where=file,

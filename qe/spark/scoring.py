@@ -9,17 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from features.core.errors import InputError
-from qe import tables, tracking
-from qe.scorer import Options, Scorer
+from qe.scoring import tables
+from qe.scoring.scorer import Options, Scorer
 from qe.spark.output import written_folder
 from qe.spark.rows import ID, REASON, read_table
 from qe.spark.shipping import ship_folder
+from qe.tracking import store as tracking
 
 CHUNK = 5000
 
 
 @dataclass(frozen=True)
-class Summary:
+class ScoredTable:
     """What a scoring job did: rows in, rows with a score, and why the others have none."""
 
     rows: int
@@ -36,7 +37,7 @@ def score_table(
     options: Options | None = None,
     overwrite: bool = False,
     chunk: int = CHUNK,
-) -> Summary:
+) -> ScoredTable:
     """Scores a table into the folder `output`, whose parts hold the rows and columns of the local engine.
 
     The kind of the parts is told by the folder's name; parts of TSV and CSV have a header each. Scores,
@@ -48,7 +49,7 @@ def score_table(
     """
     options = options or Options()
     kind = tables.kind_of(Path(output))
-    needed = Scorer.load(model_path, options).model.columns()
+    needed = Scorer.load(model_path, options).columns()
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder, tempfile.TemporaryDirectory() as temporary:
         rows, outcomes = read_table(session, source, needed)
@@ -58,7 +59,7 @@ def score_table(
         _write(scored, folder, kind, options.columns, output.lower().endswith(".gz"))
     counts = dict(outcomes.value)
     usable = counts.pop("", 0)
-    return Summary(usable + sum(counts.values()), usable, counts)
+    return ScoredTable(usable + sum(counts.values()), usable, counts)
 
 
 def _udf(session: Any, folder: Path, archive: str, options: Options) -> Any:
@@ -68,20 +69,20 @@ def _udf(session: Any, folder: Path, archive: str, options: Options) -> Any:
 
 
 def _scored(rows: Any, udf: Any, needed: Sequence[str], options: Options) -> Any:
-    """The output columns; null where there is nothing to say (MLflow makes "nan" of that), as locally."""
+    """The output columns; null if there is nothing to say (MLflow makes "nan" of that), as locally."""
     from pyspark.sql.functions import col, isnan, struct, when
 
     with_result = rows.select(ID, REASON, udf(struct(*needed)).alias("found"))
     columns = []
     for name in options.columns:
-        found = col(f"found.{name}")
+        column = col(f"found.{name}")
         if name in (ID, REASON):
-            found = col(name)
+            column = col(name)
         elif name in tables.NUMBERS:
-            found = when((col(REASON) == "") & ~isnan(found), found)
+            column = when((col(REASON) == "") & ~isnan(column), column)
         else:
-            found = when(col(REASON) == "", found)
-        columns.append(found.alias(name))
+            column = when(col(REASON) == "", column)
+        columns.append(column.alias(name))
     return with_result.select(*columns)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from features.core.errors import InputError
+from features.core.packages import install
 
 LOCAL = "local[*]"
 _RAISED = re.compile(r"features\.core\.errors\.InputError: (.*)")
@@ -35,7 +36,7 @@ def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
     A session that is active already (a notebook's) is used as it is and left open. Further settings come
     from where Spark takes them: `$SPARK_CONF_DIR/spark-defaults.conf` and PYSPARK_SUBMIT_ARGS.
 
-    Raises InputError where PySpark or Java is not installed or the master does not answer; and, inside the
+    Raises InputError if PySpark or Java is not installed or the master does not answer; and, inside the
     block, for an InputError raised on an executor and for a path or table that Spark does not find.
     """
     check_installed()
@@ -43,26 +44,26 @@ def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
         warnings.filterwarnings("ignore", _PANDAS.split(":")[1], FutureWarning)
         from pyspark.sql import SparkSession
 
-        found = SparkSession.getActiveSession()
-        session = found or _started(master or LOCAL, quiet)
+        active = SparkSession.getActiveSession()
+        session = active or _started(master or LOCAL, quiet)
         try:
             with input_errors():
                 yield session
         finally:
-            if found is None:
+            if active is None:
                 session.stop()
 
 
 def check_installed() -> None:
-    """Raises InputError where PySpark or a Java runtime is missing."""
+    """Raises InputError if PySpark or a Java runtime is missing."""
     if importlib.util.find_spec("pyspark") is None:
-        raise InputError("--engine spark needs PySpark", remedy="pip install 'qe[spark]'")
+        raise InputError("--engine spark needs PySpark", remedy=install("spark"))
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=f"{home}/bin" if home else None) is None:
         raise InputError(
             "--engine spark needs a Java runtime, version 17 or later"
             + (f", and JAVA_HOME={home} holds none" if home else ""),
-            remedy="on Debian: apt-get install openjdk-17-jre-headless (and pip install 'qe[spark]')",
+            remedy=f"on Debian: apt-get install openjdk-17-jre-headless (and {install('spark')})",
         )
 
 

@@ -1,0 +1,1 @@
+"""Translation with our own phrase table: a small decoder, forced segmentation."""

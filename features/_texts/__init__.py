@@ -1,0 +1,1 @@
+"""Texts as bags of n-grams, and a text against a second translation."""

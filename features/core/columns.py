@@ -1,0 +1,59 @@
+"""Column: a feature and the function that computes it, in one entry."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.extractor import Feature
+
+Given = TypeVar("Given")
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True)
+class Column(Generic[Given]):
+    """What a feature is called and says, who describes it, its unit, and how it is computed.
+
+    of  from what an extractor has prepared of a batch, (n,) values; from what it has prepared of one segment,
+        a number
+
+    >>> length = Column[list[str]]("words", "words of each text", "this project", "words", lambda texts: (
+    ...     np.array([float(len(text.split())) for text in texts])))
+    >>> length.feature.name, block([length], ["a house", ""]).tolist()
+    ('words', [[2.0], [0.0]])
+    """
+
+    name: str
+    description: str
+    origin: str
+    unit: str
+    of: Callable[[Given], FloatArray | float]
+
+    @property
+    def feature(self) -> Feature:
+        return Feature(self.name, self.description, self.origin, self.unit)
+
+    def under(self, stem: str, subject: str) -> Self:
+        """The same column of one of several subjects: `stem_name`, "subject: description".
+
+        >>> Column("mean", "mean", "", "", len).under("lm_source", "source, 5-gram").feature.name
+        'lm_source_mean'
+        """
+        return replace(self, name=f"{stem}_{self.name}", description=f"{subject}: {self.description}")
+
+    def after(self, prepare: Callable[[Batch], Given]) -> "Column[Batch]":
+        """The same column of a batch that holds more; `prepare` takes from it what is given."""
+        return Column(self.name, self.description, self.origin, self.unit, lambda b: self.of(prepare(b)))
+
+
+def features_of(columns: Iterable[Column[Given]]) -> tuple[Feature, ...]:
+    """What the columns say, in order."""
+    return tuple(column.feature for column in columns)
+
+
+def block(columns: Iterable[Column[Given]], given: Given) -> FloatArray:
+    """(n, columns) float64: every column of a batch, in order."""
+    return np.column_stack([column.of(given) for column in columns]).astype(np.float64, copy=False)

@@ -1,0 +1,54 @@
+"""A part of a bundle on disk: files compared with their checksums, loaded, arrays checked."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from features.core.checksums import checksums, regular_files, verify
+from features.core.files import digest
+from features.core.remembered import keep, recall
+from features.core.resource import Resource, kind_of
+
+_LARGE = 1 << 20  # bytes; that the arrays of such a part are sound is remembered
+_CHECKS = 1  # to be raised with any `check_arrays`, so that it is asked again
+
+
+def exported(name: str) -> bool:
+    """Whether a file is a text export for other tools (ARPA), which no part is loaded from."""
+    return ".arpa" in Path(name).suffixes
+
+
+def part_files(folder: Path) -> dict[str, str]:
+    """The checksums of what a part is loaded from."""
+    return checksums(folder, [name for name in regular_files(folder) if not exported(name)])
+
+
+def load_part(
+    folder: Path,
+    kind: type[Resource],
+    recorded: Mapping[str, str] | None,
+    verified: Mapping[str, str] | None = None,
+) -> Resource:
+    """The part in `folder`.
+
+    recorded  its checksums when it was saved; None: they were not recorded
+    verified  checksums that its files have been compared with already
+
+    Raises Damaged if files have changed or arrays are not sound.
+    """
+    if recorded is not None and not verified:
+        verify(folder, recorded, [name for name in regular_files(folder) if exported(name)])
+    resource = kind.load(folder)
+    check_once(resource, folder, verified or recorded or part_files(folder))
+    return resource
+
+
+def check_once(resource: Resource, folder: Path, files: Mapping[str, str]) -> None:
+    """`check_arrays`, unless it has been asked of a large part with the same files before."""
+    large = sum((folder / name).stat().st_size for name in files) >= _LARGE
+    kind = kind_of(type(resource)), resource.version, _CHECKS
+    name = f"sound-{digest(*kind, json.dumps(dict(files), sort_keys=True))}"
+    if not large or recall(name) is None:
+        resource.check_arrays()
+        if large:
+            keep(name, "")

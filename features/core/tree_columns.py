@@ -1,0 +1,117 @@
+"""TreeColumn: which trees of a segment a learner gets. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_type_hints
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_object_dtype
+
+from features.core.array_types import FloatArray
+from features.core.catalogue import Catalogue
+from features.core.errors import InputError, did_you_mean
+from features.core.hints import described, fits
+from features.core.segments import Segments
+from features.core.trees import Trees, column
+
+Side = Literal["source", "target"]
+
+
+@dataclass(frozen=True)
+class TreeColumn(ABC):
+    """A column of trees in a feature table, from a column of segments; subclasses are their parameters.
+
+    A segment without a parse has a tree without nodes.
+    """
+
+    side: Side
+
+    @property
+    def kind(self) -> str:
+        """The name of its file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def name(self) -> str:
+        """The column's name in a feature table."""
+        return f"{self.kind}_{self.side}"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What `make_trees` makes it from."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """One line."""
+
+    @abstractmethod
+    def requires(self) -> str:
+        """The optional column of Segments that it is read from."""
+
+    @abstractmethod
+    def read(self, segments: Segments) -> Trees:
+        """One tree per segment. Raises InputError if the column is absent or holds no trees."""
+
+
+TREES: Catalogue[TreeColumn] = Catalogue("features.trees", TreeColumn, "kind of trees")
+
+
+def make_trees(configs: Sequence[Mapping[str, Any]]) -> tuple[TreeColumn, ...]:
+    """Columns of trees from `{kind: NAME, side: source, ...}`.
+
+    Raises InputError for an unknown kind or key, a value of another type, or two columns of the same name.
+    """
+    made = tuple(_made(config) for config in configs)
+    names = [tree.name for tree in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"the trees '{name}' are asked for {names.count(name)} times", where="trees")
+    return made
+
+
+def _made(config: Mapping[str, Any]) -> TreeColumn:
+    if "kind" not in config:
+        raise InputError(f"every entry needs a `kind`, but got {dict(config)}", where="trees")
+    kind = TREES.get(str(config["kind"]))
+    hints = get_type_hints(kind)
+    known = [entry.name for entry in fields(kind)]
+    settings = {key: value for key, value in config.items() if key != "kind"}
+    for key, value in settings.items():
+        if key not in known:
+            hint = did_you_mean(str(key), known)
+            raise InputError(
+                f"'{config['kind']}' has no key '{key}'",
+                where="trees",
+                remedy=f"known: {', '.join(known)}{hint}",
+            )
+        if not fits(value, hints[key]):
+            raise InputError(f"'{key}' must be {described(hints[key])}, but got {value!r}", where="trees")
+    if "side" not in settings:
+        raise InputError(f"'{config['kind']}' needs the key 'side': source or target", where="trees")
+    return kind(**settings)
+
+
+def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> pd.DataFrame:
+    """(n, t) the columns of trees, indexed by segment id; each value is a `Tree`."""
+    columns = {tree.name: column(tree.read(segments)) for tree in trees}
+    return pd.DataFrame(columns, index=pd.Index(segments.id, name="id"), dtype=object)
+
+
+def tree_names(table: pd.DataFrame) -> list[str]:
+    """The columns of a feature table that hold trees, in order."""
+    return [str(name) for name, kind in table.dtypes.items() if is_object_dtype(kind)]
+
+
+def without_trees(table: pd.DataFrame) -> pd.DataFrame:
+    """The features of a table alone; the table itself if it has no trees."""
+    trees = tree_names(table)
+    return table.drop(columns=trees) if trees else table
+
+
+def numbers(table: pd.DataFrame) -> FloatArray:
+    """(n, k) the features of a table, without its trees."""
+    return without_trees(table).to_numpy(np.float64)

@@ -1,0 +1,124 @@
+"""The n-gram precision of a segment against those that the system translated best and worst."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._texts.comparison import TextComparison, smoothed_precision
+from features.core.array_types import FloatArray
+from features.core.corpus import Side
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor
+from features.core.segments import Segments
+from features.core.tokens import Tokens, segment_sum
+from features.resources.ngrams import NgramCounts
+
+ORDER: Final = 4
+Quarter = Literal["best", "worst"]
+_NUMBERS: Final[Mapping[tuple[str, str], int]] = {
+    ("source", "best"): 6, ("target", "best"): 7, ("source", "worst"): 8, ("target", "worst"): 9,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExamplePrecision(FittedExtractor):
+    """BLEU without brevity penalty against the quarters of the training rows that were translated best and
+    worst: geometric mean of the shares of 1-4-grams that occur in them, smoothed by one from bigrams on.
+
+    The rows are ranked by the sentence BLEU (smoothed, with brevity penalty) of their translation against
+    `label`; equal rows keep their order, those with an empty side do not count. A segment's source is
+    compared with their sources, its translation with their `label`.
+
+    label  what plays the reference: `reference` or `post_edit`
+
+    The paper takes a development set of the translation system; here it is the training rows of a fold.
+    NaN for an empty text. Raises InputError if fewer than four rows can be ranked.
+    """
+
+    label: Literal["reference", "post_edit"] = "reference"
+    examples: Mapping[str, NgramCounts] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(
+                _column(side, quarter),
+                f"smoothed 1-4-gram precision of the {side} against the quarter of training segments that "
+                f"was translated {quarter}; NaN if empty",
+                f"SDL Language Weaver at WMT12, LF{_NUMBERS[side, quarter]}",
+                "share",
+            )
+            for side in get_args(Side)
+            for quarter in get_args(Quarter)
+        ]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return (self.label,)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        references = segments.target_tokenizer.tokens([str(text) for text in labels[self.label]])
+        ranking = ranked(segments.target_tokens, references)
+        size = -(-len(ranking) // 4)
+        quarters = {"best": np.sort(ranking[:size]), "worst": np.sort(ranking[-size:])}
+        sides = {"source": segments.source_tokens, "target": references}
+        return self.with_learned(
+            examples={
+                f"{side}_{quarter}": NgramCounts.from_tokens(tokens.take(rows), order=ORDER)
+                for side, tokens in sides.items()
+                for quarter, rows in quarters.items()
+            }
+        )
+
+    def extract(self, segments: Segments) -> FloatArray:
+        examples = self.learned(self.examples)
+        sides = {"source": segments.source_tokens, "target": segments.target_tokens}
+        return np.column_stack(
+            [
+                _precision(examples[f"{side}_{quarter}"], tokens)
+                for side, tokens in sides.items()
+                for quarter in get_args(Quarter)
+            ]
+        )
+
+    def save(self, path: Path) -> None:
+        for name, ngrams in self.learned(self.examples).items():
+            (path / name).mkdir()
+            ngrams.save(path / name)
+
+    def restore(self, path: Path) -> Self:
+        names = [f"{side}_{quarter}" for side in get_args(Side) for quarter in get_args(Quarter)]
+        examples = {name: NgramCounts.load(path / name) for name in names}
+        for ngrams in examples.values():
+            ngrams.check_arrays()
+        return self.with_learned(examples=examples)
+
+
+def ranked(translations: Tokens, references: Tokens) -> NDArray[np.int64]:
+    """The rows by falling sentence BLEU; rows with an empty side are left out.
+
+    Raises InputError if fewer than four are left.
+    """
+    compared = TextComparison(translations.lower(), references.lower())
+    rows = np.flatnonzero((translations.lengths > 0) & (references.lengths > 0))
+    if len(rows) < 4:
+        raise InputError(
+            f"quarters of examples need 4 translations with references, but there are {len(rows)}",
+            where="extractor 'example_precision'",
+        )
+    scores = (compared.bleu * compared.brevity_penalty)[rows]
+    return np.asarray(rows[np.argsort(-scores, kind="stable")], np.int64)
+
+
+def _column(side: str, quarter: str) -> str:
+    return f"example_precision_{side}_{quarter}"
+
+
+def _precision(ngrams: NgramCounts, tokens: Tokens) -> FloatArray:
+    times = ngrams.counts_by_order(tokens, ORDER)
+    matched = np.column_stack([segment_sum(counts > 0, offsets) for counts, offsets in times])
+    total = np.column_stack([np.diff(offsets) for _, offsets in times])
+    return smoothed_precision(matched, total)

@@ -1,0 +1,206 @@
+"""SyntheticWordQuality: P(BAD) of target words and gaps, learned from parallel text alone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.beginnings import Beginnings
+from features._word_quality.keys import Keys
+from features._word_quality.model import Inputs, TokenModel
+from features._word_quality.synthetic import (
+    Examples,
+    chosen,
+    examples,
+    segment_of,
+    shared_columns,
+    shared_keys,
+)
+from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable
+from features.core import bundle
+from features.core.array_types import FloatArray
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.hints import Count, Seed
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.resources._held_out import split_pairs
+
+_LEAST = 50  # held-out pairs
+_TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticWordQualityBuilder(Builder):
+    """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts.
+
+    The resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made.
+    """
+
+    pairs: Count = 20_000
+    share: Count = 8
+    rounds: Count = 200
+    networks: Count = 3
+    seed: Seed = 0
+    scratch: Path | None = None
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SyntheticWordQuality":
+        """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
+        left, held_out = split_pairs(corpus, self.pairs, self.share, self.seed)
+        if len(held_out) < _LEAST:
+            raise InputError(
+                f"quality of words is learned from {_LEAST} held-out sentence pairs or more, but of "
+                f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
+                remedy="give a parallel corpus of some 170 pairs or more, or leave out what needs this",
+            )
+        examples = _examples(corpus, left, held_out, progress, self.scratch)
+        table, bad = examples.table, examples.bad
+        columns = shared_columns(table.word_names), shared_columns(table.gap_names)
+        options = {"rounds": self.rounds, "seed": self.seed, **_TREES}
+        progress("synthetic word quality: learning", 0, 2)
+        words = TokenModel.fit(
+            _inputs(table.words, table.word_names, columns[0], table.word_keys, shared_keys(table.word_keys)),
+            bad.words,
+            segment_of(table.offsets),
+            **options,
+        )
+        progress("synthetic word quality: learning", 1, 2)
+        gaps = TokenModel.fit(
+            _inputs(table.gaps, table.gap_names, columns[1], table.gap_keys, shared_keys(table.gap_keys)),
+            bad.gaps,
+            segment_of(table.gap_offsets),
+            **options,
+        )
+        progress("synthetic word quality: learning", 2, 2)
+        texts = _texts(examples, self.networks, self.seed, progress)
+        counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
+        return SyntheticWordQuality(
+            words,
+            gaps,
+            texts,
+            *columns,
+            settings={**self.settings, **counts},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticWordQuality(Resource):
+    """Boosted trees that tell wrong words and gaps of a translation, without any human label.
+
+    Part of the corpus is held out. Resources built from the rest translate its sources
+    (`features._phrase_decoding.decoder`) and describe the words of these translations; words and gaps are BAD
+    where a cheapest edit into the reference changes them. No columns are used that mean something else in
+    other systems' translations.
+
+    words, gaps                the models
+    texts                      side -> networks that tell how much of a translation is wrong: a beginning for
+                               the networks that are trained on labels
+    word_columns, gap_columns  what they see of a TokenTable
+
+    Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
+    """
+
+    version: ClassVar[int] = 10 * COLUMNS_VERSION + 2
+    parts: ClassVar[Parts] = {"synthetic_word_quality": {}}
+    builder = SyntheticWordQualityBuilder
+
+    words: TokenModel
+    gaps: TokenModel
+    texts: Mapping[str, Beginnings]
+    word_columns: tuple[str, ...]
+    gap_columns: tuple[str, ...]
+
+    def probabilities(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
+        """P(BAD) of the (n_tokens,) words and the (n_gaps,) gaps of a table."""
+        words = _inputs(
+            table.words, table.word_names, self.word_columns, table.word_keys, self.words.encodings
+        )
+        gaps = _inputs(table.gaps, table.gap_names, self.gap_columns, table.gap_keys, self.gaps.encodings)
+        return self.words.probability(words), self.gaps.probability(gaps)
+
+    def save(self, path: Path) -> None:
+        meta = {
+            "settings": dict(self.settings),
+            "corpus_fingerprint": self.corpus_fingerprint,
+            "word_columns": self.word_columns,
+            "gap_columns": self.gap_columns,
+            "text_columns": {side: texts.columns for side, texts in self.texts.items()},
+        }
+        (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        self.words.save(path / "words")
+        self.gaps.save(path / "gaps")
+        for side, texts in self.texts.items():
+            texts.save(path / f"{side}_texts")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta = json.loads((path / "meta.json").read_text("utf-8"))
+        return cls(
+            TokenModel.load(path / "words"),
+            TokenModel.load(path / "gaps"),
+            {
+                side: Beginnings.load(path / f"{side}_texts", tuple(meta["text_columns"][side]))
+                for side in ("target", "source")
+                if side in meta["text_columns"]
+            },
+            tuple(meta["word_columns"]),
+            tuple(meta["gap_columns"]),
+            settings=meta["settings"],
+            corpus_fingerprint=meta["corpus_fingerprint"],
+        )
+
+
+def _examples(
+    corpus: ParallelCorpus,
+    left: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    progress: Progress,
+    scratch: Path | None,
+) -> Examples:
+    """Described and labelled by resources of the rows that are left; these are gone afterwards."""
+    report = _named(progress)
+    names = [field.name for field in fields(Knowledge)]
+    with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
+        reduced = bundle.build(lambda: corpus.take(left), Path(folder) / "bundle", names, progress=report)
+        parts: dict[str, Any] = {name: reduced.part(name) for name in names}
+        return examples(corpus.take(held_out), Knowledge(**parts), report)
+
+
+def _texts(examples: Examples, networks: int, seed: int, progress: Progress) -> dict[str, Beginnings]:
+    """Networks of the texts of either side."""
+    lessons = {"target": examples.target, "source": examples.source}
+    return {
+        side: Beginnings.fit(
+            lesson,
+            networks=networks,
+            seed=seed,
+            stage=f"synthetic word quality: networks of {side} texts",
+            progress=progress,
+        )
+        for side, lesson in lessons.items()
+    }
+
+
+def _named(progress: Progress) -> Progress:
+    def report(stage: str, done: int, total: int | None) -> None:
+        progress(f"synthetic word quality: {stage}", done, total)
+
+    return report
+
+
+def _inputs(
+    values: NDArray[np.float32],
+    names: tuple[str, ...],
+    wanted: tuple[str, ...],
+    keys: Mapping[str, Keys],
+    wanted_keys: Any,
+) -> Inputs:
+    columns = chosen(values, names, wanted)
+    chosen_keys = {name: keys[name] for name in keys if name in wanted_keys}
+    return Inputs(columns, chosen_keys, np.empty((len(columns), 0), np.float32))

@@ -1,0 +1,259 @@
+"""The label as a support vector regression on the phrases of a segment predicts it: eleven templates."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from features._texts.templates import (
+    Pattern,
+    Words,
+    anchors,
+    anchors_of_differences,
+    different,
+    ngrams,
+    with_function_words,
+)
+from features.core.array_types import FloatArray
+from features.core.damage import Damaged
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor
+from features.core.hints import NotNegative, Positive
+from features.core.segments import Segments
+from features.core.tokens import Tokens
+from features.resources.ngrams import NgramCounts
+from features.resources.source_splits import SourceSplits
+
+TEMPLATES: Final[Mapping[str, str]] = {
+    "reference": "2-5-grams of the translation that references have",
+    "source_splits": "bigrams of the source that the corpus translates apart",
+    "function_words": "bigrams with a word of up to three letters that the corpus lacks",
+    "target_bad": "2-5-grams of bad translations alone",
+    "target_good": "2-5-grams of good translations alone",
+    "source_bad": "2-5-grams of sources of bad translations alone",
+    "source_good": "2-5-grams of sources of good translations alone",
+    "edited": "2-5-grams around what post-editors changed",
+    "edited_anchors": "anchors of what post-editors changed",
+    "inverted": "2-5-grams around what the back-translation changed",
+    "inverted_anchors": "anchors of what the back-translation changed",
+}
+_FIXED: Final = "source_splits", "function_words"  # from the corpus, whatever the training rows are
+_ORIGIN: Final = "Wu and Zhao 2012 (SJTU at WMT12), section 3.2"
+_LARGEST: Final = 1e100  # of a stored weight
+
+Templates = Mapping[str, Set[Pattern]]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a fit leaves: template -> pattern -> weight in label units; template -> its size; the intercept.
+
+    Patterns that no training row matches have no weight; they count in the size.
+    """
+
+    weights: Mapping[str, Mapping[Pattern, float]]
+    patterns: Templates
+    sizes: Mapping[str, int]
+    intercept: float
+
+
+@dataclass(frozen=True)
+class PhraseTemplates(FittedExtractor):
+    """Sparse templates of phrases: how many patterns of each a segment matches, and the label by an SVR on
+    all of them.
+
+    A matched pattern counts 1 / (size of its template); the matrix is divided by its rows' mean length, so
+    that C has a scale. The SVR has a linear kernel (the paper: RBF): its weights are all that is kept.
+
+    bad, good  translations with a label below `bad` are bad ones, those with a label above `good` good ones,
+               in label units; where low labels are good, `bad` is the higher, and it is the other way round
+    C, epsilon of the SVR
+
+    Words are lower-cased. Phrases of the phrase table that are like a pattern are not added to its template.
+    An empty translation has NaN for a prediction.
+    """
+
+    source_splits: SourceSplits
+    target_ngrams5: NgramCounts
+    bad: float = 1.5
+    good: float = 4.5
+    C: Positive = 1.0
+    epsilon: NotNegative = 0.2
+    model: Learned | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.bad == self.good:
+            raise InputError(f"`bad` and `good` must differ, but both are {self.bad}")
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        counts = [
+            Feature(f"templates_{name}", f"number of {what}", _ORIGIN, "patterns")
+            for name, what in TEMPLATES.items()
+        ]
+        what = "label predicted from the templates; undefined for an empty translation"
+        return [*counts, Feature("templates_prediction", what, _ORIGIN, "as the label")]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("back_translation",)
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores", "post_edit", "reference")
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        from sklearn.svm import SVR
+
+        rows = [_Row(*row) for row in self._rows(segments)]
+        scores = np.asarray(labels["scores"], np.float64)
+        texts = {
+            name: _word_lists(segments.target_tokenizer.tokens([str(text) for text in labels[name]]))
+            for name in ("post_edit", "reference")
+        }
+        patterns = self._patterns(rows, scores, texts["reference"], texts["post_edit"])
+        matches = [_matches(row, patterns) for row in rows]
+        sizes = {
+            "source_splits": len(self.source_splits),
+            "function_words": len(set().union(*(row.unusual for row in rows))) if rows else 0,
+            **{name: len(found) for name, found in patterns.items()},
+        }
+        index = {
+            key: k for k, key in enumerate(sorted({(t, p) for m in matches for t in TEMPLATES for p in m[t]}))
+        }
+        matrix = _matrix(matches, index, sizes)
+        scale = _mean_length(matrix)
+        model = SVR(kernel="linear", C=self.C, epsilon=self.epsilon).fit(matrix / scale, scores)
+        coefficients = np.asarray(sparse.csr_matrix(model.coef_).todense(), np.float64).ravel() / scale
+        weights: dict[str, dict[Pattern, float]] = {name: {} for name in TEMPLATES}
+        for (template, pattern), k in index.items():
+            weights[template][pattern] = float(coefficients[k]) / sizes[template]
+        return self.with_learned(model=Learned(weights, patterns, sizes, float(model.intercept_[0])))
+
+    def _patterns(
+        self, rows: Sequence["_Row"], scores: FloatArray, references: Sequence[Words], edits: Sequence[Words]
+    ) -> dict[str, set[Pattern]]:
+        """Template -> its patterns, of those that training rows make."""
+        sign = 1 if self.bad < self.good else -1
+        below, above = sign * scores < sign * self.bad, sign * scores > sign * self.good
+        sides = {"target": [row.target_ngrams for row in rows], "source": [row.source_ngrams for row in rows]}
+        made = {"reference": set[Pattern]().union(*map(ngrams, references))}
+        for side, found in sides.items():
+            bad, good = (
+                set[Pattern]().union(*(f for f, chosen in zip(found, which, strict=True) if chosen))
+                for which in (below, above)
+            )
+            made |= {f"{side}_bad": bad - good, f"{side}_good": good - bad}
+        targets = [row.target for row in rows]
+        sources, backs = [row.source for row in rows], [row.back for row in rows]
+        for name, left, right in (("edited", targets, edits), ("inverted", sources, backs)):
+            pairs = list(zip(left, right, strict=True))
+            made[name] = {p for a, b in pairs for run in different(a, b) for p in ngrams(run)}
+            made[f"{name}_anchors"] = {p for a, b in pairs for p in anchors_of_differences(a, b)}
+        return made
+
+    def extract(self, segments: Segments) -> FloatArray:
+        model = self.learned(self.model)
+        values = np.empty((len(segments), len(TEMPLATES) + 1))
+        for i, row in enumerate(_Row(*parts) for parts in self._rows(segments)):
+            matches = _matches(row, model.patterns)
+            values[i, :-1] = [len(matches[name]) for name in TEMPLATES]
+            weights = (model.weights[name].get(p, 0.0) for name in TEMPLATES for p in sorted(matches[name]))
+            values[i, -1] = model.intercept + sum(weights) if len(row.target) else np.nan
+        return values
+
+    def _rows(self, segments: Segments) -> Iterator[tuple[Words, Words, Words, set[Pattern], set[Pattern]]]:
+        """Source, target, back-translation, split bigrams, unusual bigrams with function words."""
+        source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
+        back = segments.back_translation_tokens.lower()
+        split = self.source_splits.split(segments.source_tokens)
+        counts, offsets = self.target_ngrams5.counts(segments.target_tokens, 2)
+        for i in range(len(segments)):
+            words, translated = source.words(i), target.words(i)
+            at = np.flatnonzero(split[source.offsets[i] : source.offsets[i + 1]])
+            seen = counts[offsets[i] : offsets[i + 1]]
+            unusual: set[Pattern] = {
+                (translated[k], translated[k + 1])
+                for k, short in enumerate(with_function_words(translated))
+                if short and seen[k] == 0
+            }
+            apart: set[Pattern] = {(words[k], words[k + 1]) for k in at.tolist()}
+            yield words, translated, back.words(i), apart, unusual
+
+    def save(self, path: Path) -> None:
+        model = self.learned(self.model)
+        content = {
+            "intercept": model.intercept,
+            "sizes": dict(model.sizes),
+            "weights": {name: list(found.items()) for name, found in model.weights.items()},
+            "patterns": {name: sorted(found) for name, found in model.patterns.items()},
+        }
+        (path / "templates.json").write_text(json.dumps(content), "utf-8", newline="")
+
+    def restore(self, path: Path) -> Self:
+        try:
+            content = json.loads((path / "templates.json").read_text("utf-8"))
+            weights = {n: {tuple(p): float(w) for p, w in content["weights"][n]} for n in TEMPLATES}
+            patterns = {n: {tuple(p) for p in content["patterns"][n]} for n in TEMPLATES if n not in _FIXED}
+            sizes = {name: int(content["sizes"][name]) for name in TEMPLATES}
+            model = Learned(weights, patterns, sizes, float(content["intercept"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Damaged(f"templates.json is damaged: {error}") from None
+        every = [model.intercept, *(w for found in weights.values() for w in found.values())]
+        if not all(abs(weight) < _LARGEST for weight in every):
+            raise Damaged("a weight in templates.json is no finite number")
+        return self.with_learned(model=model)
+
+
+def _word_lists(tokens: Tokens) -> list[Words]:
+    lowered = tokens.lower()
+    return [lowered.words(i) for i in range(len(lowered))]
+
+
+class _Row:
+    """The words of a segment, and the n-grams that several templates ask for."""
+
+    def __init__(
+        self, source: Words, target: Words, back: Words, splits: set[Pattern], unusual: set[Pattern]
+    ) -> None:
+        self.source, self.target, self.back = source, target, back
+        self.splits, self.unusual = splits, unusual
+        self.source_ngrams, self.target_ngrams = ngrams(source), ngrams(target)
+
+
+def _matches(row: _Row, patterns: Templates) -> dict[str, set[Pattern]]:
+    """Template -> the patterns that a segment has."""
+    matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
+    for name in ("reference", "target_bad", "target_good", "edited"):
+        matched[name] = row.target_ngrams & patterns[name]
+    for name in ("source_bad", "source_good", "inverted"):
+        matched[name] = row.source_ngrams & patterns[name]
+    matched["edited_anchors"] = anchors(row.target) & patterns["edited_anchors"]
+    matched["inverted_anchors"] = anchors(row.source) & patterns["inverted_anchors"]
+    return matched
+
+
+def _matrix(
+    matches: Sequence[Mapping[str, Set[Pattern]]],
+    index: Mapping[tuple[str, Pattern], int],
+    sizes: Mapping[str, int],
+) -> Any:
+    """(n, patterns) sparse: 1 / (size of the template) where a row matches a pattern."""
+    rows, columns, values = list[int](), list[int](), list[float]()
+    for i, matched in enumerate(matches):
+        for name in TEMPLATES:
+            for pattern in matched[name]:
+                rows.append(i)
+                columns.append(index[name, pattern])
+                values.append(1 / sizes[name])
+    shape = (len(matches), max(len(index), 1))
+    return sparse.csr_matrix((values, (rows, columns)), shape=shape, dtype=np.float64)
+
+
+def _mean_length(matrix: Any) -> float:
+    """The mean Euclidean length of rows; 1 if all are empty."""
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return float(lengths.mean()) or 1.0

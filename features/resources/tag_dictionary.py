@@ -1,0 +1,94 @@
+"""TagDictionary: how many tags every word of an annotated corpus has."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.annotation import Layer
+from features.core.array_types import FloatArray
+from features.core.corpus import ParallelCorpus, Side
+from features.core.hints import Share
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.core.tokens import Tokens, segment_mean
+from features.core.vocabulary import UNK, Vocabulary
+from features.resources.annotation import Annotation
+
+LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the tagger's mistake
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagDictionaryBuilder(Builder):
+    """From a layer of the annotation of one side; tags of less than `least_share` of a word do not count,
+    but every word has one."""
+
+    side: Side
+    annotation: Annotation
+    layer: Layer = "xpos"
+    least_share: Share = LEAST_SHARE
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TagDictionary":
+        progress(f"tags of words, {self.side}", 0, 1)
+        words, tags = corpus.side(self.side), self.annotation.layer(self.layer)
+        counts = _tags_of_types(words, tags, self.least_share)
+        known = np.flatnonzero(counts)
+        made = TagDictionary(
+            words=Vocabulary([words.types[i] for i in known]),
+            tags=counts[known],
+            settings=self.settings,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        progress(f"tags of words, {self.side}", 1, 1)
+        return made
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TagDictionary(Resource):
+    """tags[k] is the number of tags that the k-th word has in the corpus; case is kept.
+
+    It stands for the dictionary of a tagger that says of every word which tags it can have.
+    """
+
+    parts: ClassVar[Parts] = {
+        f"{side}_tag_dictionary": {"side": side, "annotation": f"{side}_annotation"}
+        for side in ("source", "target")
+    }
+    builder: ClassVar[type[Builder]] = TagDictionaryBuilder
+
+    words: Vocabulary
+    tags: NDArray[np.int64]
+
+    def ambiguous(self, tokens: Tokens) -> FloatArray:
+        """(n,) share of tokens whose word has more than one tag; NaN without tokens."""
+        return segment_mean(self._counts(tokens) > 1, tokens.offsets)
+
+    def unknown(self, tokens: Tokens) -> FloatArray:
+        """(n,) share of tokens whose word is not in the dictionary; NaN without tokens."""
+        return segment_mean(self._counts(tokens) == 0, tokens.offsets)
+
+    def _counts(self, tokens: Tokens) -> NDArray[np.int64]:
+        """(tokens,) tags of every token's word; 0 for unknown words."""
+        places = self.words.lookup(tokens.types)
+        first = len(self.words) - len(self.tags)  # the markers come before the words
+        by_type = (
+            np.where(places == UNK, 0, self.tags[np.maximum(places - first, 0)]) if len(self.tags) else 0
+        )
+        return np.broadcast_to(by_type, len(tokens.types)).astype(np.int64)[tokens.ids]
+
+
+def _tags_of_types(words: Tokens, tags: Tokens, least_share: float) -> NDArray[np.int64]:
+    """(types,) tags of every word that make up at least `least_share` of its occurrences, or 1.
+
+    >>> words = Tokens.from_lists([["la", "casa", "casa"], ["casa"]])
+    >>> tags = Tokens.from_lists([["det", "n", "v"], ["n"]])
+    >>> _tags_of_types(words, tags, 0.05), _tags_of_types(words, tags, 0.5)
+    (array([1, 2]), array([1, 1]))
+    """
+    size = len(tags.types)
+    cells, counts = np.unique(np.asarray(words.ids, np.int64) * size + tags.ids, return_counts=True)
+    owner = cells // max(size, 1)
+    total = np.bincount(words.ids, minlength=len(words.types))
+    enough = counts >= least_share * total[owner]
+    return np.maximum(np.bincount(owner[enough], minlength=len(words.types)), total > 0)

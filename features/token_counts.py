@@ -1,0 +1,144 @@
+"""Counts of tokens as the papers name them, where `surface` counts otherwise."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, get_args
+
+import numpy as np
+import regex
+
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.corpus import Side
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokens import Tokens
+
+_WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
+_BRACKETS: Final = frozenset("()[]{}")
+_APOSTROPHES: Final = frozenset("'’")
+_GENITIVES: Final = frozenset({"'s", "’s"})
+
+_UU: Final = "Hardmeier et al. 2012 (UU), section 2.1"
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.2"
+_BIGRAMS: Final = "Felice and Specia 2012 (WLV-SHEF), table 3"
+_UEDIN: Final = "Buck 2012 (UEdin), sections 3.1 and 4.2"
+_SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2 (for named entities)"
+
+OfTokens = Callable[[Tokens], FloatArray]
+
+
+@dataclass(frozen=True)
+class TokenCounts(Extractor):
+    """Distinct words, bigrams, brackets, genitives, capitalised words inside the segment, on both sides."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(COLUMNS)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return block(COLUMNS, {"source": segments.source_tokens, "target": segments.target_tokens})
+
+
+def _types(tokens: Tokens) -> FloatArray:
+    words = tokens.lower()
+    pairs = np.unique(words.text_index * max(len(words.types), 1) + words.ids)
+    counts = np.bincount(pairs // max(len(words.types), 1), minlength=len(tokens))
+    return counts.astype(np.float64)
+
+
+def _bigrams(tokens: Tokens) -> FloatArray:
+    return np.maximum(tokens.lengths - 1, 0).astype(np.float64)
+
+
+def _brackets(tokens: Tokens) -> FloatArray:
+    return _by_text(tokens, lambda words: sum(word in _BRACKETS for word in words))
+
+
+def _genitives(tokens: Tokens) -> FloatArray:
+    return _by_text(tokens, genitives)
+
+
+def _inner_capitals(tokens: Tokens) -> FloatArray:
+    return _by_text(tokens, inner_capitals)
+
+
+def _by_text(tokens: Tokens, count: Callable[[Sequence[str]], int]) -> FloatArray:
+    return np.array([count(tokens.words(i)) for i in range(len(tokens))], np.float64)
+
+
+def genitives(words: Sequence[str]) -> int:
+    """Occurrences of `'s` and `s'` among the tokens of a text.
+
+    An apostrophe after a word in s is no genitive if it closes a quotation.
+
+    >>> genitives(["Bob", "'s", "and", "the", "boys", "'", "toys"]), genitives(["the", "'", "rules", "'"])
+    (2, 0)
+    """
+    total, quoted = 0, False
+    for i, word in enumerate(words):
+        before = words[i - 1].lower() if i else ""
+        after = words[i + 1].lower() if i + 1 < len(words) else ""
+        if word.lower() in _GENITIVES or word.lower().endswith(("s'", "s’")):
+            total += 1
+        elif word in _APOSTROPHES:
+            if before and (after == "s" or (before.endswith("s") and not quoted)):
+                total += 1
+            else:
+                quoted = not quoted
+    return total
+
+
+def inner_capitals(words: Sequence[str]) -> int:
+    """Words that begin with a capital, the first word of the text and words after `.`, `?`, `!` left out.
+
+    >>> inner_capitals(["\\"", "The", "man", "from", "Rome", ".", "He", "met", "Anna"])
+    2
+    """
+    total, begins = 0, True
+    for word in words:
+        if _WORD.fullmatch(word):
+            total += word[0] != word[0].lower() and not begins
+            begins = False
+        else:
+            begins = begins or word in (".", "?", "!")
+    return total
+
+
+def _of(side: Side, function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
+    return function(sides[side])
+
+
+def _squared(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
+    return (function(sides["target"]) - function(sides["source"])) ** 2
+
+
+def _columns() -> Iterator[Column[dict[str, Tokens]]]:
+    for name, what, origin, unit, function in (
+        ("types", "distinct words", _WLV, "words", _types),
+        ("bigrams", "tokens less one, at least 0", _BIGRAMS, "bigrams", _bigrams),
+        ("brackets", "opening and closing brackets", _UU, "tokens", _brackets),
+        ("genitives", "`'s` and `s'`", _UEDIN, "tokens", _genitives),
+        ("inner_capitals", "capitalised words that do not begin a sentence", _SJTU, "words", _inner_capitals),
+    ):
+        for side in get_args(Side):
+            of_side = partial(_of, side, function)
+            yield Column(f"{name}_{side}", f"{what}, {side}", origin, unit, of_side)
+    yield Column(
+        "brackets_squared_difference",
+        "opening and closing brackets, squared difference of target and source",
+        _UU,
+        "tokens^2",
+        partial(_squared, _brackets),
+    )
+    yield Column(
+        "has_genitives",
+        "1 if the source has `'s` or `s'`",
+        _UEDIN,
+        "0 or 1",
+        lambda sides: (_genitives(sides["source"]) > 0).astype(np.float64),
+    )
+
+
+COLUMNS: Final = tuple(_columns())

@@ -1,0 +1,1 @@
+"""Kinds of trees that learners can take beside features: one file each, named as in experiments."""

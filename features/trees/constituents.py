@@ -1,0 +1,44 @@
+"""Constituents: phrase-structure trees."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from features.core.segments import Segments
+from features.core.tree_columns import TreeColumn
+from features.core.trees import Trees
+
+_COMMENT: Final = "# constituency ="
+
+
+@dataclass(frozen=True)
+class Constituents(TreeColumn):
+    """Phrase-structure trees in the brackets of the Penn Treebank, without traces and functions.
+
+    A segment's annotation is its tree, or a CoNLL-U block with the comment `# constituency = (S ...)`. One
+    that a parser found no tree for has none.
+
+    Source: WMT12 UU, Section 2.2.
+    """
+
+    @property
+    def description(self) -> str:
+        return f"constituent tree of the {self.side}"
+
+    def requires(self) -> str:
+        return f"annotation_{self.side}"
+
+    def read(self, segments: Segments) -> Trees:
+        where = self.requires()
+        return Trees.from_brackets([_brackets(text) for text in segments.require(where)], where, plain=True)
+
+
+def _brackets(annotation: str) -> str:
+    r"""The bracketed tree of an annotation; of several sentences, one after the other; empty without any.
+
+    >>> _brackets("# constituency = (NP (NN x))\n1\tx ..."), _brackets("(NP (NN y))"), _brackets("1\tx ...")
+    ('(NP (NN x))', '(NP (NN y))', '')
+    """
+    if annotation.lstrip().startswith("("):
+        return annotation
+    comments = [line for line in annotation.split("\n") if line.startswith(_COMMENT)]
+    return " ".join(line.removeprefix(_COMMENT).strip() for line in comments)

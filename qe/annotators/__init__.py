@@ -1,0 +1,1 @@
+"""Annotators: one task a file, trained from treebanks that users give, run on the project's tokens."""

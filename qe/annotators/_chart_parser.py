@@ -1,0 +1,154 @@
+"""A chart parser from the counts of a treebank: coarse, then fine, then plain if the fine one has no tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qe.annotators._brackets import Node
+from qe.annotators._cky import NEVER, Floats, best_derivation, inside, likely, outside, span
+from qe.annotators._grammar import Counts, Grammar, grammar_of, kind_name, plain_name, tree_of
+from qe.annotators._kbest import k_best
+from qe.annotators._lexicon import Lexicon
+
+COARSE_BEAM: Final = 8.0  # nats below the best of a span, as are the others
+FINE_BEAM: Final = 7.0
+THRESHOLD: Final = 6.0  # what the best coarse tree through a symbol of a span may be below the best of all
+SPREAD: Final = 15.0  # n-best trees are at most this much below the best
+LONGEST: Final = 250  # words of a text; longer ones have no tree
+
+Emissions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Parse:
+    """trees             best first; none if no grammar has one
+    log_probabilities  of each: of the tree and the words, natural logarithms; a word not seen counts as its
+                       class
+    grammar            whose they are: `fine`, `plain`, or `none`
+    """
+
+    trees: tuple[Node, ...]
+    log_probabilities: tuple[float, ...]
+    grammar: str
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A grammar and its lexicon."""
+
+    grammar: Grammar
+    lexicon: Lexicon
+    _by_key: dict[tuple[str, ...], tuple[NDArray[np.int32], NDArray[np.float32]]] = field(
+        default_factory=dict, repr=False
+    )
+
+    @classmethod
+    def of(cls, counts: Counts) -> "Level":
+        return cls(grammar_of(counts), Lexicon(counts.words))
+
+    def emissions(self, words: Sequence[str]) -> Emissions:
+        """(n + 1,) where each word's tags begin, the tags, their scores."""
+        of_words = [self._of_word(word) for word in words]
+        starts = np.cumsum([0, *(len(tags) for tags, _ in of_words)]).astype(np.int64)
+        return starts, np.concatenate([t for t, _ in of_words]), np.concatenate([s for _, s in of_words])
+
+    def _of_word(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Tags and scores, remembered as the lexicon remembers them."""
+        key = self.lexicon.key(word)
+        if key not in self._by_key:
+            tags = self.lexicon.of(word)
+            places = np.array([self.grammar.index[symbol] for symbol, _ in tags], np.int32)
+            self._by_key[key] = places, np.array([score for _, score in tags], np.float32)
+        return self._by_key[key]
+
+
+@dataclass(frozen=True, eq=False)
+class ChartParser:
+    """Best trees under the grammar of `counts`.
+
+    A coarse grammar (labels up to a dot, tags by their first two letters) says which kinds of symbols a span
+    can have at all; the fine one looks at no others (Charniak et al. 2006). So a tree can be missed, seldom.
+    """
+
+    counts: Counts
+
+    @cached_property
+    def fine(self) -> Level:
+        return Level.of(self.counts)
+
+    @cached_property
+    def plain(self) -> Level:
+        return Level.of(self.counts.renamed(plain_name))
+
+    @cached_property
+    def coarse(self) -> Level:
+        return Level.of(self.counts.renamed(kind_name))
+
+    @cached_property
+    def _kinds(self) -> NDArray[np.int32]:
+        """(S,) the coarse symbol of each fine one."""
+        index = self.coarse.grammar.index
+        return np.array([index[kind_name(symbol)] for symbol in self.fine.grammar.symbols], np.int32)
+
+    def parse(self, words: Sequence[str], n_best: int = 1) -> Parse:
+        """The best trees of a text, `n_best` at most."""
+        if not 0 < len(words) <= LONGEST:
+            return Parse((), (), "none")
+        allowed = self._allowed(words)
+        if allowed is not None:
+            searched = _searched(self.fine, words, n_best, allowed, self._kinds, FINE_BEAM)
+            if searched:
+                return Parse(*searched, "fine")
+        searched = exhaustive(self.plain, words, n_best)
+        return Parse(*searched, "plain") if searched else Parse((), (), "none")
+
+    def _allowed(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
+        """(spans, kinds) what a span can be; None if the coarse grammar has no tree."""
+        grammar, n = self.coarse.grammar, len(words)
+        everything = np.zeros((0, 0), np.bool_)
+        kinds = np.arange(len(grammar.symbols), dtype=np.int32)
+        base, top, bounds, lists = inside(
+            *self.coarse.emissions(words), grammar.rules, everything, kinds, COARSE_BEAM
+        )
+        best = top[bounds[span(0, n), 2], grammar.root]
+        if best == NEVER:
+            return None
+        out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - THRESHOLD)
+        return np.asarray(likely(out, bounds), np.bool_)
+
+
+Found = tuple[tuple[Node, ...], tuple[float, ...]]
+
+
+def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | None:
+    """Trees and their log probabilities under one grammar, nothing pruned; None if it has none."""
+    kinds = np.zeros(len(level.grammar.symbols), np.int32)
+    return _searched(level, words, n_best, np.zeros((0, 0), np.bool_), kinds, np.inf)
+
+
+def _searched(
+    level: Level,
+    words: Sequence[str],
+    n_best: int,
+    allowed: NDArray[np.bool_],
+    kinds: NDArray[np.int32],
+    beam: float,
+) -> Found | None:
+    grammar, n = level.grammar, len(words)
+    base, top, bounds, lists = inside(*level.emissions(words), grammar.rules, allowed, kinds, beam)
+    row = bounds[span(0, n), 2]
+    if row < 0 or top[row, grammar.root] == NEVER:
+        return None
+    best: Floats = top[row, grammar.root]
+    if n_best == 1:
+        nodes = best_derivation(n, grammar.root, base, top, bounds, lists, grammar.rules)
+        return (tree_of(nodes, grammar, words),), (float(best),)
+    out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - SPREAD)
+    scores, nodes, begins = k_best(n, grammar.root, n_best, base, out, bounds, lists, grammar.rules)
+    kept = [k for k in range(len(scores)) if scores[k] >= best - SPREAD]
+    trees = tuple(tree_of(nodes[begins[k] : begins[k + 1]], grammar, words) for k in kept)
+    return trees, tuple(float(scores[k]) for k in kept)

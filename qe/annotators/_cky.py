@@ -1,0 +1,295 @@
+"""Parsing with a weighted grammar in a chart: best inside and outside scores, best derivations.
+
+A symbol A of a span has a base score, that of its best expansion by two children or by a word, and a top
+score, the best of its base (`stay`) and of the bases under its chains of single children. Children of rules
+are tops. There are no circles, whatever the chains.
+
+Spans are numbered j (j - 1) / 2 + i for words i <= k < j.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+NEVER = np.float32(-np.inf)
+
+
+class Rules(NamedTuple):
+    """The rules of a grammar of S symbols; logarithms of probabilities.
+
+    starts   (S + 1,) the binary rules with left child B are starts[B]:starts[B + 1]
+    parents, rights, scores   (r,) of binary rules
+    below    (S + 1,) the chains with bottom B are below[B]:below[B + 1]
+    tops, chains   (c,) upper symbol and score of each chain
+    stay     (S,) score of a symbol with no chain
+    priors   (S,) how frequent a symbol is among all
+    """
+
+    starts: Longs
+    parents: Ints
+    rights: Ints
+    scores: Floats
+    below: Longs
+    tops: Ints
+    chains: Floats
+    stay: Floats
+    priors: Floats
+
+
+@njit(cache=True, nogil=True, inline="always")
+def span(i: int, j: int) -> int:
+    return j * (j - 1) // 2 + i
+
+
+@njit(cache=True, nogil=True)
+def _raise_tops(base: Floats, top: Floats, used: Ints, rules: Rules) -> Ints:
+    """Fills the tops of a span from the bases of `used`; returns the symbols that have one."""
+    active = np.empty(top.shape[0], np.int32)
+    n = 0
+    for symbol in used:
+        score = base[symbol] + rules.stay[symbol]
+        if score > top[symbol]:
+            if top[symbol] == NEVER:
+                active[n] = symbol
+                n += 1
+            top[symbol] = score
+        for c in range(rules.below[symbol], rules.below[symbol + 1]):
+            upper, score = rules.tops[c], base[symbol] + rules.chains[c]
+            if score > top[upper]:
+                if top[upper] == NEVER:
+                    active[n] = upper
+                    n += 1
+                top[upper] = score
+    return active[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def _best_of(active: Ints, top: Floats, priors: Floats, beam: float) -> Ints:
+    """The symbols within `beam` of the best, by top and prior; the others lose their tops."""
+    best = NEVER
+    for symbol in active:
+        best = max(best, top[symbol] + priors[symbol])
+    kept = np.empty(len(active), np.int32)
+    n = 0
+    for symbol in active:
+        if top[symbol] + priors[symbol] < best - beam:
+            top[symbol] = NEVER
+        else:
+            kept[n] = symbol
+            n += 1
+    return kept[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def inside(
+    starts: Longs,
+    tags: Ints,
+    emissions: Floats,
+    rules: Rules,
+    allowed: Flags,
+    kinds: Ints,
+    beam: float,
+) -> tuple[Floats, Floats, Longs, Ints]:
+    """Best inside scores.
+
+    starts     (n + 1,) the tags of word i are tags[starts[i]:starts[i + 1]], with their `emissions`
+    allowed    (spans, kinds) which kinds of symbols may be base of a span; (0, 0): all
+    kinds      (S,) the kind of each symbol
+    beam       symbols whose top and prior are that much below the best of their span are dropped
+    Returns base and top (rows, S); bounds (spans, 3) and lists: the symbols with a top of span s are
+    lists[bounds[s, 0]:bounds[s, 1]], its scores the row bounds[s, 2] (-1: none).
+    """
+    n, size = len(starts) - 1, len(rules.stay)
+    spans = n * (n + 1) // 2
+    limited = allowed.shape[0] > 0
+    rows, filled = np.full(spans, -1, np.int64), 0
+    for s in range(spans):
+        if not limited or allowed[s].any():
+            rows[s] = filled
+            filled += 1
+    base = np.full((filled, size), NEVER, np.float32)
+    top = np.full((filled, size), NEVER, np.float32)
+    first, last = np.zeros(spans, np.int64), np.zeros(spans, np.int64)
+    lists = np.empty(64 * spans + 1024, np.int32)
+    filled = 0
+    used = np.empty(size, np.int32)
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j, count = i + length, 0
+            here = span(i, j)
+            if rows[here] < 0:
+                continue
+            row, above = base[rows[here]], top[rows[here]]
+            if length == 1:
+                for k in range(starts[i], starts[i + 1]):
+                    symbol = tags[k]
+                    if row[symbol] == NEVER:
+                        used[count] = symbol
+                        count += 1
+                    row[symbol] = max(row[symbol], emissions[k])
+            for middle in range(i + 1, j):
+                left, right = span(i, middle), span(middle, j)
+                if first[right] == last[right]:
+                    continue
+                if first[left] == last[left]:
+                    continue
+                before, beside = top[rows[left]], top[rows[right]]
+                for place in range(first[left], last[left]):
+                    symbol = lists[place]
+                    score = before[symbol]
+                    for r in range(rules.starts[symbol], rules.starts[symbol + 1]):
+                        other = beside[rules.rights[r]]
+                        if other == NEVER:
+                            continue
+                        parent = rules.parents[r]
+                        if limited and not allowed[here, kinds[parent]]:
+                            continue
+                        value = score + other + rules.scores[r]
+                        if value > row[parent]:
+                            if row[parent] == NEVER:
+                                used[count] = parent
+                                count += 1
+                            row[parent] = value
+            active = _raise_tops(row, above, used[:count], rules)
+            if len(active) > 1:
+                active = _best_of(active, above, rules.priors, beam)
+            if filled + len(active) > len(lists):
+                longer = np.empty(2 * (filled + len(active)), np.int32)
+                longer[:filled] = lists[:filled]
+                lists = longer
+            lists[filled : filled + len(active)] = active
+            first[here], last[here] = filled, filled + len(active)
+            filled += len(active)
+    bounds = np.empty((spans, 3), np.int64)
+    bounds[:, 0], bounds[:, 1], bounds[:, 2] = first, last, rows
+    return base, top, bounds, lists[:filled]
+
+
+@njit(cache=True, nogil=True)
+def outside(
+    n: int, root: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules, least: float
+) -> tuple[Floats, Floats]:
+    """Best outside scores of bases and tops, (rows, S) each; none of what is in no tree of score `least`."""
+    out_base = np.full(base.shape, NEVER, np.float32)
+    out_top = np.full(top.shape, NEVER, np.float32)
+    out_top[bounds[span(0, n), 2], root] = 0.0
+    for length in range(n, 0, -1):
+        for i in range(n - length + 1):
+            j = i + length
+            here = bounds[span(i, j), 2]
+            if here < 0:
+                continue
+            around, row, inner = out_top[here], out_base[here], base[here]
+            viable = False
+            for symbol in range(len(rules.stay)):
+                if inner[symbol] == NEVER:
+                    continue
+                best = around[symbol] + rules.stay[symbol]
+                for c in range(rules.below[symbol], rules.below[symbol + 1]):
+                    best = max(best, around[rules.tops[c]] + rules.chains[c])
+                if best + inner[symbol] >= least:
+                    row[symbol] = best
+                    viable = True
+            if not viable:
+                continue
+            for middle in range(i + 1, j):
+                left, right = span(i, middle), span(middle, j)
+                if bounds[right, 0] == bounds[right, 1] or bounds[left, 0] == bounds[left, 1]:
+                    continue
+                first, second = bounds[left, 2], bounds[right, 2]
+                for place in range(bounds[left, 0], bounds[left, 1]):
+                    symbol = lists[place]
+                    score = top[first, symbol]
+                    for r in range(rules.starts[symbol], rules.starts[symbol + 1]):
+                        upper = row[rules.parents[r]]
+                        if upper == NEVER:
+                            continue
+                        k = rules.rights[r]
+                        other = top[second, k]
+                        if other == NEVER:
+                            continue
+                        upper += rules.scores[r]
+                        out_top[first, symbol] = max(out_top[first, symbol], upper + other)
+                        out_top[second, k] = max(out_top[second, k], upper + score)
+    return out_base, out_top
+
+
+@njit(cache=True, nogil=True)
+def likely(out_base: Floats, bounds: Longs) -> Flags:
+    """(spans, S) the symbols whose base is in a tree that `outside` went through."""
+    result = np.zeros((bounds.shape[0], out_base.shape[1]), np.bool_)
+    for s in range(bounds.shape[0]):
+        if bounds[s, 2] >= 0:
+            result[s] = out_base[bounds[s, 2]] > NEVER
+    return result
+
+
+# A node of a derivation, in pre-order: symbol, first word, end, chain above it (-1: none).
+Nodes = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def _chain(base: Floats, symbol: int, rules: Rules) -> tuple[int, int]:
+    """(symbol whose base gives the top of `symbol`, the chain): the best."""
+    best, bottom, chain = base[symbol] + rules.stay[symbol], symbol, -1
+    for lower in range(len(rules.stay)):
+        if base[lower] == NEVER:
+            continue
+        for c in range(rules.below[lower], rules.below[lower + 1]):
+            if rules.tops[c] == symbol and base[lower] + rules.chains[c] > best:
+                best, bottom, chain = base[lower] + rules.chains[c], lower, c
+    return bottom, chain
+
+
+@njit(cache=True, nogil=True)
+def _split(
+    i: int, j: int, symbol: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules
+) -> tuple[int, int, int]:
+    """(middle, left, right) of the best expansion of the base of `symbol`."""
+    best, split = NEVER, (-1, -1, -1)
+    for middle in range(i + 1, j):
+        left, right = span(i, middle), span(middle, j)
+        if bounds[right, 0] == bounds[right, 1]:
+            continue
+        for place in range(bounds[left, 0], bounds[left, 1]):
+            child = lists[place]
+            for r in range(rules.starts[child], rules.starts[child + 1]):
+                if rules.parents[r] == symbol:
+                    beside = top[bounds[right, 2], rules.rights[r]]
+                    value = top[bounds[left, 2], child] + beside + rules.scores[r]
+                    if value > best:
+                        best, split = value, (middle, child, rules.rights[r])
+    return split
+
+
+@njit(cache=True, nogil=True)
+def best_derivation(
+    n: int, root: int, base: Floats, top: Floats, bounds: Longs, lists: Ints, rules: Rules
+) -> Nodes:
+    """(m, 4) the nodes of the best derivation in pre-order; none if the grammar has no tree."""
+    whole = bounds[span(0, n), 2]
+    if whole < 0 or top[whole, root] == NEVER:
+        return np.empty((0, 4), np.int64)
+    nodes, m = np.empty((2 * n - 1, 4), np.int64), 0
+    waiting = np.empty((n + 1, 3), np.int64)
+    waiting[0] = 0, n, root
+    left_over = 1
+    while left_over:
+        left_over -= 1
+        i, j, symbol = waiting[left_over]
+        bottom, chain = _chain(base[bounds[span(i, j), 2]], symbol, rules)
+        nodes[m] = bottom, i, j, chain
+        m += 1
+        if j - i > 1:
+            middle, left, right = _split(i, j, bottom, base, top, bounds, lists, rules)
+            waiting[left_over] = middle, j, right
+            waiting[left_over + 1] = i, middle, left
+            left_over += 2
+    return nodes[:m]

@@ -1,0 +1,86 @@
+"""Features as a scikit-learn transformer."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from features.core.bundle import Bundle
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+
+
+class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns a table with `source` and `target` into named feature columns.
+
+    features         as in experiments: names, or mappings such as {"kind": "lm", "orders": "all"} or
+                     {"set": "baseline17"}; columns that learn from labels need `qe.train`
+    resources        folder of a bundle (`qe resources build`), for features that need one
+    source_language, target_language  codes such as "en"; a bundle has its own
+    tokenizer        "moses", "moses-2012" or "whitespace"; a bundle has its own
+
+    Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the table by name.
+    Values are float64; NaN is "undefined for this segment". Nothing is learned: `fit` checks the settings and
+    loads the resources.
+
+    Raises qe.InputError for unknown names, columns or parts that are missing.
+
+    >>> table = pd.DataFrame({"source": ["a house ."], "target": ["una casa ."]})
+    >>> FeatureExtractor(["surface"]).fit_transform(table)["tokens_source"].tolist()
+    [3.0]
+    """
+
+    def __init__(
+        self,
+        features: Sequence[str | Mapping[str, Any]] = ("surface",),
+        *,
+        resources: str | Path | None = None,
+        source_language: str = "en",
+        target_language: str = "es",
+        tokenizer: str = "moses",
+    ) -> None:
+        self.features = features
+        self.resources = resources
+        self.source_language = source_language
+        self.target_language = target_language
+        self.tokenizer = tokenizer
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Loads the resources; `y` is not used."""
+        configs = [{"kind": f} if isinstance(f, str) else dict(f) for f in self.features]
+        bundle = None if self.resources is None else Bundle(Path(self.resources))
+        feature_set = FeatureSet.make(configs, bundle)
+        if feature_set.fitted:
+            kinds = ", ".join(type(extractor).__name__ for extractor in feature_set.fitted)
+            raise InputError(f"{kinds} learns from labels, inside folds", remedy="use qe.train")
+        kind: Any = self.tokenizer
+        own = Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
+        self.tokenizers_ = own if bundle is None else bundle.tokenizers
+        self.feature_set_ = feature_set
+        self.n_features_in_ = len(X.columns)
+        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Returns the (n, k) feature columns, with the index of `X`."""
+        check_is_fitted(self, "feature_set_")
+        for column in ("source", "target"):
+            if column not in X.columns:
+                raise InputError(
+                    f"features need the column '{column}'", remedy=f"the table has {list(X.columns)}"
+                )
+        known = {name: X[name].astype(str).tolist() for name in Segments.column_names() if name in X.columns}
+        segments = Segments.from_columns(known, *self.tokenizers_)
+        return self.feature_set_.extract(segments).set_axis(X.index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """(k,) the names of the columns."""
+        check_is_fitted(self, "feature_set_")
+        return np.asarray(self.feature_set_.names, dtype=object)

@@ -1,0 +1,1 @@
+"""Beginning: a first experiment for a table of one's own."""

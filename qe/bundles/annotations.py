@@ -1,0 +1,176 @@
+"""How the sides of a corpus come to their annotation: by a program, from CoNLL-U files, with the segments."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.core.bundle import Makers, with_needs
+from features.core.corpus import ParallelCorpus, Side
+from features.core.errors import InputError, did_you_mean
+from features.core.files import digest, read_lines, sha256
+from features.core.progress import Progress, silent
+from features.core.tokenizer import Tokenizer
+from features.resources.annotation import Annotation
+from qe.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, is_tagger, tagger
+
+_TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
+
+
+@dataclass(frozen=True)
+class CorpusAnnotation:
+    """The annotation of one side.
+
+    by           a program, or what else it is
+    fingerprint  identifies program and data, or content
+    blocks       (corpus, side) -> one CoNLL-U block per pair of the corpus
+    """
+
+    by: str
+    fingerprint: str
+    blocks: Callable[[ParallelCorpus, Side], Iterator[str]]
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return {"by": self.by, "content": self.fingerprint}
+
+
+def by_program(name: str, language: str, other: str, cache: Path | None = None) -> CorpusAnnotation:
+    """By an annotator of `qe.programs.taggers`; `other` is the language of the other side.
+
+    cache  folder where what it says is kept, so that a build that was cut off goes on
+
+    Raises InputError for an unknown program, or one that is not installed.
+    """
+    annotator = tagger(name, language, other, together=2000)
+    return CorpusAnnotation(
+        name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
+    )
+
+
+def _tagged(by: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) -> Iterator[str]:
+    tokens = corpus.side(side)
+    for low in range(0, len(tokens), _TEXTS):
+        rows = np.arange(low, min(low + _TEXTS, len(tokens)))
+        yield from annotated(tokens.take(rows), by, cache)
+
+
+def from_file(path: Path) -> CorpusAnnotation:
+    """From a CoNLL-U file, plain or gzip: a block per line of the corpus (comments alone: no words).
+
+    Raises InputError if there is no such file.
+    """
+    if not path.is_file():
+        raise InputError(
+            f"'{path}' is neither an annotator nor a file",
+            where="annotation of the corpus",
+            remedy=f"give a CoNLL-U file with a block per line of the corpus, or an annotator: {KNOWN}"
+            f"{did_you_mean(str(path), TAGGERS)}",
+        )
+    return CorpusAnnotation(
+        "file", sha256(path), lambda corpus, side: _of_pairs(read_blocks(path), corpus, path)
+    )
+
+
+def from_column(blocks: Sequence[str]) -> CorpusAnnotation:
+    """That of the segments which the corpus is made of."""
+    print_ = digest("\x1f".join(blocks).encode())
+    return CorpusAnnotation("segments", print_, lambda corpus, side: _of_pairs(blocks, corpus, "annotations"))
+
+
+def read_blocks(path: Path) -> Iterator[str]:
+    """The blocks of a CoNLL-U file, an empty line after each."""
+    lines: list[str] = []
+    for line in read_lines(path):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            yield "\n".join(lines)
+            lines = []
+    if lines:
+        yield "\n".join(lines)
+
+
+def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, where: Any) -> Iterator[str]:
+    """Without the blocks of the pairs that the corpus skipped."""
+    total = len(corpus) + corpus.empty_pairs
+    if corpus.empty_pairs and corpus.lines is None:
+        raise InputError(
+            f"the corpus was encoded by an older version, and without its {corpus.empty_pairs} empty pairs",
+            where=where,
+            remedy="build the resources in a new folder",
+        )
+    kept = range(total) if corpus.lines is None else corpus.lines.tolist()
+    wanted = iter(kept)
+    following, count = next(wanted, None), 0
+    for count, block in enumerate(blocks, start=1):
+        if following == count - 1:
+            yield block
+            following = next(wanted, None)
+    if count != total:
+        raise InputError(
+            f"{count} CoNLL-U blocks, but the corpus has {total} lines",
+            where=where,
+            remedy="give one block per line, in the same order; comments alone for an empty line",
+        )
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The annotation of the sides that have one, as `features.core.bundle.build` takes it."""
+
+    sides: Mapping[str, CorpusAnnotation]
+
+    def makers(self, others: Makers) -> Makers:
+        """How `features.core.bundle.build` makes annotations."""
+        return {"annotation": self._make}
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, str]]:
+        """The settings that parts of these sides must have: of another annotation, they are built again."""
+        return {f"{side}_annotation": annotation.settings for side, annotation in self.sides.items()}
+
+    def _make(self, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
+        if side not in self.sides:
+            return Annotation.build(corpus, side=side, progress=progress)
+        annotation = self.sides[side]
+        return Annotation.from_blocks(
+            corpus, side, annotation.blocks(corpus, side), annotation.settings, progress
+        )
+
+
+def sides_to_annotate(parts: Sequence[str]) -> list[str]:
+    """The sides of the corpus whose annotation these parts, or what they are built from, need."""
+    needed = with_needs(parts)
+    return [side for side in ("source", "target") if f"{side}_annotation" in needed]
+
+
+def annotations_for(
+    parts: Sequence[str],
+    given: Mapping[str, str | Path],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    cache: Path | None = None,
+) -> Annotations:
+    """Those of the sides that the parts need one of: no other program must be there."""
+    return annotations_of({k: given[k] for k in sides_to_annotate(parts) if k in given}, tokenizers, cache)
+
+
+def annotations_of(
+    given: Mapping[str, str | Path], tokenizers: tuple[Tokenizer, Tokenizer], cache: Path | None = None
+) -> Annotations:
+    """Side -> the name of an annotator, or the path of a CoNLL-U file; `cache` as `by_program` has it.
+
+    Raises InputError for a program that is not installed, or a file that is not there.
+    """
+    languages = {"source": tokenizers[0].language, "target": tokenizers[1].language}
+    other = {"source": "target", "target": "source"}
+    return Annotations(
+        {
+            side: by_program(str(what), languages[side], languages[other[side]], cache)
+            if is_tagger(str(what))
+            else from_file(Path(what))
+            for side, what in given.items()
+        }
+    )

@@ -1,0 +1,64 @@
+"""Corpora that a bundle can be built from: two files, or the text of the task itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import digest, sha256
+from features.core.progress import Progress, silent
+from features.core.tokenizer import Tokenizer
+
+Tokenizers = tuple[Tokenizer, Tokenizer]
+
+
+class Corpus(Protocol):
+    """Where the sentence pairs come from."""
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Identifies the content, in a bundle's manifest and in the name of a cached one."""
+
+    def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
+        """The pairs, tokenized."""
+
+
+@dataclass(frozen=True)
+class CorpusFiles:
+    """Two files, plain or gzip, one sentence per line. Raises InputError for one that is not there."""
+
+    source: Path
+    target: Path
+
+    def __post_init__(self) -> None:
+        for path in (self.source, self.target):
+            if not path.is_file():
+                raise InputError(
+                    "is a directory, not a file" if path.is_dir() else "no such file",
+                    where=path,
+                    remedy="check the path of the corpus",
+                )
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        return {"source": sha256(self.source), "target": sha256(self.target)}
+
+    def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
+        return ParallelCorpus.read(self.source, self.target, *tokenizers, progress=progress)
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """Sources and translations of the task, as (source, target) pairs."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        return {"segments": digest(*("\x1f".join(pair) for pair in self.pairs))}
+
+    def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
+        return ParallelCorpus.from_lines(self.pairs, *tokenizers, total=len(self.pairs), progress=progress)

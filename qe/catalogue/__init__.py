@@ -1,0 +1,1 @@
+"""Features: what there is, and what it costs."""

@@ -1,0 +1,222 @@
+"""How a command meets its surroundings: signals end it in order, and stdout may be closed or narrow."""
+
+import codecs
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import UnsupportedOperation
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any, TextIO, cast
+
+import features
+from features.core.errors import InputError, visible
+
+_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end; `code` is the exit code that shells give such an end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(_SAID[signal.Signals(number).name])
+        self.code = 128 + number
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Signals that ask to end raise Stopped in the block, so that it ends as by an error: locks, temporary
+    files and worker processes go. One that is ignored (nohup) stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    numbers = [getattr(signal, name) for name in _SAID if hasattr(signal, name)]
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = [number for number in numbers if before[number] in usual]
+    for number in taken:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Streams that a command can write to, whatever it was started with.
+
+    A character that stdout's encoding lacks is written as JSON would escape it. What is left to write is
+    written here, while errors can still be told: Python itself would do it too late. Raises InputError where
+    stdout cannot be written (a full disk, closed), BrokenPipeError where nobody reads it (`qe ... | head`),
+    also if Typer or Rich made an exit of that.
+    """
+    with _open_streams():
+        codecs.register_error("qe-escape", _escaped)
+        stream = sys.stdout
+        if hasattr(stream, "reconfigure") and not _is_unicode(stream):
+            stream.reconfigure(errors="qe-escape")
+        watched = _Watched(stream)
+        sys.stdout = cast(TextIO, watched)
+        try:
+            yield
+        except SystemExit:
+            _flush(watched)
+            if watched.broken:
+                raise BrokenPipeError from None
+            raise
+        except BaseException:
+            with suppress(InputError, BrokenPipeError):  # there is something else to tell
+                _flush(watched)
+            raise
+        else:
+            _flush(watched)
+        finally:
+            sys.stdout = stream
+
+
+@contextmanager
+def compile_cache() -> Iterator[None]:
+    """A place for what Numba compiles: beside the code, or in the user's cache, as Numba chooses. If neither
+    can be written (a read-only installation, no home), a temporary folder of this run's own.
+
+    It is not shared: Numba's cache is code, and would be run from a folder that others could write.
+    """
+    places = [Path(features.__file__).parent, Path(__file__).resolve().parents[1]]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 (never raises)
+    if "NUMBA_CACHE_DIR" in os.environ or all(map(_writable, places)) or _writable(Path(home) / "numba"):
+        yield
+        return
+    with TemporaryDirectory(prefix="qe-numba-", ignore_cleanup_errors=True) as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["NUMBA_CACHE_DIR"]
+
+
+def _writable(folder: Path) -> bool:
+    """Whether a folder can be written, or made."""
+    there = next((above for above in (folder, *folder.parents) if above.exists()), folder)
+    try:
+        TemporaryFile(dir=there).close()
+    except OSError:
+        return False
+    return True
+
+
+# Colours, which Rich writes, and a carriage return.
+_HARMLESS = re.compile("(\x1b\\[[0-9;]*m|\r)")
+
+
+class _Watched:
+    """A text stream that remembers that its reader is gone.
+
+    A terminal gets nothing but text and colours: names and segments come from files of others.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self.broken = False
+
+    def write(self, text: str) -> int:
+        shown = _safe(text) if self._terminal else text
+        with self._watching():
+            self._stream.write(shown)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with self._watching():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            self.broken = True
+            raise
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", where="stdout") from None
+
+
+def _safe(text: str) -> str:
+    r"""
+    >>> _safe("\x1b[31mred\x1b[0m \x1b]0;title\x07\n")
+    '\x1b[31mred\x1b[0m \\x1b]0;title\\x07\n'
+    """
+    parts = _HARMLESS.split(text)  # harmless ones at odd places
+    return "".join(part if place % 2 else visible(part) for place, part in enumerate(parts))
+
+
+def _flush(stream: _Watched) -> None:
+    try:
+        stream.flush()
+    except (BrokenPipeError, InputError):
+        _drain(stream)
+        raise
+    if stream.broken:
+        _drain(stream)
+
+
+def _drain(stream: _Watched) -> None:
+    """Lets what is left go nowhere: Python would try once more at the end, and complain."""
+    with suppress(OSError, UnsupportedOperation):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def _open_streams() -> Iterator[None]:
+    """Something in the place of streams that were closed: the next file opened must not become stdout."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    # Written to stdout, an error tells; messages for a closed stderr are for nobody.
+    modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for name in closed:
+        number = os.open(os.devnull, modes[name])
+        setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    try:
+        yield
+    finally:
+        for name in closed:
+            stream = getattr(sys, name)
+            setattr(sys, name, None)
+            with suppress(OSError):
+                stream.close()
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Characters as JSON escapes them, beyond the first 65,536 as two.
+
+    >>> codecs.register_error("qe-escape", _escaped)
+    >>> "é • \\U0001f600".encode("latin-1", "qe-escape").decode("latin-1")
+    'é \\\\u2022 \\\\ud83d\\\\ude00'
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    codes = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]
+    return "".join(f"\\u{code:04x}" for code in codes), error.end

@@ -1,0 +1,173 @@
+"""`qe annotate`: train annotators from treebanks, run them, measure them."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+Task = Annotated[str, typer.Option(help="pos, dependencies, constituents or entities.")]
+
+
+@app.callback()
+def annotate() -> None:
+    """Taggers, parsers and entity taggers: train them from treebanks, run them on text, measure them."""
+
+
+@app.command()
+def train(
+    task: Task,
+    treebank: Annotated[
+        list[Path],
+        typer.Option(
+            help="Annotated file, plain or gzip; may be repeated. pos, dependencies: CoNLL-U; constituents: "
+            "bracketed trees (Penn, CESS); entities: CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC."
+        ),
+    ],
+    language: Annotated[str, typer.Option(help="Language code of the treebank, such as es.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the language's annotators; made if not there.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="epochs=N, seed=N (not constituents); beam=N (dependencies); vertical=N, horizontal=N, "
+            "n_best=N (constituents).",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Trains the annotator of one task, and puts it into a folder beside those of other tasks.
+
+    dependencies needs pos in the same folder. The folder holds JSON and arrays, no code: it can be handed on.
+
+    Examples:
+
+        qe annotate train --task pos --treebank es-ud-train.conllu --language es --output annotators/es
+
+        qe annotate train --task dependencies --treebank es-ud-train.conllu --language es -o annotators/es
+
+        qe annotate train --task constituents --treebank wsj.mrg --language en -o annotators/en --set n_best=9
+    """
+    from qe.annotators import _folder
+    from qe.annotators._settings import parse_settings
+
+    options = parse_settings(task, settings or [])
+    with progress_bar(quiet) as progress:
+        made = _folder.train(task, treebank, language, output, options, progress)
+    if as_json:
+        typer.echo(
+            json.dumps({"task": task, "output": str(output), "settings": dict(made.settings)}, indent=1)
+        )
+    elif not quiet:
+        typer.echo(f"{output}: {task} trained from {', '.join(map(str, treebank))}")
+        passed_over = made.settings.get("passed_over")
+        if passed_over:
+            typer.echo(
+                f"{passed_over} trees passed over: their brackets do not match, or no word is left in them"
+            )
+
+
+@app.command()
+def run(
+    annotator: Annotated[
+        str,
+        typer.Option(
+            help="Folder of trained annotators; or apertium, udpipe:FILE, spacy:NAME, stanza:LANGUAGE."
+        ),
+    ],
+    source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="CoNLL-U, a block per line of the input; .gz compresses.")
+    ],
+    language: Annotated[
+        str | None, typer.Option(help="Language code of the text; that of a folder if not given.")
+    ] = None,
+    other_language: Annotated[
+        str, typer.Option(help="The other language of the pair whose data Apertium uses.")
+    ] = "en",
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="The text is tokenized: split at blanks only.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Annotates a file on all cores; a run that was cut off goes on where it was.
+
+    The output fits `annotation_source`, `annotation_target` of a dataset, and `qe resources build
+    --source-annotation`: a word for each token of the project's tokenizer.
+
+    Example: qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
+    """
+    from features.core.tokenizer import Tokenizer
+    from qe.programs import annotation_jobs, taggers
+
+    code = language or _language(annotator)
+    by = taggers.tagger(annotator, code, other_language, together=2000)
+    tokenizer = Tokenizer(code, "whitespace", False) if tokenized else Tokenizer(code)
+    with progress_bar(quiet) as progress:
+        done = annotation_jobs.annotate_file(source, output, by, tokenizer, progress=progress)
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), **vars(done)}, indent=1))
+    elif not quiet:
+        typer.echo(f"{output}: {done.lines} segments, {done.tokens} tokens by {annotator}")
+
+
+@app.command()
+def evaluate(
+    annotator: Annotated[Path, typer.Option(help="Folder of trained annotators.")],
+    task: Task,
+    gold: Annotated[list[Path], typer.Option(help="Annotated file of the task's kind; may be repeated.")],
+    as_json: Json = False,
+) -> None:
+    """Measures an annotator on files that it was not trained from; words as the files have them.
+
+    pos: shares of right tags. dependencies: attachment scores, punctuation counted. Both twice: by syntactic
+    words, and by tokens of the text, where a range such as `del` is one. constituents: brackets by EVALB's
+    rules. entities: whole entities, as conlleval counts. What lies below runs too: dependencies from the
+    folder's own tags, not from those of the file.
+
+    Example: qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
+    """
+    from qe.annotators._folder import AnnotatorFolder
+
+    figures = AnnotatorFolder(annotator).evaluate(task, gold)
+    if as_json:
+        typer.echo(json.dumps(figures, indent=1))
+    else:
+        _print(figures, task)
+
+
+def _language(annotator: str) -> str:
+    from features.core.errors import InputError
+    from qe.annotators._folder import MANIFEST, AnnotatorFolder
+
+    if (Path(annotator) / MANIFEST).is_file():
+        return AnnotatorFolder(Path(annotator)).language
+    raise InputError(
+        f"the language of the text that '{annotator}' is to annotate is not said", remedy="add --language"
+    )
+
+
+def _print(figures: dict[str, Any], title: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = {name: row for name, row in figures.items() if isinstance(row, dict)}
+    for name in list(rows):
+        rows |= {f"{name}: {kind}": row for kind, row in rows[name].pop("types", {}).items()}
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    table = Table("", *columns, title=title)
+    for name, row in rows.items():
+        table.add_row(name, *(_cell(row.get(column)) for column in columns))
+    Console(highlight=False).print(table)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

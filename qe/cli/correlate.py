@@ -1,0 +1,228 @@
+"""`qe correlate`: metrics against people, with intervals, tests and clusters."""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar
+
+if TYPE_CHECKING:
+    from features.core.progress import Progress
+    from qe.correlations._base import Correlation
+    from qe.meta_evaluation.report import MetaReport
+    from qe.meta_evaluation.scores import Evaluation
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_LISTS = ("--metrics", "--columns", "--lower-is-better", "--correlations", "--rankings")
+_WIDTH = 120  # of tables that go to a file or a pipe
+
+
+@app.command(name="correlate", cls=list_command(*_LISTS))
+def correlate(
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE [FILE...]",
+            help="Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without system.",
+        ),
+    ] = None,
+    human: Annotated[
+        Path | None, typer.Option(help="Table of human scores: system, segment, score; may have judge.")
+    ] = None,
+    rankings: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE [FILE...]", help="Instead: human rankings, as `qe rank` reads them."),
+    ] = None,
+    metrics_eval: Annotated[
+        Path | None, typer.Option(help="Instead of all: a test set's folder of mt-metrics-eval.")
+    ] = None,
+    pair: Annotated[
+        str | None, typer.Option(help="Language pair of rankings (Czech-English) or mt-metrics-eval (en-de).")
+    ] = None,
+    gold: Annotated[str | None, typer.Option(help="Human scores of mt-metrics-eval, such as mqm.")] = None,
+    human_column: Annotated[
+        str | None, typer.Option(help="Column of the human scores. (default: score, or the only one)")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC [METRIC...]", help="Metrics to read. (default: all columns of numbers)"),
+    ] = None,
+    lower_is_better: Annotated[
+        list[str] | None, typer.Option(metavar="METRIC [METRIC...]", help="Metrics that count errors.")
+    ] = None,
+    correlations: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME [NAME...]",
+            help="kendall_wmt12, acc_eq, ... (a wrong name lists them all); with settings: "
+            "pearson:group=item. (default: all that the judgements allow)",
+        ),
+    ] = None,
+    ranking_method: Annotated[
+        str, typer.Option(help="Makes scores of systems from rankings, as in `qe rank`.")
+    ] = "expected_wins",
+    reference: Annotated[str, typer.Option(help="Name of the human reference in rankings.")] = "_ref",
+    with_references: Annotated[
+        bool, typer.Option("--with-references", help="References of mt-metrics-eval stay among the systems.")
+    ] = False,
+    samples: Annotated[int, typer.Option(min=0, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
+    permutations: Annotated[
+        int, typer.Option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
+    ] = 1000,
+    resample: Annotated[str, typer.Option(help="What the bootstrap draws: both, or segments.")] = "both",
+    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    level: Annotated[float, typer.Option(help="Of the tests that make clusters.")] = 0.05,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for JSON, tables and plots.")
+    ] = None,
+    as_json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="All tables as Markdown.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="All tables for a paper.")] = False,
+    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Metrics against people: correlations of segments and systems, intervals, tests, clusters of metrics.
+
+    Examples:
+
+        qe correlate --human human.tsv --metrics bleu.tsv chrf.tsv --output correlations
+
+        qe correlate --rankings wmt12.RNK_results.csv.gz --pair Czech-English --metrics scores.tsv
+
+        qe correlate --metrics-eval mt-metrics-eval-v2/wmt22 --pair en-de --gold mqm
+    """
+    from features.core.errors import InputError
+    from qe.meta_evaluation.comparison import Settings
+    from qe.meta_evaluation.report import meta_report
+
+    if as_json + markdown + latex > 1:
+        raise InputError("only one of --json, --markdown and --latex can be printed")
+    if output is not None or track:
+        importlib.import_module("qe.meta_evaluation.plots")  # a missing package is told before any work
+    settings = Settings(samples, permutations, seed, confidence, correct, level, resample)  # type: ignore[arg-type]
+    chosen = _correlations(correlations, seed)
+    inputs = [
+        human,
+        metrics_eval,
+        *(rankings or []),
+        *(Path(m.partition("=")[2] or m) for m in metrics or []),
+    ]
+    with held(output, "correlate", inputs), progress_bar(quiet or as_json) as progress:
+        evaluation = _evaluation(
+            metrics, human, rankings, metrics_eval, pair=pair, gold=gold, human_column=human_column,
+            columns=columns, lower_is_better=lower_is_better or [], method=ranking_method,
+            reference=reference, with_references=with_references, seed=seed, progress=progress,
+        )  # fmt: skip
+        report = meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
+        if output is not None:
+            from qe.meta_evaluation.files import write_report
+
+            write_report(report, output)
+    if track:
+        _track(report)
+    _print(report, "json" if as_json else "markdown" if markdown else "latex" if latex else "", output)
+
+
+def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
+    """What was asked for, by the text that asks; by default every correlation, acc_eq in both groupings."""
+    from features.core.options import configured
+    from qe.correlations._base import CORRELATIONS
+
+    every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
+    texts = list(dict.fromkeys(names or [*every[:1], "acc_eq:group=none", *every[1:]]))
+    return {text: configured(CORRELATIONS, text, {"seed": seed}) for text in texts}
+
+
+def _evaluation(
+    metrics: list[str] | None,
+    human: Path | None,
+    rankings: list[Path] | None,
+    metrics_eval: Path | None,
+    *,
+    pair: str | None,
+    gold: str | None,
+    human_column: str | None,
+    columns: list[str] | None,
+    lower_is_better: list[str],
+    method: str,
+    reference: str,
+    with_references: bool,
+    seed: int,
+    progress: "Progress",
+) -> "Evaluation":
+    from features.core.errors import InputError
+    from qe.meta_evaluation import reading
+
+    given = {"--human": human, "--rankings": rankings, "--metrics-eval": metrics_eval}
+    asked = [name for name, value in given.items() if value]
+    if len(asked) != 1:
+        raise InputError(
+            f"got {' and '.join(asked) or 'no human judgements'}",
+            remedy="give one of --human, --rankings and --metrics-eval",
+        )
+    if metrics_eval is not None:
+        if metrics:
+            raise InputError("--metrics-eval has metrics of its own", remedy="leave --metrics out")
+        return reading.from_metrics_eval(metrics_eval, pair, gold, columns, lower_is_better, with_references)
+    if not metrics:
+        raise InputError("no scores of metrics", remedy="give --metrics")
+    if human is not None:
+        return reading.from_tables(human, human_column, metrics, columns, lower_is_better)
+    return reading.from_rankings(
+        rankings or [], pair, metrics, columns, lower_is_better, method, reference, seed, progress
+    )
+
+
+def _print(report: "MetaReport", form: str, output: Path | None) -> None:
+    from qe.judgements.report_files import to_text
+    from qe.meta_evaluation.files import latex, markdown
+
+    if form == "json":
+        print(to_text(report.to_json()), end="")
+    elif form:
+        print((latex if form == "latex" else markdown)(report), end="")
+    else:
+        _print_tables(report, output)
+
+
+def _print_tables(report: "MetaReport", output: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from qe.meta_evaluation.tables import metrics_table, overview
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    shown = [overview(report)] if len(report.results) > 1 else []
+    shown += [metrics_table(report, result) for result in report.results.values()]
+    for table in shown:
+        console.print(table.title, markup=False, style="bold", soft_wrap=True)
+        drawn = Table()
+        for i, heading in enumerate(table.header):
+            drawn.add_column(heading, justify="left" if i < table.texts else "right", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*row)
+        console.print(drawn)
+    for note in report.notes:
+        console.print(f"note: {note}", markup=False)
+    if output is not None:
+        console.print(f"tables and plots: {output}", markup=False, soft_wrap=True)
+
+
+def _track(report: "MetaReport") -> None:
+    import tempfile
+
+    from qe.meta_evaluation.files import write_report
+    from qe.tracking import store
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_report(report, Path(folder))
+        run = store.log_report(
+            "correlate", params=report.recipe, metrics=report.figures(), folder=Path(folder)
+        )
+    typer.echo(f"MLflow run {run}", err=True)

@@ -1,0 +1,170 @@
+"""`qe effort`: which edits go with the effort that people perceive."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
+
+if TYPE_CHECKING:
+    from features.core.progress import Progress
+    from qe.effort.report import EffortReport
+    from qe.effort.texts import AnnotatedTexts
+
+_WIDTH = 120  # of tables that go to a file or a pipe
+
+
+def effort(
+    target: Annotated[
+        Path, typer.Option(help="Translations, one per line, or annotated: CoNLL-U (.conllu). May be .gz.")
+    ],
+    post_edit: Annotated[Path, typer.Option(help="Their post-edits, in the same form.")],
+    scores: Annotated[
+        Path,
+        typer.Option("--effort", help="Effort scores, higher is less effort: one per line, or a table."),
+    ],
+    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as es.")],
+    source: Annotated[Path | None, typer.Option(help="Sources, to be shown on the page.")] = None,
+    source_language: Annotated[
+        str, typer.Option(help="ISO 639 code of the sources; Apertium's data are those of a language pair.")
+    ] = "en",
+    tagger: Annotated[str, typer.Option(help="What annotates plain text.")] = "apertium",
+    effort_column: Annotated[str | None, typer.Option(help="Column of the scores, for a table.")] = None,
+    low_effort: Annotated[float, typer.Option(help="Highest score that says: much effort.")] = 2.5,
+    high_effort: Annotated[float, typer.Option(help="Lowest score that says: little effort.")] = 4.0,
+    low_ter: Annotated[float, typer.Option(help="Highest TER of lightly edited segments.")] = 0.33,
+    high_ter: Annotated[float, typer.Option(help="Lowest TER of heavily edited segments.")] = 0.45,
+    telling: Annotated[int, typer.Option(min=0, help="Segments of each set that the page shows.")] = 10,
+    samples: Annotated[
+        int, typer.Option(min=1, max=MOST_SAMPLES, help="Bootstrap samples of the intervals.")
+    ] = 1000,
+    permutations: Annotated[
+        int, typer.Option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
+    ] = 10_000,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
+    ] = None,
+    cache_dir: Annotated[
+        Path | None, typer.Option(help="Where annotations are cached; default ~/.cache/qe.")
+    ] = None,
+    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Show which edits go with perceived effort: alignment with post-edits, edit categories, correlations.
+
+    Segments whose scores do not fit their edits are compared with others of similar TER (Koponen 2012).
+
+    Example: qe effort --target mt.es --post-edit pe.es --effort scores.txt --source s.en
+    --target-language es --output effort
+    """
+    from qe.data.score_files import read_scores
+    from qe.effort.correlations import Draws
+    from qe.effort.report import analyse
+    from qe.effort.sets import Limits
+    from qe.significance.corrections import correct as check_correction
+
+    check_correction([], correct)
+    limits = Limits(low_effort, high_effort, low_ter, high_ter)
+    labels = read_scores(scores, effort_column).scores
+    title = f"Edits and effort: {target.name.removesuffix('.gz')}"
+    languages = source_language, target_language
+    folder = held(output, "effort", [target, post_edit, scores, source])
+    with folder, progress_bar(quiet or as_json) as progress:
+        sides, by = _texts(target, post_edit, tagger, target_language, source_language, cache_dir, progress)
+        report = analyse(
+            *sides, labels,
+            source=_source(source, len(sides[0])), limits=limits, telling=telling,
+            draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
+        )  # fmt: skip
+        if output is not None:
+            from qe.effort.files import write_report
+
+            write_report(report, output, title, languages)
+    if track:
+        _track(report, title, languages)
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), indent=1, allow_nan=False))
+    elif not quiet:
+        _print(report, output)
+
+
+def _texts(
+    target: Path,
+    post_edit: Path,
+    tagger: str,
+    language: str,
+    other: str,
+    cache: Path | None,
+    progress: "Progress",
+) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
+    """Both sides with their annotation, and what annotated them."""
+    from features.core.errors import InputError
+    from features.core.languages import check_language
+    from qe.bundles.cache import default_cache
+    from qe.data.formats._reading import Reading, equal_lengths
+    from qe.effort.texts import is_conllu, read_conllu, tagged_texts
+    from qe.programs.taggers import tagger as make_tagger
+
+    check_language(language)
+    if is_conllu(target) != is_conllu(post_edit):
+        raise InputError(
+            "one side is CoNLL-U, the other plain text",
+            where=f"{target}, {post_edit}",
+            remedy="annotate both, or none",
+        )
+    if is_conllu(target):
+        return (read_conllu(target, language), read_conllu(post_edit, language)), "CoNLL-U"
+    by = make_tagger(tagger, language, other)
+    reading = Reading(Path())
+    columns = {"target": reading.lines(target), "post_edit": reading.lines(post_edit)}
+    equal_lengths(columns)
+    sides = [
+        tagged_texts(column.texts, language, by, cache or default_cache(), name, progress)
+        for name, column in (("translations", columns["target"]), ("post-edits", columns["post_edit"]))
+    ]
+    return (sides[0], sides[1]), f"{tagger} {by.fingerprint}"
+
+
+def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
+    import tempfile
+
+    from qe.effort.files import figures, write_report
+    from qe.tracking import store
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_report(report, Path(folder), title, languages)
+        run = store.log_report("effort", params=report.recipe, metrics=figures(report), folder=Path(folder))
+    typer.echo(f"MLflow run {run}", err=True)
+
+
+def _source(path: Path | None, segments: int) -> list[str] | None:
+    from features.core.errors import InputError
+    from qe.data.formats._reading import Reading
+
+    if path is None:
+        return None
+    lines = Reading(Path()).lines(path).texts
+    if len(lines) != segments:
+        raise InputError(f"{len(lines)} sources, but {segments} translations", where=path)
+    return lines
+
+
+def _print(report: "EffortReport", output: Path | None) -> None:
+    from rich.console import Console
+
+    from qe.effort.tables import correlation_lines, correlations_table, sets_table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    for table in (sets_table(report), correlations_table(report)):
+        console.print(table)
+    for line in [*correlation_lines(report), *(f"note: {note}" for note in report.notes)]:
+        console.print(line, markup=False)
+    if output is not None:
+        console.print(f"page, tables and plots: {output / 'effort.html'}", markup=False, soft_wrap=True)

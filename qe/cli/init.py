@@ -1,0 +1,113 @@
+"""`qe init`: a first experiment for a table of your own, with a comment at every choice."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet
+
+if TYPE_CHECKING:
+    from qe.beginning.experiment import Beginning
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="Labelled segments: .tsv, .csv, .jsonl or .parquet.")],
+    source_language: Annotated[
+        str | None, typer.Option(help="ISO 639 code of the sources, such as en.")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="ISO 639 code of the translations, such as de.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            help="Headers that are not recognised: scores=z_mean,target=mt; `id=` leaves the ids out.",
+        ),
+    ] = None,
+    higher_is_better: Annotated[
+        bool | None,
+        typer.Option(
+            "--higher-is-better/--lower-is-better",
+            help="The direction of the score, unless its header says it.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--parallel", help="Parallel text, SOURCE TARGET: one sentence per line, plain or gzip."
+        ),
+    ] = None,
+    own_corpus: Annotated[
+        bool,
+        typer.Option(
+            "--own-corpus", help="Without parallel text: a third of the rows is the corpus instead."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
+    ] = None,
+    quoting: Annotated[
+        bool | None,
+        typer.Option("--quoting/--no-quoting", help="Whether double quotes delimit fields; default: in CSV."),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="tsv, csv, jsonl or parquet; default: by the file's name.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an experiment that is there.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write a first experiment for a table of labelled translations: it trains as it stands.
+
+    The usual headers are recognised (source, src, original; target, mt, translation; score, z_mean, hter;
+    post_edit, pe; doc_id). What is in doubt is asked for, never guessed.
+
+    Examples:
+
+        qe init data.tsv --source-language en --target-language de --higher-is-better
+
+        qe init data.csv --source-language en --target-language de --columns scores=z_mean
+        --parallel train.en.gz train.de.gz --output mine.yaml
+    """
+    from features.core.errors import InputError
+    from qe.beginning.columns import parse_columns
+    from qe.beginning.experiment import begin
+    from qe.beginning.table import Wishes
+
+    if source_language is None or target_language is None:
+        raise InputError(
+            "the languages of the data are not known",
+            remedy="give --source-language and --target-language, codes of ISO 639 such as en and de",
+        )
+    wishes = Wishes(
+        languages=(source_language, target_language),
+        columns=parse_columns(columns or ()),
+        higher_is_better=higher_is_better,
+        quoting=quoting,
+        kind=kind,
+    )
+    where = output or Path(f"{data.name.removesuffix('.gz').rpartition('.')[0] or data.name}.yaml")
+    made = begin(data, wishes, where, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite)
+    if as_json:
+        typer.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False))
+    elif not quiet:
+        _print(made)
+
+
+def _print(made: "Beginning") -> None:
+    """What was read as what, and what comes next."""
+    what = made.to_json()
+    columns = ", ".join(f"{role} = {header}" for role, header in what["columns"].items())
+    direction = "higher is better" if what["label"]["higher_is_better"] else "lower is better"
+    low, high = what["labels"].values()
+    typer.echo(f"{made.path}: {what['segments']:,} segments; columns: {columns}")
+    typer.echo(f"label {what['label']['name']}, {low:g} .. {high:g} here, {direction}")
+    for note in what["notes"]:
+        typer.echo(f"note: {note}")
+    typer.echo(f"next: look at `label` in {made.path}, then qe train {made.path}")

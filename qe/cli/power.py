@@ -1,0 +1,194 @@
+"""`qe power`: what difference a test set can show, and how many segments a difference needs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import (
+    MOST_SAMPLES,
+    Json,
+    Quiet,
+    group_files,
+    groups,
+    held,
+    list_command,
+    progress_bar,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from qe.evaluation.power import PowerReport
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(name="power", cls=list_command("--predictions", "--metrics", "--gain"))
+def power(
+    gold: Annotated[Path, typer.Option(help="Gold labels of the pilot: one per line, or a table.")],
+    predictions: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[NAME=]FILE [NAME=]FILE",
+            help="Predictions of a system and of a baseline that are as much alike as those to be compared.",
+        ),
+    ],
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC [METRIC...]",
+            help="delta_avg, spearman, kendall, pearson, mae, rmse, ... (default: delta_avg spearman mae)",
+        ),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(min=4, help="Segments (groups) of the test set. (default: those of the pilot)"),
+    ] = None,
+    gain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=GAIN ...", help="Also tell how many segments such a gain needs."),
+    ] = None,
+    target: Annotated[float, typer.Option("--power", help="Probability of finding the difference.")] = 0.8,
+    level: Annotated[float, typer.Option(help="Of the two-sided test.")] = 0.05,
+    comparisons: Annotated[
+        int, typer.Option(help="Comparisons that will be corrected together (Holm): each needs level / them.")
+    ] = 1,
+    simulations: Annotated[
+        int, typer.Option(max=MOST_SAMPLES, help="Virtual test sets per point of a curve.")
+    ] = 500,
+    samples: Annotated[
+        int | None,
+        typer.Option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
+    ] = None,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Labels such as HTER.")] = False,
+    column: Annotated[str | None, typer.Option(help="Column of prediction tables.")] = None,
+    gold_column: Annotated[str | None, typer.Option(help="Column of a gold table.")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="One document per line: documents are the units, and are counted."),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for power.json and power.png.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """What difference a test set can show, and how many segments a difference needs, by simulation.
+
+    Virtual test sets are drawn from a pilot, the system is made better by the gain in question, and the
+    randomization test of `qe evaluate` is run on each. A gain is an improvement, of MAE as well.
+
+    Example: qe power --gold effort.txt --predictions svr=svr.txt ridge=ridge.txt --size 422
+    --metrics delta_avg mae --gain delta_avg=0.02 --output power
+    """
+    import importlib
+
+    from features.core.errors import InputError
+    from qe.data.score_files import read_scores, same_segments
+    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
+    from qe.evaluation.power import power as find_power
+
+    if output is not None:
+        importlib.import_module("matplotlib")  # a package that is missing is told before any work
+    if len(predictions) != 2:
+        raise InputError(
+            f"power is about two systems, but --predictions has {len(predictions)}",
+            remedy="give a system and a baseline",
+        )
+    paths = [_path(text) for text in predictions]
+    exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
+    settings = PowerSettings(target, level, comparisons, simulations, exchanges, seed)
+    with held(output, "power", [gold, *paths, *group_files([group] if group else [])]):
+        labels = read_scores(gold, gold_column)
+        files = [read_scores(path, column) for path in paths]
+        same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
+        units = groups([group]) if group else None
+        sign = -1.0 if lower_is_better else 1.0
+        with progress_bar(quiet) as progress:
+            report = find_power(
+                sign * labels.scores, sign * files[0].scores, sign * files[1].scores,
+                metrics=metrics or DEFAULT_METRICS, size=size, gains=_gains(gain or []), settings=settings,
+                groups=None if units is None else next(iter(units.values())), progress=progress,
+            )  # fmt: skip
+        if output is not None:
+            _write(report, output)
+    if json:
+        typer.echo(_text(report), nl=False)
+    else:
+        _print(report)
+
+
+def _path(argument: str) -> Path:
+    _, equals, rest = argument.partition("=")
+    return Path(rest if equals and not Path(argument).exists() else argument)
+
+
+def _gains(given: list[str]) -> dict[str, float]:
+    from features.core.errors import InputError
+
+    gains: dict[str, float] = {}
+    for text in given:
+        metric, _, value = text.partition("=")
+        try:
+            gains[metric] = float(value)
+        except ValueError:
+            raise InputError(
+                f"--gain must be METRIC=GAIN, but got '{text}'", remedy="such as delta_avg=0.02"
+            ) from None
+    return gains
+
+
+def _text(report: "PowerReport") -> str:
+    import json
+
+    return json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n"
+
+
+def _write(report: "PowerReport", folder: Path) -> None:
+    from features.core.files import atomic_file
+    from qe.evaluation.plots import save
+    from qe.evaluation.power_plot import power_plot
+
+    with atomic_file(folder / "power.json") as temporary:
+        temporary.write_text(_text(report), "utf-8")
+    save(power_plot(report), folder / "power.png")
+
+
+def _print(report: "PowerReport") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from qe.evaluation.table import TITLES
+
+    recipe = report.recipe
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    asked = any(one.by_size for one in report.metrics)
+    headers = [
+        "Metric",
+        f"gain seen in {report.metrics[0].size:,} {recipe['unit']}s",
+        "power there",
+        "overstated",
+    ]
+    for header in [*headers, *(["gain asked", f"{recipe['unit']}s needed"] if asked else [])]:
+        table.add_column(header, justify="right" if table.columns else "left", no_wrap=True)
+    for one in report.metrics:
+        there = one.there
+        cells = [TITLES.get(one.metric, one.metric), f"{one.detectable:.4f}"]
+        cells += ["-", "-"] if there is None else [
+            f"{there.power:.3f} ± {2 * there.error:.3f}", f"x {there.exaggeration:.2f}",
+        ]  # fmt: skip
+        if asked:
+            needed = "-" if one.needed is None else f"{one.needed:,}"
+            cells += [f"{one.gain:g}", needed] if one.by_size else ["", ""]
+        table.add_row(*cells)
+    console = Console()
+    (console if console.is_terminal else Console(width=120)).print(table)
+    among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
+    print(
+        f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
+        f" {recipe['pilot']:,} {recipe['unit']}s; {recipe['simulations']:,} virtual test sets a point,"
+        f" {recipe['samples']:,} exchanges each, seed {recipe['seed']}"
+    )
+    print("overstated: mean of the differences that are found there, over the true one")
+    for note in report.notes:
+        print(f"note: {note}")

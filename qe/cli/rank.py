@@ -1,0 +1,145 @@
+"""`qe rank`: rank MT systems by what people judged, with rank ranges and significance."""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
+
+if TYPE_CHECKING:
+    from qe.judgements.ranking_report import RankingReport
+    from qe.rankings._base import RankingMethod
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(name="rank", cls=list_command("--pair", "--methods", "--ranges"))
+def rank(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="WMT ranking CSV, a table of ranks, or pairwise counts; plain or gzip."
+        ),
+    ],
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PAIR [PAIR...]", help="Language pairs: Czech-English. (default: all)"),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD [METHOD...]",
+            help="official, bojar, expected_wins, ... (a wrong name lists them all); with settings: "
+            "trueskill:draw=0.2. (default: all)",
+        ),
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD [METHOD...]",
+            help="Methods with rank ranges, all, or none. (default: those that are quick)",
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    confidence: Annotated[float, typer.Option(help="Of the rank ranges.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Of the sign test that decides who wins.")] = 0.10,
+    reference: Annotated[str, typer.Option(help="Name of the human reference among the systems.")] = "_ref",
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Rank the reference like a system, by every method.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option(help="Folder for reports, tables and plots.")] = None,
+    json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="All tables as Markdown.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="All tables for a paper.")] = False,
+    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank MT systems by what people judged: several methods, rank ranges, significance, agreement.
+
+    Example: qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
+    """
+    from features.core.errors import InputError
+    from qe.judgements.ranking_report import RankSettings, ranking_report
+    from qe.judgements.reading import chosen_pairs, read_judgements
+
+    if json + latex + markdown > 1:
+        raise InputError("only one of --json, --latex and --markdown can be printed")
+    if output is not None or track:
+        importlib.import_module("qe.judgements.plots")  # a package that is missing is told before any work
+    made = _methods(methods, seed)
+    settings = RankSettings(
+        reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level
+    )
+    with held(output, "rank", files), progress_bar(quiet) as progress:
+        judged = chosen_pairs(read_judgements(files, progress), pair or [])
+        reports = []
+        for done, entry in enumerate(judged.values()):
+            progress("ranking", done, len(judged))
+            reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
+        if output is not None:
+            from qe.judgements.report_files import write_reports
+
+            write_reports(reports, output)
+    if track:
+        _track(reports)
+    _print(reports, "json" if json else "latex" if latex else "markdown" if markdown else "")
+
+
+def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
+    from features.core.options import configured
+    from qe.rankings._base import RANKINGS
+
+    # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.
+    every = sorted(RANKINGS.names, key=lambda name: (name != "expected_wins", name))
+    texts = list(dict.fromkeys(names or every))
+    kinds = [text.partition(":")[0] for text in texts]
+    # One method with two settings is told apart by them.
+    keys = [kind if kinds.count(kind) == 1 else text for kind, text in zip(kinds, texts, strict=True)]
+    return {key: configured(RANKINGS, text, {"seed": seed}) for key, text in zip(keys, texts, strict=True)}
+
+
+def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | None:
+    from features.core.errors import InputError
+
+    if names is None or names in (["all"], ["none"]):
+        return None if names is None else tuple(methods) if names == ["all"] else ()
+    strangers = [name for name in names if name not in methods]
+    if strangers:
+        raise InputError(
+            f"no method '{strangers[0]}' is asked for",
+            where="--ranges",
+            remedy=f"known: {', '.join(methods)}, all, none",
+        )
+    return tuple(names)
+
+
+def _print(reports: "list[RankingReport]", form: str) -> None:
+    from qe.judgements import report_files
+    from qe.judgements.ranking_json import rankings_json
+    from qe.judgements.ranking_text import text
+
+    if form == "json":
+        print(report_files.to_text({report.name: rankings_json(report) for report in reports}), end="")
+    elif form:
+        write = report_files.latex if form == "latex" else report_files.markdown
+        print("\n".join(write(report) for report in reports), end="")
+    else:
+        print("\n".join(text(report) for report in reports), end="")
+
+
+def _track(reports: "list[RankingReport]") -> None:
+    import sys
+    import tempfile
+
+    from qe.judgements.ranking_json import figures
+    from qe.judgements.report_files import write_reports
+    from qe.tracking import store
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_reports(reports, Path(folder))
+        metrics = {key: value for report in reports for key, value in figures(report).items()}
+        run = store.log_report("rank", params=reports[0].recipe, metrics=metrics, folder=Path(folder))
+    print(f"MLflow run {run}", file=sys.stderr)

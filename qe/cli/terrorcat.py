@@ -1,0 +1,156 @@
+"""`qe terrorcat`: a metric from error classes, trained on human rankings."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, held, list_command, progress_bar
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+Outputs = Annotated[
+    list[str],
+    typer.Option(metavar="SYSTEM=FILE [SYSTEM=FILE...]", help="Translations of each system, one per line."),
+]
+Reference = Annotated[Path, typer.Option(help="Reference translations, line by line.")]
+Names = Annotated[
+    Path | None, typer.Option("--segments", help="Names of the segments. (default: line numbers from 1)")
+]
+
+
+@app.callback()
+def terrorcat() -> None:
+    """TerrorCat: compares translations in pairs by their error classes; trained on human rankings."""
+
+
+@app.command(cls=list_command("--outputs", "--rankings"))
+def train(
+    rankings: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE [FILE...]", help="Human rankings, as `qe rank` reads them."),
+    ],
+    outputs: Outputs,
+    reference: Reference,
+    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as en.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the model.")],
+    pair: Annotated[str | None, typer.Option(help="Language pair of the rankings: Czech-English.")] = None,
+    segments: Names = None,
+    learner: Annotated[
+        str, typer.Option(help="A learner of the project, such as ridge, svr_linear.")
+    ] = "ridge",
+    human_reference: Annotated[str, typer.Option(help="Name of the reference in the rankings.")] = "_ref",
+    with_reference: Annotated[
+        bool, typer.Option("--with-reference", help="Learn from pairs with the reference, too: no errors.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of what is random in the learner.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Trains the classifier from rankings and the translations that were ranked.
+
+    Example: qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
+    online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
+    """
+    from features.core.errors import InputError
+    from features.core.files import read_lines
+    from qe.judgements.collection import Collection
+    from qe.judgements.reading import chosen_pairs, format_of
+    from qe.terrorcat.frequencies import error_frequencies, read_texts
+    from qe.terrorcat.model import train as train_model
+    from qe.terrorcat.ranked_pairs import ranked_pairs
+
+    inputs = [*rankings, reference, segments, *(Path(text.partition("=")[2]) for text in outputs)]
+    with held(output, "terrorcat", inputs), progress_bar(quiet or as_json) as progress:
+        texts, lines = read_texts(outputs, reference)
+        collection = Collection()
+        for path in rankings:
+            format_of(path).read(path, collection)
+        judged = collection.judged_pairs()
+        if pair is None and len(judged) > 1:
+            raise InputError("which language pair?", remedy=f"choose one with --pair: {', '.join(judged)}")
+        (chosen,) = chosen_pairs(judged, [] if pair is None else [pair]).values()
+        pairs = ranked_pairs(chosen, None if with_reference else human_reference)
+        names = None if segments is None else list(read_lines(segments))
+        frequencies = error_frequencies(texts, lines, target_language, names, progress)
+        model = train_model(
+            pairs, collection.segments.texts, frequencies, target_language,
+            learner=learner, reference=human_reference, seed=seed, progress=progress,
+        )  # fmt: skip
+        model.save(output)
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "slope": model.slope, **model.about}, indent=1))
+    elif not quiet:
+        about = model.about
+        left = {name: about[f"left_out_{name}"] for name in ("equal", "conflicting", "without_translation")}
+        typer.echo(
+            f"{about['pairs']} ranked pairs of {about['segments']} segments; left out: {left['equal']} equal,"
+            f" {left['conflicting']} with tied votes, {left['without_translation']} without translation"
+        )
+        typer.echo(
+            f"held out, {100 * about['held_out_accuracy']:.1f} % of the pairs are ordered as people did"
+            f" ({100 * about['held_out_equal']:.1f} % not told apart)"
+        )
+        typer.echo(f"model: {output}")
+
+
+@app.command(cls=list_command("--outputs"))
+def score(
+    model: Annotated[Path, typer.Option(help="Folder that `qe terrorcat train` made.")],
+    outputs: Outputs,
+    reference: Reference,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Table system, segment, terrorcat: .tsv, .csv, ...")
+    ],
+    segments: Names = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="A win counts 1, however sure the classifier is.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Scores the translations of several systems by the pairs that they win; `qe correlate` reads the table.
+
+    Example: qe terrorcat score --model terrorcat-cs-en --outputs a=a.en b=b.en c=c.en --reference ref.en
+    --output terrorcat.tsv
+    """
+    import numpy as np
+    import pandas as pd
+
+    from features.core.files import read_lines
+    from features.core.outputs import check_apart
+    from qe.data.labels import check_output, save_table
+    from qe.terrorcat.frequencies import error_frequencies, read_texts
+    from qe.terrorcat.model import TerrorCat
+
+    check_output(output)
+    inputs = [
+        reference,
+        *([segments] if segments else []),
+        *(Path(text.partition("=")[2]) for text in outputs),
+    ]
+    check_apart(output, inputs)
+    trained = TerrorCat.load(model)
+    texts, lines = read_texts(outputs, reference)
+    names = None if segments is None else list(read_lines(segments))
+    with progress_bar(quiet or as_json) as progress:
+        frequencies = error_frequencies(texts, lines, trained.language, names, progress)
+        scores = trained.scores(frequencies, weighted=not unweighted)
+    n, k = scores.shape
+    save_table(
+        pd.DataFrame({
+            "system": np.tile(frequencies.systems, n),
+            "segment": np.repeat(frequencies.segments, k),
+            "terrorcat": scores.ravel(),
+        }),
+        output,
+    )  # fmt: skip
+    means = dict(zip(frequencies.systems, map(float, scores.mean(axis=0)), strict=True))
+    ordered = dict(sorted(means.items(), key=lambda item: -item[1]))
+    if as_json:
+        typer.echo(json.dumps({"systems": ordered, "segments": n}, indent=1))
+    elif not quiet:
+        for system, mean in ordered.items():
+            typer.echo(f"{mean:.4f}  {system}")
+        typer.echo(f"per segment: {output}")

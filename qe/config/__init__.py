@@ -1,0 +1,1 @@
+"""The experiment file: its schema, its loading, the spaces of a search."""

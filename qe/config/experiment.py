@@ -1,0 +1,407 @@
+"""The experiment file: strict schema, strict load, one key per stage in flow order."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from features.core.errors import InputError, shown, together
+from features.core.strict_yaml import read_mapping
+from qe.config.families import readable_configs
+from qe.config.overrides import override
+from qe.config.schema import Section, Seed, drafted
+
+# Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
+IN_MEMORY = "in_memory"  # the format of a dataset that is given as an object
+_PATH_KEYS = frozenset({"path", "file", "files", "directory"})
+# What stands for keys that an experiment needs, where what it says of them is wrong.
+NOTHING: Mapping[str, Any] = {
+    "name": "experiment",
+    "dataset": {"format": IN_MEMORY, "path": "."},
+    "features": [],
+    "learner": [],
+}
+Leaf = TypeVar("Leaf")
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class DatasetSection(BaseModel):
+    """`format` and `path`; the other keys are the format's own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    format: str
+    path: Path
+
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class TextSection(Section):
+    """How text becomes tokens; None leaves what the format says."""
+
+    tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
+    normalise: bool | None = None
+
+
+class ResourcesSection(Section):
+    """A built bundle, or a parallel corpus from which the needed parts are built on first use.
+
+    `{pair}`, `{source}` and `{target}` in the paths stand for `dataset.pair` and its two languages.
+    `optional`: if the corpus is not there, or none is named, the task's own sources and translations take its
+    place.
+    `source_annotation`, `target_annotation`: CoNLL-U files, one block per line of the corpus; where parts
+    need one and none is named, the program that the experiment's `annotations` name makes it.
+    `alignments`: a Pharaoh file, one line per line of the corpus, for the parts extracted from aligned text.
+    `source_monolingual`, `target_monolingual`: further text of a side, for its language models, n-gram counts
+    and truecaser.
+    `read`: part -> file, for language models (ARPA, KenLM) and lexicons (GIZA++, Moses) of other tools.
+    `settings`: part -> setting -> value; `qe resources list` shows them.
+    """
+
+    bundle: Path | None = None
+    source: Path | None = None
+    target: Path | None = None
+    source_annotation: Path | None = None
+    target_annotation: Path | None = None
+    alignments: Path | None = None
+    source_monolingual: Path | None = None
+    target_monolingual: Path | None = None
+    read: dict[str, Path] = Field(default_factory=dict)
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _built_already(self) -> Self:
+        given = [key for key in ("source_monolingual", "target_monolingual", "read", "settings")
+                 if getattr(self, key)]  # fmt: skip
+        if self.bundle is not None and given:
+            raise ValueError(
+                f"`{given[0]}` is for parts to be built, but `bundle` names those that are built"
+            )
+        return self
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether parts cannot be built: one side of the corpus is missing, or both, and not optional."""
+        absent = [self.source, self.target].count(None)
+        return self.bundle is None and (absent == 1 or (absent == 2 and not self.optional))
+
+    def annotations(self) -> dict[str, Path]:
+        """Side -> CoNLL-U file, of the sides that have one."""
+        files = {"source": self.source_annotation, "target": self.target_annotation}
+        return {side: path for side, path in files.items() if path is not None}
+
+
+class SplitSection(Section):
+    """Which splits are trained on, and the folds of cross-validation."""
+
+    train: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("train",)
+    test: str | None = None
+    folds: int = Field(5, ge=2)
+    seed: Seed = 0
+    by: Literal["random", "block", "document"] = "random"
+    block: int = Field(31, ge=1)
+    outer: int | None = Field(None, ge=2)
+    repeats: int = Field(1, ge=1)
+
+
+class StrategySection(Section):
+    """A learner or selector: fixed parameters, and where to search for the others."""
+
+    kind: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    space: dict[str, Any] | None = None
+
+
+class SearchSection(Section):
+    """The study: sampler, number of trials, objectives."""
+
+    sampler: Literal["tpe", "random", "grid"] = "tpe"
+    trials: int = Field(30, ge=1)
+    objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
+    pruner: Literal["none", "wilcoxon", "median"] = "none"
+    seed: Seed = 0
+    storage: str | None = None
+    warm_start: tuple[Path, ...] = ()
+    restarts: int = Field(1, ge=1)
+
+
+class EvaluationSection(Section):
+    """What the report compares with, and how often it resamples (`samples`; default: what the tests need)."""
+
+    metric: str = "mae"
+    samples: int | None = Field(None, ge=100, le=1_000_000)
+    seed: Seed = 0
+    correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"
+
+
+Level = Annotated[float, Field(gt=0, lt=1)]
+
+
+class IntervalsSection(Section):
+    """How prediction intervals are calibrated.
+
+    cross  on the out-of-fold predictions of all training rows: no label is lost, coverage is measured
+    split  on rows that the model never saw: coverage is guaranteed for exchangeable rows. The rows are those
+           of the labelled split `calibration`, or else about `share` of the training rows, which are then
+           not learned from (whole blocks or documents, where `split.by` says so)
+
+    by           groups that are calibrated apart, so that each is covered: `prediction`, `label` (`bands` of
+                 about one size, or bands that end at `edges`), `column` (one group per value of `column`)
+    weighted_to  a split, labelled or not, whose segments the intervals are for: calibration rows like those
+                 count more
+    row_weights  whether calibration rows have the weights that `weights` gives them in learning
+    levels       whose coverage is measured
+    """
+
+    method: Literal["cross", "split"] = "cross"
+    calibration: str | None = None
+    share: float = Field(0.2, gt=0, le=0.5)
+    by: str | None = None
+    bands: int = Field(5, ge=2, le=100)
+    edges: tuple[float, ...] = ()
+    column: str | None = None
+    weighted_to: str | None = None
+    row_weights: bool = False
+    levels: Annotated[tuple[Level, ...], Field(min_length=1)] = (0.5, 0.8, 0.9, 0.95)
+
+    @model_validator(mode="after")
+    def _only_where_used(self) -> Self:
+        given = self.model_fields_set & {"calibration", "share"}
+        if self.method == "cross" and given:
+            raise ValueError(f"`{sorted(given)[0]}` goes with `method: split`")
+        if self.by is None and (groups := self.model_fields_set & {"bands", "edges", "column"}):
+            raise ValueError(f"`{sorted(groups)[0]}` goes with `by`")
+        if "bands" in self.model_fields_set and self.edges:
+            raise ValueError("`bands` and `edges` exclude each other")
+        if len(set(self.levels)) < len(self.levels):
+            raise ValueError("`levels` must differ")
+        return self
+
+
+class TrackingSection(Section):
+    """Registration of the model; where runs go is said in mlflow.yaml."""
+
+    register_model: bool = Field(True, alias="register")
+    model_name: str | None = None
+
+
+class PublishedSection(Section):
+    """Figures of the paper that an experiment re-makes, for the leaderboard."""
+
+    delta_avg: float | None = None
+    spearman: float | None = None
+    mae: float | None = None
+    rmse: float | None = None
+
+
+class Experiment(Section):
+    """One experiment. Unknown keys are errors; paths are absolute after loading.
+
+    `trees`: parses for learners that take them, each `{kind: constituents, side: source}` (features/trees);
+    beside them the list of features may be empty.
+
+    `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
+    annotators differ by independent noise alone; more where the rows that many judged are also closer to the
+    rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    absent: tuple[str, ...] = ()
+    published: PublishedSection | None = None
+    seed: Seed = 0
+    dataset: DatasetSection
+    text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
+    translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
+    annotations: dict[Literal["source", "target", "pseudo_reference"], str] = Field(default_factory=dict)
+    resources: ResourcesSection | None = None
+    features: tuple[dict[str, Any], ...]
+    trees: tuple[dict[str, Any], ...] = ()
+    split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
+    weights: Literal["none", "annotators"] = "none"
+    weight_power: float = Field(1.0, gt=0)
+    selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
+        StrategySection(kind="none"),
+    )
+    learner: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)]
+    search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
+    evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
+    intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
+    tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
+
+    def made_columns(self) -> dict[str, str]:
+        """Columns of segments that programs make: name -> program."""
+        annotations = {f"annotation_{side}": by for side, by in self.annotations.items()}
+        return {str(column): by for column, by in self.translations.items()} | annotations
+
+    def inputs(self) -> list[Path]:
+        """The files, and the folders read whole, that the experiment names; a dataset's folder is not one."""
+        paths = set(_paths(ResourcesSection))
+        resources = {} if self.resources is None else self.resources.model_dump(include=paths)
+        named = [self.dataset.path] if self.dataset.path.is_file() else []
+        named += list(_leaves(resources, Path))
+        named += [Path(p) for f in self.features for k in _PATH_KEYS & f.keys() for p in _leaves(f[k], str)]
+        return [*named, *(path / "study.journal" for path in self.search.warm_start)]
+
+    def settings(self) -> dict[str, Any]:
+        """The experiment as JSON values."""
+        return self.model_dump(mode="json")
+
+
+def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
+    """Reads an experiment file.
+
+    Relative paths are relative to `data_root` where given, else to the file's folder. An override is
+    `key.key=value`, the value read as YAML.
+
+    Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
+    """
+    content = read_mapping(path, "experiment file")
+    return made(content, data_root or path.parent, where=path, overrides=overrides)
+
+
+def draft(
+    path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
+) -> tuple[Experiment, list[str]]:
+    """What `load` reads, without the keys that are wrong; and everything that is wrong with these.
+
+    Raises InputError for a file that holds no mapping.
+    """
+    content = read_mapping(path, "experiment file")
+    keys, mistakes = _completed(content, data_root or path.parent, path, overrides)
+    experiment, more = drafted(Experiment, keys, NOTHING)
+    return experiment, [*mistakes, *more]
+
+
+def made(
+    content: Mapping[str, Any], root: Path, *, where: Path | None = None, overrides: Sequence[str] = ()
+) -> Experiment:
+    """The experiment of a mapping with the keys of a file; relative paths are relative to `root`.
+
+    Raises InputError as `load` does, naming `where`.
+    """
+    path = where or Path("experiment")
+    keys, mistakes = _completed(content, root, path, overrides)
+    experiment, more = drafted(Experiment, keys, NOTHING)
+    if mistakes or more:
+        raise together([*mistakes, *more], path)
+    return experiment
+
+
+def _completed(
+    content: Mapping[str, Any], root: Path, path: Path, overrides: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The keys with overrides, languages filled in and absolute paths; and what could not be done."""
+    keys: dict[str, Any] = deepcopy(dict(content))
+    root, mistakes = root.resolve(), list[str]()
+    for text in overrides:
+        mistakes += _refused(override, keys, text)
+    mistakes += _refused(_fill_in, keys)
+    for name, section in (("dataset", DatasetSection), ("resources", ResourcesSection)):
+        if isinstance(keys.get(name), dict):
+            paths = _paths(section)
+            keys[name] = {k: _resolved(v, root) if k in paths else v for k, v in keys[name].items()}
+    if isinstance(keys.get("annotations"), dict):
+        keys["annotations"] = {side: _annotator(name, root) for side, name in keys["annotations"].items()}
+    # An experiment of trees alone needs no other features.
+    listed = keys.get("features")
+    if "features" in keys and not (listed == [] and keys.get("trees")):
+        features, wrong = readable_configs(listed)
+        keys["features"] = [_with_paths(f, root) for f in features]
+        mistakes += wrong
+    return keys, mistakes
+
+
+def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
+    """What a step says that refuses its input."""
+    try:
+        step(*arguments)
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
+    """The values of a type in nested mappings and lists."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner, kind)
+
+
+def _fill_in(content: dict[str, Any]) -> None:
+    """Languages for the placeholders in the strings under `resources`."""
+    resources, dataset = content.get("resources"), content.get("dataset")
+    if not isinstance(resources, dict):
+        return
+    pair = dataset.get("pair") if isinstance(dataset, dict) else None
+    source, _, target = str(pair or "").partition("-")
+    known = {"pair": pair, "source": source, "target": target}
+
+    def filled(key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {inner: filled(f"{key}.{inner}", below) for inner, below in value.items()}
+        for name in _PLACEHOLDER.findall(value) if isinstance(value, str) else ():
+            if name not in known:
+                raise InputError(
+                    f"{key}: unknown placeholder '{{{name}}}'",
+                    remedy="known: {pair}, {source}, {target}",
+                )
+            if not (source and target):
+                raise InputError(
+                    f"{key}: '{{{name}}}' needs dataset.pair, like en-de, but it is {shown(pair)}"
+                )
+            value = value.replace(f"{{{name}}}", known[name])
+        return value
+
+    content["resources"] = filled("resources", resources)
+
+
+def _paths(section: type[BaseModel]) -> list[str]:
+    """The keys of a section that hold a path, or several."""
+    hints = {name: entry.annotation for name, entry in section.model_fields.items()}
+    return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
+
+
+def _resolved(value: Any, root: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _resolved(inner, root) for key, inner in value.items()}
+    return str(root / value) if isinstance(value, str) else value
+
+
+def _annotator(name: Any, root: Path) -> Any:
+    """The name of an annotator; a folder of trained ones, and the file of `udpipe:FILE`, made absolute.
+
+    Programs and models that are installed by name stay as they are.
+    """
+    if not isinstance(name, str):
+        return name
+    first, plus, added = name.partition("+")
+    kind, colon, model = first.partition(":")
+    if kind == "udpipe" and model:
+        return f"{kind}{colon}{root / model}{plus}{added}"
+    return f"{root / first}{plus}{added}" if first and not colon and (root / first).is_dir() else name
+
+
+def _with_paths(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Settings with the relative paths under path keys made absolute."""
+
+    def absolute(value: Any) -> Any:
+        if isinstance(value, str):
+            return str(root / value)
+        if isinstance(value, dict):
+            return {key: absolute(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [absolute(inner) for inner in value]
+        return value
+
+    return {key: absolute(value) if key in _PATH_KEYS else value for key, value in config.items()}

@@ -1,0 +1,32 @@
+"""The list `features` of a settings file: families and sets, each with its parameters."""
+
+from pathlib import Path
+from typing import Any
+
+from features.core.errors import shown, together
+
+
+def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
+    """Feature configs; a bare name is short for `{kind: NAME}`.
+
+    Raises InputError, naming the file, where `value` is no such list.
+    """
+    configs, mistakes = readable_configs(value)
+    if mistakes:
+        raise together(mistakes, path)
+    return configs
+
+
+def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """The entries of a list of features that say what they are, and what is wrong with the others."""
+    if not isinstance(value, list) or not value:
+        return [], ["`features` must be a list of extractors; - kind: baseline17"]
+    configs, mistakes = list[dict[str, Any]](), list[str]()
+    for number, item in enumerate(value):
+        entry = {"kind": item} if isinstance(item, str) else item
+        if isinstance(entry, dict) and ("kind" in entry) ^ ("set" in entry):
+            configs.append(entry)
+        else:
+            got = f"every entry needs a `kind` or a `set`, but got {shown(item)}"
+            mistakes.append(f"features.{number}: {got}")
+    return configs, mistakes

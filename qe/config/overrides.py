@@ -1,0 +1,48 @@
+"""`--set key.key=value`: one value of nested settings, as the command line gives it."""
+
+import re
+from typing import Any
+
+from features.core import strict_yaml
+from features.core.errors import InputError
+
+
+def override(content: dict[str, Any], text: str) -> None:
+    """Sets one `key.key=value` in nested settings, the value read as YAML; numbers index lists.
+
+    >>> content = {"features": [{"kind": "surface"}]}
+    >>> for text in ("label.low=1", "features.0.kind=lm"): override(content, text)
+    >>> content
+    {'features': [{'kind': 'lm'}], 'label': {'low': 1}}
+
+    Raises InputError for what is not of that form, for entries that a list lacks, and for what no section is.
+    """
+    key, equals, given = text.partition("=")
+    if not equals or not key:
+        raise InputError(f"--set needs key=value, but got '{text}'")
+    value = strict_yaml.parse(given, f"--set {key}")
+    here: Any = content
+    *parents, last = key.split(".")
+    if len(parents) >= strict_yaml.DEEPEST:
+        raise InputError(f"--set takes at most {strict_yaml.DEEPEST} names, but got {len(parents) + 1}")
+    for depth, part in enumerate(parents):
+        if isinstance(here, list):
+            here = here[_index(part, here, ".".join(parents[:depth]), text)]
+        else:
+            here = here.setdefault(part, {})
+        if not isinstance(here, dict | list):
+            raise InputError(f"--set {text}: '{part}' is not a section, but {here!r}")
+    if isinstance(here, list):
+        here[_index(last, here, ".".join(parents), text)] = value
+    else:
+        here[last] = value
+
+
+def _index(part: str, entries: list[Any], key: str, text: str) -> int:
+    """The number `part` of one of the entries of the list at `key`."""
+    if not re.fullmatch("[0-9]+", part) or int(part) >= len(entries):
+        raise InputError(
+            f"--set {text}: '{key}' is a list, and has no entry '{part}'",
+            remedy=f"it has {len(entries)}, numbered from 0",
+        )
+    return int(part)

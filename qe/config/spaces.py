@@ -1,0 +1,112 @@
+"""Search spaces: from the experiment file's words to distributions, and drawing from them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from features.core.errors import InputError
+from qe.config.distributions import (
+    Choice,
+    Distribution,
+    FloatRange,
+    IntRange,
+)
+
+if TYPE_CHECKING:
+    import optuna
+
+
+def parse_distribution(value: Any, where: str) -> Distribution:
+    """A list is a choice; `{low, high, log, step}` a range, of whole numbers if both ends are.
+
+    Raises InputError, naming the key, for anything else.
+
+    >>> parse_distribution([1, 2], "learner.space.C")
+    Choice(choices=(1, 2))
+    >>> parse_distribution({"low": 0.1, "high": 10, "log": True}, "learner.space.C")
+    FloatRange(low=0.1, high=10.0, log=True, step=None)
+    """
+    if isinstance(value, list) and value:
+        return Choice(value)
+    if isinstance(value, Mapping) and {"low", "high"} <= set(value) <= {"low", "high", "log", "step"}:
+        low, high = value["low"], value["high"]
+        whole = isinstance(low, int) and isinstance(high, int)
+        try:
+            if whole:
+                return IntRange(low, high, bool(value.get("log", False)), int(value.get("step", 1)))
+            return FloatRange(float(low), float(high), bool(value.get("log", False)), value.get("step"))
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error), where=where) from None
+    raise InputError(
+        f"not a search space: {value!r}",
+        where=where,
+        remedy="give a list of choices or {low: .., high: .., log: true|false, step: ..}",
+    )
+
+
+def parse_space(space: Mapping[str, Any], where: str) -> dict[str, Distribution]:
+    """Parameter -> distribution; the entries of a mapping within are named `parameter.entry`.
+
+    Raises InputError as `parse_distribution` does.
+
+    >>> sorted(parse_space({"C": [1, 2], "use": {"lm": [True, False]}}, "selection.space"))
+    ['C', 'use.lm']
+    """
+    distributions: dict[str, Distribution] = {}
+    for name, value in space.items():
+        if (
+            isinstance(value, Mapping)
+            and value
+            and all(isinstance(v, (list, Mapping)) for v in value.values())
+        ):
+            inner = parse_space(value, f"{where}.{name}")
+            distributions |= {f"{name}.{entry}": distribution for entry, distribution in inner.items()}
+        else:
+            distributions[name] = parse_distribution(value, f"{where}.{name}")
+    return distributions
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drawn values by parameter; `use.lm` is the entry `lm` of the mapping `use`.
+
+    >>> nested({"C": 1, "use.lm": True, "use.ibm1": False})
+    {'C': 1, 'use': {'lm': True, 'ibm1': False}}
+    """
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        parameter, _, entry = name.partition(".")
+        if entry:
+            result.setdefault(parameter, {})[entry] = value
+        else:
+            result[name] = value
+    return result
+
+
+def draw(trial: "optuna.trial.BaseTrial", name: str, distribution: Distribution) -> Any:
+    """One value for the parameter `name`."""
+    if isinstance(distribution, Choice):
+        return trial.suggest_categorical(name, distribution.choices)
+    if isinstance(distribution, IntRange):
+        return trial.suggest_int(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    if isinstance(distribution, FloatRange):
+        return trial.suggest_float(
+            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
+        )
+    raise TypeError(f"unknown distribution {distribution!r}")
+
+
+def grid(space: Mapping[str, Distribution]) -> dict[str, list[Any]]:
+    """The values of every parameter, for an exhaustive search.
+
+    Raises InputError for a continuous range.
+    """
+    values: dict[str, list[Any]] = {}
+    for name, distribution in space.items():
+        if isinstance(distribution, Choice):
+            values[name] = list(distribution.choices)
+        elif isinstance(distribution, IntRange) and not distribution.log:
+            values[name] = list(range(distribution.low, distribution.high + 1, distribution.step))
+        else:
+            raise InputError(f"a grid needs a list of values for '{name}', not a continuous range")
+    return values

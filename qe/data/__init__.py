@@ -1,0 +1,1 @@
+"""Datasets: formats, labels, splits, checks, files of scores."""

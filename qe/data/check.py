@@ -1,0 +1,319 @@
+"""What a dataset holds, and everything that is wrong with it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from qe.config.overrides import override
+from qe.data.agreement import krippendorff_alpha, weighted_kappa
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.formats._base import FORMATS, make_format
+from qe.data.formats._reading import Reading
+from qe.data.judges import MAX_DIFFERENCE, judged_labels
+
+_BINS = 10
+_GRADES = 10  # range of scales on which a difference of 1 means something
+
+
+@dataclass(frozen=True)
+class ValueSummary:
+    """A distribution; all None if there are no values."""
+
+    n: int
+    mean: float | None
+    sd: float | None
+    low: float | None
+    quartile_1: float | None
+    median: float | None
+    quartile_3: float | None
+    high: float | None
+    distinct: int
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The individual judges, in column order, and how pairs of them agree.
+
+    pearson, kappa  (j, j) over the segments that both judged; kappa is weighted quadratically, for whole
+                    numbers only; None if undefined
+    deviation       largest distance between the label and the (weighted) mean of the judges
+    alpha           level (ordinal, interval) -> Krippendorff's alpha of all judges; None if undefined
+    weights         by standard deviation, as `qe.data.judges` has them
+    far_apart       segments whose judges differ by more than 1; both None for fewer than two judges, and on
+                    scales that are open or wider than 10
+    """
+
+    summaries: tuple[ValueSummary, ...]
+    pearson: tuple[tuple[float | None, ...], ...]
+    kappa: tuple[tuple[float | None, ...], ...]
+    deviation: float | None
+    alpha: Mapping[str, float | None]
+    weights: tuple[float, ...] | None
+    far_apart: int | None
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """One split: its size, labels (None: blind), judges, lengths, repetitions, and the columns it has.
+
+    histogram   (edges, counts) of the labels: ten bins over the scale, or over the values if it is open
+    duplicates  what is repeated -> number of segments that repeat an earlier one, up to case, punctuation
+                and white space
+    """
+
+    segments: int
+    columns: tuple[str, ...]
+    labels: ValueSummary | None
+    histogram: tuple[tuple[float, ...], tuple[int, ...]] | None
+    judges: Judges | None
+    lengths: Mapping[str, ValueSummary]
+    duplicates: Mapping[str, int]
+    documents: int | None
+    unedited: int | None
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """A whole dataset.
+
+    overlaps    "later split in earlier split" -> what is shared -> number of segments of the later one, up
+                to case, punctuation and white space
+    notes       what reading repaired, or a user should know
+    defects     what training refuses or suffers from
+    unreadable  why files or splits could not be read; those splits are missing
+    """
+
+    name: str
+    format: str
+    label: LabelScale
+    splits: Mapping[str, SplitReport]
+    overlaps: Mapping[str, Mapping[str, int]]
+    notes: tuple[str, ...]
+    defects: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    provenance: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+def check(path: Path, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> DataReport:
+    """Reads the dataset at `path`, going on after defects where that is possible, and describes it.
+
+    Without `format_name` the format is guessed from what is there.
+
+    Raises InputError if the settings or the layout are wrong.
+    """
+    format_name = format_name or guess_format(path)
+    reading = Reading(path, tolerant=True)
+    dataset = make_format(format_name, options or {}).read_with(reading, path)
+    splits = {name: describe(split, dataset.scale) for name, split in dataset.splits.items()}
+    defects = [str(defect) for defect in reading.defects]
+    defects += [defect for name, split in dataset.splits.items() for defect in _defects(name, split)]
+    return DataReport(
+        dataset.name,
+        format_name,
+        dataset.scale,
+        splits,
+        overlaps(dataset),
+        dataset.notes,
+        tuple(defects),
+        tuple(map(str, reading.unreadable)),
+        dataset.provenance,
+    )
+
+
+def guess_format(path: Path) -> str:
+    """The format that the layout at `path` shows.
+
+    Raises InputError if it shows none.
+    """
+    if not path.exists():
+        raise InputError("no such file or folder", where=path)
+    fitting = [name for name in FORMATS.names if FORMATS.get(name).recognises(path)]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise InputError(
+        f"this may be {' or '.join(fitting)}" if fitting else "cannot tell the format of this",
+        where=path,
+        remedy=f"name it with --format ({', '.join(FORMATS.names)}) and its keys with --set",
+    )
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """`key=value` and `key.key=value`, the values read as YAML, as nested keys.
+
+    >>> parse_settings(["pair=en-de", "label.low=1"])
+    {'pair': 'en-de', 'label': {'low': 1}}
+
+    Raises InputError for what is not of that form.
+    """
+    options: dict[str, Any] = {}
+    for setting in settings:
+        override(options, setting)
+    return options
+
+
+def describe(split: Split, scale: LabelScale) -> SplitReport:
+    """The description of one split."""
+    segments = split.segments
+    given = None if split.scores is None else split.scores[~np.isnan(split.scores)]
+    texts = {"source": segments.source, "target": segments.target}
+    lengths = {
+        "source tokens": summary(segments.source_tokens.lengths),
+        "target tokens": summary(segments.target_tokens.lengths),
+    }
+    lengths |= {
+        f"{side} characters": summary([len(text) for text in column]) for side, column in texts.items()
+    }
+    return SplitReport(
+        len(split),
+        (*(name for name, _ in segments.columns()), *split.labels()),
+        None if given is None else summary(given),
+        None if given is None or not len(given) else _histogram(given, scale),
+        None if split.judges is None else _judges(split, scale),
+        lengths,
+        {name: len(keys) - len(set(keys)) for name, keys in _keys(split).items()},
+        None if segments.doc_id is None else len(set(segments.doc_id)),
+        None
+        if split.post_edit is None
+        else sum(a == b for a, b in zip(segments.target, split.post_edit, strict=True)),
+    )
+
+
+def summary(values: Sequence[float] | NDArray[Any]) -> ValueSummary:
+    """Mean, population standard deviation, quartiles and range; NaN is left out."""
+    array = np.asarray(values, np.float64)
+    array = array[~np.isnan(array)]
+    if not len(array):
+        return ValueSummary(0, None, None, None, None, None, None, None, 0)
+    low, first, median, third, high = np.quantile(array, [0, 0.25, 0.5, 0.75, 1]).tolist()
+    mean, sd = float(array.mean()), float(array.std())
+    return ValueSummary(len(array), mean, sd, low, first, median, third, high, len(np.unique(array)))
+
+
+def _histogram(values: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    low = float(values.min()) if scale.low is None else scale.low
+    high = float(values.max()) if scale.high is None else scale.high
+    counts, edges = np.histogram(values, bins=_BINS, range=(low, high))
+    return tuple(edges.tolist()), tuple(counts.tolist())
+
+
+def _judges(split: Split, scale: LabelScale) -> Judges:
+    judges = split.judges
+    assert judges is not None
+    columns = range(judges.shape[1])
+    return Judges(
+        tuple(summary(judges[:, i]) for i in columns),
+        tuple(tuple(_pearson(judges[:, i], judges[:, j]) for j in columns) for i in columns),
+        tuple(tuple(weighted_kappa(judges[:, i], judges[:, j]) for j in columns) for i in columns),
+        _deviation(split, judges),
+        {level: krippendorff_alpha(judges, level) for level in ("ordinal", "interval")},
+        *_spreads(judges, scale),
+    )
+
+
+def _spreads(judges: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...] | None, int | None]:
+    """The judges' weights by standard deviation, and how many rows have judges that are far apart."""
+    graded = scale.low is not None and scale.high is not None and scale.high - scale.low <= _GRADES
+    if not graded or judges.shape[1] < 2 or not np.isfinite(judges).any(axis=0).all():
+        return None, None
+    labels = judged_labels(judges, None)
+    return tuple(labels.weights.tolist()), int((labels.differences > MAX_DIFFERENCE).sum())
+
+
+def _deviation(split: Split, judges: FloatArray) -> float | None:
+    """How far the labels are from the mean of the judges, weighted if there are weights."""
+    if split.scores is None:
+        return None
+    weights = np.ones_like(judges) if split.weights is None else split.weights
+    weights = np.where(np.isnan(judges), 0.0, weights)
+    totals = weights.sum(axis=1)
+    there = totals > 0
+    means = (np.nan_to_num(judges) * weights).sum(axis=1)[there] / totals[there]
+    distances = np.abs(means - split.scores[there])
+    distances = distances[~np.isnan(distances)]
+    return float(distances.max()) if len(distances) else None
+
+
+def _both(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    there = ~(np.isnan(left) | np.isnan(right))
+    return left[there], right[there]
+
+
+def _pearson(left: FloatArray, right: FloatArray) -> float | None:
+    left, right = _both(left, right)
+    if len(left) < 2 or left.std() == 0 or right.std() == 0:
+        return None
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def text_key(text: str) -> str:
+    """What makes texts the same sentence: letters, marks and digits in lower case; else the text itself.
+
+    >>> text_key("It's  “so”."), text_key("...")
+    ('itsso', '...')
+    """
+    return "".join(regex.findall(r"[\p{L}\p{M}\p{N}]", text.lower())) or text
+
+
+def _keys(split: Split) -> dict[str, list[Any]]:
+    """What is compared in the search for repetitions: sources, targets, pairs."""
+    source = [text_key(text) for text in split.segments.source]
+    target = [text_key(text) for text in split.segments.target]
+    return {"source": source, "target": target, "pair": list(zip(source, target, strict=True))}
+
+
+def overlaps(dataset: Dataset) -> dict[str, dict[str, int]]:
+    """For "later in earlier": how many sources, targets, pairs of the later split the earlier one has."""
+    counts = {}
+    keys = {name: _keys(split) for name, split in dataset.splits.items()}
+    for earlier, later in combinations(keys, 2):
+        shared = {}
+        for name, column in keys[later].items():
+            seen = set(keys[earlier][name])
+            shared[name] = sum(key in seen for key in column)
+        if any(shared.values()):
+            counts[f"{later} in {earlier}"] = shared
+    return counts
+
+
+def _defects(name: str, split: Split) -> list[str]:
+    """What reading does not refuse, but nobody can want."""
+    defects = []
+    for side in ("source", "target"):
+        empty = [
+            identifier
+            for identifier, text in zip(split.segments.id, getattr(split.segments, side), strict=True)
+            if not text.strip()
+        ]
+        if empty:
+            defects.append(f"{name}: {len(empty)} segments have an empty {side} (first: {empty[0]})")
+    if split.scores is not None and len(split) > 1 and len(np.unique(split.scores)) == 1:
+        defects.append(f"{name}: all labels are {split.scores[0]:g}, so there is nothing to learn")
+    contradictions = _contradictions(split)
+    if contradictions:
+        defects.append(f"{name}: {contradictions} repeated pairs of source and target have different labels")
+    return defects
+
+
+def _contradictions(split: Split) -> int:
+    if split.scores is None:
+        return 0
+    pairs = list(zip(split.segments.source, split.segments.target, strict=True))
+    scores: dict[tuple[str, str], set[float]] = {}
+    repeated = {pair for pair, count in Counter(pairs).items() if count > 1}
+    for pair, score in zip(pairs, split.scores.tolist(), strict=True):
+        if pair in repeated:
+            scores.setdefault(pair, set()).add(score)
+    return sum(len(values) > 1 for values in scores.values())

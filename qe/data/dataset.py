@@ -1,0 +1,197 @@
+"""Dataset: segments with labels, provenance and splits; labels live here, never in Segments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class LabelScale:
+    """What a label means: its name, its range (None: open), and which direction is good."""
+
+    name: str
+    low: float | None
+    high: float | None
+    higher_is_better: bool
+
+    @property
+    def sign(self) -> float:
+        """Multiply labels and predictions by this to get quality (higher is better)."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def clip(self, values: FloatArray) -> FloatArray:
+        """Values moved into the range."""
+        return np.clip(values, self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Segments with what annotators said of them; every label column has one entry per segment.
+
+    scores      (n,) the label, or None for blind data
+    judges      (n, j) individual scores
+    weights     (n, j) the judges' weights
+    annotators  (n,) number of annotators behind each label
+    """
+
+    segments: Segments
+    scores: FloatArray | None = None
+    post_edit: tuple[str, ...] | None = None
+    reference: tuple[str, ...] | None = None
+    judges: FloatArray | None = None
+    weights: FloatArray | None = None
+    annotators: FloatArray | None = None
+    word_tags: tuple[str, ...] | None = None
+    source_tags: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, column in self._columns():
+            if len(column) != len(self.segments):
+                raise InputError(f"{len(self.segments)} segments, but {len(column)} entries of '{name}'")
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def _columns(self) -> list[tuple[str, Any]]:
+        names = (
+            "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
+        )  # fmt: skip
+        return [(name, value) for name in names if (value := getattr(self, name)) is not None]
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Split":
+        """The rows asked for, in that order, of every column."""
+        index = np.asarray(rows, np.int64)
+        taken: dict[str, Any] = {
+            name: column[index] if isinstance(column, np.ndarray) else tuple(column[i] for i in index)
+            for name, column in self._columns()
+        }
+        return replace(self, segments=self.segments.take(index), **taken)
+
+    def labels(self) -> dict[str, Any]:
+        """The label columns, as fitted extractors take them."""
+        return dict(self._columns())
+
+    @property
+    def fingerprint(self) -> str:
+        parts: list[object] = [self.segments.fingerprint]
+        for name, column in self._columns():
+            parts += [name, column.tobytes() if isinstance(column, np.ndarray) else column]
+        return digest(*parts)
+
+
+def concatenate(splits: Sequence[Split]) -> Split:
+    """The rows of several splits, one after the other; a label column stays only where every split has it.
+
+    Where splits differ in the number of judges, the judges that a split lacks are NaN in its rows.
+    """
+    if len(splits) == 1:
+        return splits[0]
+    columns: dict[str, Any] = {}
+    for name in set.intersection(*({name for name, _ in split._columns()} for split in splits)):
+        parts = [getattr(split, name) for split in splits]
+        joined = isinstance(parts[0], np.ndarray)
+        columns[name] = _stacked(parts) if joined else tuple(item for part in parts for item in part)
+    return Split(segments=Segments.concatenate([split.segments for split in splits]), **columns)
+
+
+def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
+    """Arrays one after the other, (n, j) ones widened with NaN to the widest."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    rows = [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts]
+    return np.concatenate(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Named splits with one label scale.
+
+    provenance  file -> SHA-256 of what was read
+    notes       what a reader should know: CRLF, trailing blanks, duplicates, ...
+    """
+
+    name: str
+    splits: Mapping[str, Split]
+    scale: LabelScale
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def split(self, name: str) -> Split:
+        if name not in self.splits:
+            raise InputError(
+                f"dataset '{self.name}' has no split '{name}'", remedy=f"it has {', '.join(self.splits)}"
+            )
+        return self.splits[name]
+
+    @classmethod
+    def from_frame(
+        cls,
+        tables: "pd.DataFrame | Mapping[str, pd.DataFrame]",
+        label: str = "score",
+        *,
+        name: str = "data",
+        low: float | None = None,
+        high: float | None = None,
+        higher_is_better: bool = True,
+        source_language: str = "en",
+        target_language: str = "es",
+        tokenizer: Literal["moses", "moses-2012", "whitespace"] = "moses",
+    ) -> "Dataset":
+        """A dataset of tables in memory.
+
+        tables            split -> a table with `source`, `target` and the label; or one table, for `train`.
+                          Other columns that segments or splits have (`id`, `doc_id`, `post_edit`, ...) are
+                          taken by their names; a split without the label is blind
+        low, high         ends of the label scale, where it has any
+        higher_is_better  the direction of the label: False for HTER
+
+        Raises InputError for columns that are missing, and labels that are no numbers.
+        """
+        given = tables if isinstance(tables, Mapping) else {"train": tables}
+        tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
+        splits = {split: _split_of(table, split, label, tokenizers) for split, table in given.items()}
+        return cls(name, splits, LabelScale(label, low, high, higher_is_better))
+
+    def files(self, path: Path) -> list[Path]:
+        """The files that were read, of the dataset at `path`."""
+        places = [(path / name, Path(name)) for name in self.provenance]
+        return [next((place for place in pair if place.is_file()), pair[0]) for pair in places]
+
+    @property
+    def fingerprint(self) -> str:
+        return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
+
+
+def _split_of(table: "pd.DataFrame", name: str, label: str, tokenizers: tuple[Tokenizer, Tokenizer]) -> Split:
+    """The split of a table. Raises InputError for missing columns, and labels that are no numbers."""
+    for column in ("source", "target"):
+        if column not in table.columns:
+            raise InputError(
+                f"the table of '{name}' lacks the column '{column}'",
+                remedy=f"it has {', '.join(map(str, table.columns))}",
+            )
+    texts = {c: table[c].astype(str).tolist() for c in Segments.column_names() if c in table.columns}
+    further: dict[str, Any] = {
+        c: tuple(table[c].astype(str))
+        for c in ("post_edit", "reference", "word_tags", "source_tags")
+        if c in table.columns
+    }
+    try:
+        scores = table[label].to_numpy(np.float64) if label in table.columns else None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the label '{label}' of '{name}' is no number: {error}") from None
+    return Split(Segments.from_columns(texts, *tokenizers), scores, **further)

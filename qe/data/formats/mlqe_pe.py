@@ -1,0 +1,314 @@
+"""One language pair of MLQE-PE: direct assessments and post-edits of neural MT."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.tokenizer import Tokenizer
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.formats._base import Example, Format
+from qe.data.formats._columns import make_split
+from qe.data.formats._reading import Column, Reading
+from qe.data.formats._tags import check_tags
+from qe.data.formats.table import read_table
+
+SCALES: Mapping[str, LabelScale] = {
+    "da": LabelScale("da", None, None, higher_is_better=True),
+    "da_mean": LabelScale("da_mean", 0.0, 100.0, higher_is_better=True),
+    "hter": LabelScale("hter", 0.0, 1.0, higher_is_better=False),
+}
+_DA, _PE = "mlqe-pe/en-de/direct-assessments/train", "mlqe-pe/en-de/post-editing/train"  # of the example
+_DIRECT = {"da": ("z_mean", "z_scores"), "da_mean": ("mean", "scores")}
+
+
+@dataclass(frozen=True)
+class MlqePe(Format):
+    """One pair of the folder `path`, or the folder of one pair; splits `train`, `dev`, `test20`, `test21`.
+
+    label  `da`: mean of the scores standardised per annotator, open scale, higher is better;
+           `da_mean`: mean of the scores, 0 .. 100; `hter`: edit rate cut off at 1, lower is better
+    text   `raw` (default for direct assessments) or `tokenised` (default for hter): the text of the
+           post-editing part, split at white space. Alignments and word tags count its tokens: with `raw`
+           text they are left out, and a note says so.
+
+    Files are known by their names, wherever they lie below `path`, so that the public archives can be read as
+    they unpack: `SPLIT.XXYY.df.short.tsv` (or, without labels, `SPLIT.XXYY.inputs.tsv`) with `SPLIT.doc_ids`
+    and `word-probas` beside it; `SPLIT.src`, `.mt`, `.pe`, `.hter`, ... below `post-editing`, in a folder of
+    the pair (`en-de`, `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or
+    `.hter`. `train` must be there; of test splits, what is absent is left out, labels too.
+
+    The judges are the individual scores (standardised for `da`), NaN beyond a segment's annotators.
+
+    Source: Fomicheva et al. 2020, "MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset".
+    """
+
+    example: ClassVar[Example] = Example(
+        section="""dataset:
+  format: mlqe_pe
+  path: mlqe-pe
+  pair: en-de
+  label: da
+""",
+        files={
+            f"{_DA}/train.ende.df.short.tsv": "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\t"
+            "model_scores\n0\tIt rains.\tEr regnet.\t[41, 60, 52]\t51.0\t[-1.5, -0.5, -1.0]\t-1.0\t-0.5\n",
+            f"{_DA}/train.doc_ids": "doc_id\nWeather\n",
+            f"{_DA}/word-probas/mt.train.ende": "Er reg@@ net .\n",
+            f"{_DA}/word-probas/word_probas.train.ende": "-1.1 -0.7 -0.2 -0.3 -0.2\n",
+            f"{_PE}/train.pe": "Es regnet .\n",
+        },
+    )
+
+    pair: str = ""
+    label: Literal["da", "da_mean", "hter"] = "da"
+    text: Literal["raw", "tokenised"] | None = None
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        return (path / "direct-assessments").is_dir() or any(path.glob("*/direct-assessments"))
+
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        for key, value, known in (("label", self.label, (*SCALES,)), ("text", self.text, _TEXTS)):
+            if value not in known:
+                raise InputError(
+                    f"unknown {key} '{value}'",
+                    where=f"dataset.{key}",
+                    remedy=f"known: {', '.join(filter(None, known))}",
+                )
+        files = _Files.of(path, self.pair)
+        tokenised = self.text == "tokenised" or (self.text is None and self.label == "hter")
+        kind: Literal["moses", "whitespace"] = "whitespace" if tokenised else "moses"
+        source, _, target = files.pair.partition("-")
+        tokenizers = Tokenizer(source, kind), Tokenizer(target, kind)
+        splits = {}
+        for name in SPLITS:
+            if files.direct(name) is not None or files.later(name) is not None:
+                split = reading.attempt(partial(self._split, reading, files, name, tokenised, tokenizers))
+                if split is not None:
+                    splits[name] = split
+        if not tokenised:
+            reading.notes.append("raw text: alignments and word tags are left out (they count other tokens)")
+        name = f"mlqe-pe/{files.pair}"
+        return Dataset(name, splits, SCALES[self.label], reading.provenance, tuple(reading.notes))
+
+    def _split(
+        self,
+        reading: Reading,
+        files: "_Files",
+        split: str,
+        tokenised: bool,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+    ) -> Split:
+        columns, direct = dict[str, Column](), dict[str, Column]()
+        table, later = files.direct(split), files.later(split)
+        if table is not None:
+            direct = _direct_assessments(reading, table, labelled=split in LABELLED)
+            columns |= {"source": direct["original"], "target": direct["translation"]}
+            columns["model_score"] = direct["model_scores"]
+            columns |= _side_information(reading, table.parent, split, files.code)
+            columns |= _post_editing(reading, files, split, tokenised)
+        elif later is not None:
+            columns |= _later_texts(reading, later, split, files.code, tokenised)
+        scores = self._scores(reading, files, split, direct)
+        if scores is not None:
+            columns["scores"] = scores
+        read = make_split(reading, split, columns, SCALES[self.label], tokenizers)
+        judges = direct.get(_DIRECT[self.label][1]) if self.label != "hter" else None
+        if judges is None:
+            return read
+        each = _lists(reading, judges)
+        return replace(read, judges=each, annotators=(~np.isnan(each)).sum(axis=1).astype(np.float64))
+
+    def _scores(
+        self, reading: Reading, files: "_Files", split: str, direct: Mapping[str, Column]
+    ) -> Column | None:
+        """The labels of a split; None for a blind one."""
+        if direct and self.label != "hter":
+            return direct.get(_DIRECT[self.label][0])
+        later, edits = files.later(split), files.edits(split)
+        places = [later / "goldlabels" / f"{split}.{self.label}"] if later is not None and not direct else []
+        if direct and edits is not None:
+            places = [edits / f"{split}.hter"]
+        labelled = [place for place in places if split in LABELLED or place.is_file()]
+        return reading.lines(labelled[0]) if labelled else None
+
+
+SPLITS = ("train", "dev", "test20", "test21")
+LABELLED = ("train", "dev")  # every file of these must be there
+_TEXTS = (None, "raw", "tokenised")
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where the files of one pair lie below a folder."""
+
+    root: Path
+    pair: str
+
+    @classmethod
+    def of(cls, path: Path, pair: str) -> "_Files":
+        """Raises InputError, with the pairs that are there, if the pair has no training table."""
+        inside = path / pair
+        own = bool(pair) and (inside / "direct-assessments").is_dir()
+        files = cls(inside if own else path, pair or path.resolve().name)
+        if files.direct("train") is None:
+            codes = {file.name.split(".")[1] for file in path.rglob("train.????.df.short.tsv")}
+            pairs = ", ".join(sorted(f"{code[:2]}-{code[2:]}" for code in codes))
+            raise InputError(
+                f"no table train.{files.code}.df.short.tsv here",
+                where=path,
+                remedy=f"set `pair` to one of {pairs}" if pairs else "give the folder of the data",
+            )
+        return files
+
+    @property
+    def code(self) -> str:
+        """The pair as file names have it: `ende`."""
+        return self.pair.replace("-", "")
+
+    def direct(self, split: str) -> Path | None:
+        """The table of direct assessments, or of blind inputs; None if there is none."""
+        for end in ("df.short.tsv", "inputs.tsv"):
+            table = self._one(f"{split}.{self.code}.{end}", lambda parts: True)
+            if table is not None:
+                return table
+        return None
+
+    def edits(self, split: str) -> Path | None:
+        """The folder with the post-editing part of a split."""
+        for end in ("mt", "pe"):
+            file = self._one(f"{split}.{end}", lambda parts: "post-editing" in parts and self._named(parts))
+            if file is not None:
+                return file.parent
+        return None
+
+    def later(self, split: str) -> Path | None:
+        """The folder of a split that has texts, but no table."""
+        if split in LABELLED:
+            return None
+        file = self._one(f"{split}.src", lambda parts: parts[-1] == f"{self.pair}-{split}")
+        return None if file is None else file.parent
+
+    def _named(self, folders: Sequence[str]) -> bool:
+        return any(name == self.pair or name.startswith(f"{self.pair}-") for name in folders)
+
+    def _one(self, name: str, wanted: Callable[[Sequence[str]], bool]) -> Path | None:
+        """The file of that name in a folder that is wanted. Raises InputError if there are several."""
+        below = [file.relative_to(self.root) for file in sorted(self.root.rglob(name))]
+        top = self.root.resolve()
+        files = [file for file in below if wanted((top / file).parent.parts)]
+        if len(files) > 1:
+            raise InputError(
+                f"{name} is also at {self.root / files[1]}",
+                where=self.root / files[0],
+                remedy="keep one of them below the folder",
+            )
+        return self.root / files[0] if files else None
+
+
+def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[str, Column]:
+    """The columns of the direct assessments; their `index` must count from 0."""
+    table = read_table(reading, path, "tsv", quoting=False)
+    wanted = ["index", "original", "translation", "model_scores"]
+    wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
+    for name in wanted:
+        if name not in table:
+            raise InputError(f"no column '{name}'", where=f"{path}:1", remedy=f"it has {', '.join(table)}")
+    for row, text in enumerate(table["index"].texts):
+        if text != str(row):
+            reading.defect(f"expected index {row}, found '{text}'", where=table["index"].where(row))
+            break
+    for name in ("original", "translation"):
+        table[name] = reading.stripped(table[name])
+    return table
+
+
+def _side_information(reading: Reading, base: Path, split: str, code: str) -> dict[str, Column]:
+    """Documents and what the translation system knew, as far as the files are there."""
+    columns = _decoder_output(reading, base, split, code)
+    path = base / f"{split}.doc_ids"
+    if not path.is_file():
+        reading.notes.append(f"{split}: no {path.name}, so no documents")
+        return columns
+    documents = reading.lines(path)
+    if documents.texts[0] != "doc_id":
+        raise InputError(
+            f"expected the header 'doc_id', found '{documents.texts[0]}'", where=documents.where(0)
+        )
+    columns["doc_id"] = Column(documents.texts[1:], documents.path, documents.lines[1:])
+    return columns
+
+
+def _decoder_output(reading: Reading, base: Path, split: str, code: str) -> dict[str, Column]:
+    """Subwords, and one log-probability more than subwords per line."""
+    paths = [base / "word-probas" / f"{name}.{split}.{code}" for name in ("mt", "word_probas")]
+    if not all(path.is_file() for path in paths):
+        reading.notes.append(f"{split}: no word-probas, so no log-probabilities of subwords")
+        return {}
+    subwords, probabilities = map(reading.lines, paths)
+    for row, (words, numbers) in enumerate(zip(subwords.texts, probabilities.texts, strict=False)):
+        if len(numbers.split()) != len(words.split()) + 1:
+            reading.defect(
+                f"expected {len(words.split()) + 1} log-probabilities (one per subword and one for the end), "
+                f"found {len(numbers.split())}",
+                where=probabilities.where(row),
+            )
+    return {"subwords": subwords, "token_log_probabilities": probabilities}
+
+
+def _post_editing(reading: Reading, files: _Files, split: str, tokenised: bool) -> dict[str, Column]:
+    """Columns from the post-editing part; those that count tokens only with its own, tokenised text."""
+    base, columns = files.edits(split), dict[str, Column]()
+    if base is None:
+        if tokenised or split in LABELLED:
+            raise InputError(f"no {split}.mt and no {split}.pe below `post-editing`", where=files.root)
+        return columns
+    labels, texts = {"post_edit": "pe"}, {"source": "src", "target": "mt", "alignment": "src-mt.alignments"}
+    if tokenised:
+        labels |= {"word_tags": "tags", "source_tags": "source_tags"}
+        columns = {ours: reading.lines(base / f"{split}.{end}") for ours, end in texts.items()}
+    for ours, end in labels.items():
+        path = base / f"{split}.{end}"
+        if split in LABELLED or path.is_file():
+            columns[ours] = reading.lines(path)
+    for tags, text, gaps in (("word_tags", "target", True), ("source_tags", "source", False)):
+        if tags in columns and len(columns[tags]) == len(columns[text]):
+            check_tags(reading, columns[tags], columns[text], gaps)
+    return columns
+
+
+def _later_texts(reading: Reading, base: Path, split: str, code: str, tokenised: bool) -> dict[str, Column]:
+    """The texts of a split without a table, and what the translation system knew."""
+    kind = "tok." if tokenised else ""
+    texts = {
+        ours: reading.lines(base / f"{split}.{kind}{end}")
+        for ours, end in (("source", "src"), ("target", "mt"))
+    }
+    if (base / "goldlabels").is_dir():
+        reading.notes.append(f"{split}: word tags and post-edits are not read")
+    return {**texts, **_decoder_output(reading, base, split, code)}
+
+
+def _lists(reading: Reading, column: Column) -> FloatArray:
+    """(n, j) numbers from cells like `[20, 35.5]`; NaN beyond the end of shorter lists."""
+    parsed: list[Sequence[float]] = []
+    for row, text in enumerate(column.texts):
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, list) or not all(isinstance(v, int | float) for v in values):
+            reading.defect(f"expected a list of numbers, found '{text[:40]}'", where=column.where(row))
+            values = []
+        parsed.append(values)
+    result = np.full((len(parsed), max(map(len, parsed), default=0)), np.nan)
+    for row, values in enumerate(parsed):
+        result[row, : len(values)] = values
+    return result

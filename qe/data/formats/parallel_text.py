@@ -1,0 +1,96 @@
+"""One plain or gzip file per column and split; line i of all files of a split is the same segment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from features.core.errors import InputError
+from features.core.tokenizer import Tokenizer
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.formats._base import Example, Format
+from qe.data.formats._columns import COLUMNS, Label, label_scale, make_split
+from qe.data.formats._reading import Reading, known_keys
+
+
+@dataclass(frozen=True)
+class ParallelText(Format):
+    """Text files under `path`, one per column.
+
+    splits     split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
+               `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
+               `annotators`, `word_tags`, `source_tags`; `judges`, on the label's scale, and `weights`
+               hold several numbers a line).
+               A split without `scores` is blind.
+    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where
+               there are no `scores`
+    tokenizer  `moses`, or `whitespace` for text that is tokenised already
+    """
+
+    example: ClassVar[Example] = Example(
+        section="""dataset:
+  format: parallel_text
+  path: mine
+  splits:
+    train: {source: train.en, target: train.de, post_edit: train.pe}
+    test: {source: test.en, target: test.de}
+  source_language: en
+  target_language: de
+  label: hter
+""",
+        files={
+            "mine/train.en": "the red house\nit rains\n",
+            "mine/train.de": "das rote Haus\ner regnet\n",
+            "mine/train.pe": "das rote Haus\nes regnet\n",
+            "mine/test.en": "the dog sleeps\n",
+            "mine/test.de": "der Hund schläft\n",
+        },
+    )
+
+    splits: Mapping[str, Mapping[str, str]]
+    label: Label
+    source_language: str
+    target_language: str
+    tokenizer: Literal["moses", "whitespace"] = "moses"
+
+    def check_options(self) -> None:
+        label_scale(self.label)
+        if not self.splits:
+            raise InputError("no split is declared", where="dataset.splits")
+        for name, files in self.splits.items():
+            known_keys(files, COLUMNS, f"dataset.splits.{name}")
+
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        self.check_options()
+        scale = label_scale(self.label)
+        splits = {}
+        for name, files in self.splits.items():
+            split = self._split(reading, name, {column: path / file for column, file in files.items()}, scale)
+            if split is not None:
+                splits[name] = split
+        return Dataset(path.resolve().name, splits, scale, reading.provenance, tuple(reading.notes))
+
+    def _split(
+        self, reading: Reading, name: str, files: Mapping[str, Path], scale: LabelScale
+    ) -> Split | None:
+        tokenizers = (
+            Tokenizer(self.source_language, self.tokenizer),
+            Tokenizer(self.target_language, self.tokenizer),
+        )
+        read = {column: reading.attempt(partial(reading.lines, file)) for column, file in files.items()}
+        columns = {column: lines for column, lines in read.items() if lines is not None}
+        if len(columns) < len(files):
+            return None
+        hter = self.label == "hter"
+        return reading.attempt(
+            lambda: make_split(
+                reading,
+                name,
+                columns,
+                scale,
+                tokenizers,
+                judge_range=(None, None) if hter else (scale.low, scale.high),
+                compute_hter=hter,
+            )
+        )

@@ -1,0 +1,107 @@
+"""Labels from several judges: weights by how far each judge's scores spread, rows that judges disagree on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+
+MAX_DIFFERENCE = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedLabels:
+    """Labels of n segments.
+
+    scores       (n,) weighted mean of the judges; NaN for rows without a score, and for excluded rows
+    weights      (j,) of the judges; they sum to 1
+    differences  (n,) highest minus lowest score of a row; NaN without scores
+    excluded     (n,) rows whose judges differ by more than is allowed
+    """
+
+    scores: FloatArray
+    weights: FloatArray
+    differences: FloatArray
+    excluded: NDArray[np.bool_]
+
+    def table(self) -> pd.DataFrame:
+        """One row per segment: id (from 1), label, difference of the judges, whether it is excluded."""
+        return pd.DataFrame(
+            {
+                "id": range(1, len(self.scores) + 1),
+                "label": self.scores,
+                "difference": self.differences,
+                "excluded": self.excluded,
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """JSON values: segments, excluded ones, weights, mean and standard deviation of the labels."""
+        labels = self.scores[np.isfinite(self.scores)]
+        return {
+            "segments": len(self.scores),
+            "excluded": int(self.excluded.sum()),
+            "weights": self.weights.tolist(),
+            "mean": float(labels.mean()),
+            "sd": float(labels.std()),
+        }
+
+
+def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERENCE) -> JudgedLabels:
+    """Labels from individual scores.
+
+    judges          (n, j), NaN for a score that is missing: the row's other judges share its weight
+    max_difference  rows whose scores differ by more are excluded, and do not count for weights; None: none
+
+    Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
+    6.1: differences above 1 are dropped; the judges, by standard deviation, weigh 3, 2 and 1.
+
+    >>> labels = judged_labels(np.array([[1.0, 2, 1], [3, 3, 3], [5, 4, 4], [1, 5, 2]]))
+    >>> labels.scores.round(2).tolist(), labels.excluded.tolist()
+    ([1.17, 3.0, 4.5, nan], [False, False, False, True])
+
+    Raises InputError for fewer than two judges, or if all rows are excluded.
+    """
+    scores = np.asarray(judges, np.float64)
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise InputError(f"scores of two judges or more are needed, but got shape {scores.shape}")
+    there = np.isfinite(scores).any(axis=1)
+    differences = np.full(len(scores), np.nan)
+    differences[there] = np.nanmax(scores[there], axis=1) - np.nanmin(scores[there], axis=1)
+    excluded = differences > (np.inf if max_difference is None else max_difference + 1e-9)
+    kept = there & ~excluded
+    if not kept.any():
+        raise InputError(
+            f"the judges differ by more than {max_difference} on every segment",
+            remedy="allow larger differences",
+        )
+    weights = judge_weights(scores[kept])
+    labels = np.full(len(scores), np.nan)
+    labels[kept] = weighted_means(scores[kept], weights)
+    return JudgedLabels(labels, weights, differences, excluded)
+
+
+def judge_weights(judges: FloatArray) -> FloatArray:
+    """(j,) weights of the judges of (n, j) scores: ranks of their standard deviations, over the sum of ranks.
+
+    Judges with equal standard deviations share their weights. NaN scores are left out.
+
+    Source: findings of WMT12, 6.1.
+
+    >>> judge_weights(np.array([[2.0, 1], [3, 3], [4, 5]])).round(3).tolist()
+    [0.333, 0.667]
+    """
+    deviations = np.array([np.std(column[np.isfinite(column)]) for column in judges.T])
+    ranks = rankdata(np.round(deviations, 12))
+    return np.asarray(ranks / ranks.sum())
+
+
+def weighted_means(judges: FloatArray, weights: FloatArray) -> FloatArray:
+    """(n,) means of the (n, j) scores by (j,) weights, over the judges that each row has."""
+    shares = np.where(np.isfinite(judges), weights, 0.0)
+    return np.asarray((np.nan_to_num(judges) * shares).sum(axis=1) / shares.sum(axis=1))

@@ -1,0 +1,174 @@
+"""Labels from post-edits: HTER and class error rates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from features.core.array_types import FloatArray
+from features.core.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
+from features.core.errors import InputError
+from features.core.files import atomic_file, check_writable
+from features.core.lemmas import base_form_tokens, base_forms
+from features.core.longest import refuse_long
+from features.core.progress import Progress, silent
+from features.core.ter import TerEdits, ter
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+
+RATES = ("infer", "rer", "miser", "exter", "lexer")
+OUTPUTS = (".tsv", ".csv", ".jsonl", ".parquet")
+_BATCH = 1000  # segments labelled at a time
+
+
+def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
+    """(n,) edits that turn each translation into its post-edit, per post-edit word; lower is better.
+
+    Not cut off at 1 (0.25 is 25 %). Case does not count, as in tercom's default. NaN for an empty post-edit.
+
+    Source: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", 4.
+    """
+    return ter(target.lower(), post_edit.lower()).rates
+
+
+@dataclass(frozen=True, eq=False)
+class PostEditLabels:
+    """What post-edits say of n translations: edits, and the class of every wrong word."""
+
+    edits: TerEdits
+    errors: ClassErrors
+
+    @classmethod
+    def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
+        """Batches one after the other."""
+        edits = {
+            f.name: _joined([getattr(batch.edits, f.name) for batch in batches]) for f in fields(TerEdits)
+        }
+        errors = [batch.errors for batch in batches]
+        sides = [
+            column
+            for lengths, words in (
+                ([e.hypothesis_lengths for e in errors], [e.hypothesis for e in errors]),
+                ([e.reference_lengths for e in errors], [e.reference for e in errors]),
+            )
+            for column in (_joined(words), np.append(0, np.cumsum(_joined(lengths))))
+        ]
+        return cls(TerEdits(**edits), ClassErrors(*sides))
+
+    def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """(n, 5) errors by class, as they are usually told: extra words of the translation, the rest of the
+        post-edit."""
+        side = self.errors.blocks if blocks else self.errors.counts
+        counts = side("reference")
+        extra = CLASSES.index("extra")
+        counts[:, extra] = side("hypothesis")[:, extra]
+        return counts
+
+    def table(self, ids: Sequence[str]) -> pd.DataFrame:
+        """One row per segment: HTER and its edits, lengths, counts, blocks, rates (0.1 is 10 %), sums.
+
+        HTER is NaN for an empty post-edit, rates where the side they are divided by is empty.
+        """
+        rates = self.errors.rates()
+        columns: dict[str, Any] = {
+            "id": list(ids),
+            "hter": self.edits.rates,
+            "edits": self.edits.edits,
+            "target_words": self.errors.hypothesis_lengths,
+            "post_edit_words": self.errors.reference_lengths,
+            **_named(CLASSES, self.counts()),
+            **_named([f"{name}_blocks" for name in CLASSES], self.counts(blocks=True)),
+            **_named([*RATES, *(f"b{name}" for name in RATES)], rates),
+            **_named(SUMS, rate_sums(rates)),
+        }
+        return pd.DataFrame(columns)
+
+    def corpus(self) -> dict[str, Any]:
+        """All segments together, as JSON values.
+
+        counts, blocks  by class: `extra` in the translation, the others in the post-edit
+        rates           by class, as in the source: `missing` per post-edit word; the others counted in the
+                        translation, per word of it (for `blocks`: block_rates)
+        hter            all edits by all words of the post-edits
+        """
+        rates = self.errors.corpus_rates()
+        words = int(self.edits.reference_lengths.sum())
+        edits = int(self.edits.edits.sum())
+        return {
+            "counts": _numbers(CLASSES, self.counts().sum(axis=0)),
+            "rates": _numbers(CLASSES, rates[:5]),
+            "blocks": _numbers(CLASSES, self.counts(blocks=True).sum(axis=0)),
+            "block_rates": _numbers(CLASSES, rates[5:]),
+            "sums": _numbers(SUMS, rate_sums(rates[None])[0]),
+            "hter": edits / words if words else None,
+            "edits": edits,
+            "segments": len(self.edits.edits),
+            "target_words": int(self.errors.hypothesis_lengths.sum()),
+            "post_edit_words": words,
+        }
+
+
+def _named(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {name: values[:, i] for i, name in enumerate(names)}
+
+
+def _numbers(names: Sequence[str], values: np.ndarray[Any, Any]) -> Mapping[str, float | int | None]:
+    """JSON numbers by name; None if undefined."""
+    return {name: None if value != value else value.item() for name, value in zip(names, values, strict=True)}
+
+
+def _joined(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
+    return np.concatenate(arrays)
+
+
+def from_post_edits(
+    target: Sequence[str], post_edit: Sequence[str], language: str, progress: Progress = silent
+) -> PostEditLabels:
+    """Labels of n raw translations by their post-edits, both tokenised and lower-cased here.
+
+    Typographic characters stay as they are: replacing them is an edit like any other.
+
+    Raises InputError for a language without base forms, and texts that are too long.
+    """
+    refuse_long(target, "translation")
+    refuse_long(post_edit, "post-edit")
+    tokenizer = Tokenizer(language, normalise=False)
+    base_forms((), language)  # refuses before any work is done
+    parts = []
+    for low in range(0, max(len(target), 1), _BATCH):
+        rows = slice(low, low + _BATCH)
+        left, right = (tokenizer.tokens(texts[rows]).lower() for texts in (target, post_edit))
+        base = base_form_tokens(left, language), base_form_tokens(right, language)
+        parts.append(PostEditLabels(ter(left, right), class_errors(left, base[0], right, base[1])))
+        progress("comparing translations and post-edits", min(low + _BATCH, len(target)), len(target))
+    return PostEditLabels.concatenate(parts)
+
+
+def check_output(path: Path) -> None:
+    """Raises InputError if `save_table` could not write `path`, by its name or place: before long work."""
+    if not path.name.removesuffix(".gz").endswith(OUTPUTS):
+        raise InputError(
+            "the name does not tell what kind of table to write", where=path, remedy=" or ".join(OUTPUTS)
+        )
+    check_writable(path)
+
+
+def save_table(table: pd.DataFrame, path: Path) -> None:
+    """Writes TSV, CSV, JSONL or Parquet, by the name; text may end in .gz; undefined values stay empty.
+
+    Raises InputError for a name of another kind, or a place that cannot be written.
+    """
+    check_output(path)
+    kind = path.name.removesuffix(".gz")
+    compression: Any = "gzip" if path.name.endswith(".gz") else None
+    with atomic_file(path) as temporary:
+        if kind.endswith(".parquet"):
+            table.to_parquet(temporary, index=False)
+        elif kind.endswith(".jsonl"):
+            table.to_json(temporary, orient="records", lines=True, force_ascii=False, compression=compression)
+        else:
+            separator = "," if kind.endswith(".csv") else "\t"
+            table.to_csv(temporary, sep=separator, index=False, compression=compression)

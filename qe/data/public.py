@@ -1,0 +1,278 @@
+"""Public datasets: downloaded, checksum-verified, resumable."""
+
+import hashlib
+import tarfile
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import cast
+
+from features.core.errors import InputError
+from features.core.files import atomic_file, sha256
+from features.core.progress import Progress, silent
+
+BASE_URL = "https://raw.githubusercontent.com"
+_CHUNK = 1 << 16
+_TIMEOUT = 60  # seconds without an answer
+_LARGEST = 1 << 28  # bytes of one archive member
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file, or a .tar.gz archive, under the base URL, and what is wanted of it.
+
+    files  (SHA-256, destination in the dataset's folder); members of an archive are recognised by their
+           checksum, wherever they lie in it
+    """
+
+    url: str
+    files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class PublicDataset:
+    """Where a dataset comes from, under which terms, and how `dataset.format` reads it."""
+
+    downloads: tuple[Download, ...]
+    terms: str
+    format: str
+
+
+def names() -> tuple[str, ...]:
+    """The datasets that can be fetched."""
+    return ("wmt12-qe", "mlqe-pe")
+
+
+def dataset(name: str) -> PublicDataset:
+    """The dataset of that name.
+
+    Raises InputError for an unknown name, with the known ones.
+    """
+    known = {"wmt12-qe": _wmt12, "mlqe-pe": _mlqe_pe}
+    if name not in known:
+        raise InputError(f"unknown public dataset '{name}'", remedy=f"known: {', '.join(known)}")
+    return known[name]()
+
+
+def fetch(
+    name: str, output: Path, *, base_url: str = BASE_URL, progress: Progress = silent
+) -> tuple[list[Path], list[Path]]:
+    """Makes the files of a public dataset in `output`; returns (files written, files that were there).
+
+    Files that are there with the right checksum are not fetched again. A download that was cut off goes on
+    where it stopped; every file lands whole and verified, or not at all.
+
+    Raises InputError for an unknown name, a server that does not answer, content that is not the expected
+    one, and a file that is there with other content: it is never replaced.
+    """
+    wanted = dataset(name).downloads
+    if not base_url.startswith(("http://", "https://")):
+        raise InputError(f"the base URL must begin with http:// or https://, but got '{base_url}'")
+    written: list[Path] = []
+    kept: list[Path] = []
+    for done, download in enumerate(wanted):
+        progress(f"checking {name}", done, len(wanted))
+        _check_unchanged(name, download, output)
+    for done, download in enumerate(wanted):
+        progress(f"fetching {name}", done, len(wanted))
+        missing = [(sum_, file) for sum_, file in download.files if not _is(output / file, sum_)]
+        kept += [output / file for sum_, file in download.files if (sum_, file) not in missing]
+        if missing:
+            written += _land(download, missing, output, base_url.rstrip("/"), progress)
+    progress(f"fetching {name}", len(wanted), len(wanted))
+    return written, kept
+
+
+def _check_unchanged(name: str, download: Download, output: Path) -> None:
+    """Raises InputError for a file with other content: files land whole, so it is the user's."""
+    for sum_, file in download.files:
+        path = output / file
+        if (path.exists() or path.is_symlink()) and not _is(path, sum_):
+            raise InputError(
+                f"is there, and not as '{name}' publishes it",
+                where=path,
+                remedy="move it away, or choose another --output",
+            )
+
+
+def _is(path: Path, checksum: str) -> bool:
+    return path.is_file() and sha256(path) == checksum
+
+
+def _land(
+    download: Download, missing: list[tuple[str, str]], output: Path, base_url: str, progress: Progress
+) -> list[Path]:
+    """Downloads, and moves what has an expected checksum to its place."""
+    part = output / ".download" / (hashlib.sha256(download.url.encode()).hexdigest()[:16] + ".part")
+    url = f"{base_url}/{download.url}"
+    _download(url, part, progress)
+    open_ = dict(missing)
+    try:
+        for content in _members(part) if download.url.endswith(".tar.gz") else iter([part.read_bytes()]):
+            destination = open_.pop(hashlib.sha256(content).hexdigest(), None)
+            if destination is not None:
+                with atomic_file(output / destination) as temporary:
+                    temporary.write_bytes(content)
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        part.unlink()
+        raise InputError(f"damaged archive ({error})", where=url, remedy="run the command again") from None
+    part.unlink()
+    if not any(part.parent.iterdir()):
+        part.parent.rmdir()
+    if open_:
+        raise InputError(
+            f"no content with the expected checksum for {', '.join(open_.values())}",
+            where=url,
+            remedy="the file was damaged on the way, or changed at its source",
+        )
+    return [output / file for _, file in missing]
+
+
+def _members(archive: Path) -> Iterator[bytes]:
+    """The contents of the regular files of a .tar.gz archive; nothing is unpacked by name."""
+    with tarfile.open(archive, "r:gz") as members:
+        for member in members:
+            stream = members.extractfile(member) if member.isreg() and member.size <= _LARGEST else None
+            if stream is not None:
+                yield stream.read()
+
+
+def _download(url: str, part: Path, progress: Progress) -> None:
+    """Fetches `url` into `part`, going on behind the bytes that are there if the server can."""
+    part.parent.mkdir(parents=True, exist_ok=True)
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+            _copy(cast(HTTPResponse, answer), part, have, progress, url)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code != 416:  # all the bytes are there already
+            raise InputError(f"the server answers {error.code} {error.reason}", where=url) from None
+    except (urllib.error.URLError, TimeoutError, HTTPException, ConnectionError) as error:
+        reason = getattr(error, "reason", error)
+        raise InputError(
+            f"cannot be downloaded ({reason})",
+            where=url,
+            remedy="run the command again: it goes on where it stopped",
+        ) from None
+
+
+def _copy(answer: HTTPResponse, part: Path, have: int, progress: Progress, url: str) -> None:
+    resumed = answer.status == 206
+    done = have if resumed else 0
+    length = answer.headers.get("Content-Length")
+    total = done + int(length) if length else None
+    with part.open("ab" if resumed else "wb") as stream:
+        while chunk := answer.read(_CHUNK):
+            stream.write(chunk)
+            done += len(chunk)
+            progress(url.rsplit("/", 1)[-1], done, total)
+    if total is not None and done < total:
+        raise ConnectionError(f"cut off after {done} of {total} bytes")
+
+
+def _sums(text: str, *starts: str) -> tuple[tuple[str, str], ...]:
+    """The lines of `sha256sum` output whose file begins with one of `starts`."""
+    pairs = (line.split("  ", 1) for line in text.split("\n") if line)
+    return tuple((sum_, file) for sum_, file in pairs if file.startswith(starts))
+
+
+def _wmt12() -> PublicDataset:
+    task, quest = "lspecia/QualityEstimation/master", "lspecia/quest/master/learning/data/features"
+    archives = ("training_set", "training_set_annotations", "test_set")
+    features = {"training": "training.qe.baseline.tsv", "test": "test.qe.baseline.tsv"}
+    return PublicDataset(
+        (
+            *(Download(f"{task}/{name}.tar.gz", _sums(_WMT12, f"{name}/")) for name in archives),
+            *(
+                Download(f"{quest}/wmt2012_qe_baseline/{file}", _sums(_WMT12, f"baseline_features/{split}."))
+                for split, file in features.items()
+            ),
+        ),
+        "no licence stated; published for research in the WMT 2012 shared task",
+        "wmt12",
+    )
+
+
+def _mlqe_pe() -> PublicDataset:
+    """Train and dev; the blind inputs of test20 were made from labelled archives and are not fetched."""
+    commit = "sheffieldnlp/mlqe-pe/2a670a1140416cf80507b5a829659383c878feb8/data"
+    return PublicDataset(
+        tuple(
+            Download(
+                f"{commit}/{kind}/{split}/{pair}-{split}.tar.gz", _sums(_MLQE_PE, f"{pair}/{kind}/{split}/")
+            )
+            for pair in ("en-de", "ro-en")
+            for kind in ("direct-assessments", "post-editing")
+            for split in ("train", "dev")
+        ),
+        "CC0 1.0",
+        "mlqe_pe",
+    )
+
+
+_WMT12 = """\
+768bccae85a353cbe08ea51684bd910f513d653ef818e0e877ac63bec68a9b89  baseline_features/test.tsv
+f8f99c479e5b433295ce0d33bb2d273ed2de5fa5eb5571ee1c99d99369974314  baseline_features/training.tsv
+78d57e2d1449345641aac4a7fb3ad9f16fdb4f772613e283fea2fea83a6b6964  test_set/source.eng
+640bb8b5c0a8e19ec74fe32e994033d3a3635f79ee6dbeef2a3b58fad70ae7a7  test_set/target_system.spa
+4fd0ac297c4a60e39ac22c81e5b0f6870b10f4db4912e5736dff56a47e4469c9  training_set/source.eng
+d00906a84df36e1dcf02f979c1f71d0243c63fb09395f4cf4d23ad1abf942172  training_set/target_system.spa
+f7e1e66c0fae26e92d6e5075b4ab690493b0e321eb002820bffe1efc8c7183b7  training_set_annotations/target_postedited.spa
+636db351ef503ec67ac089734e8902c5562dc887915f99f344840a6ff2e4d83f  training_set_annotations/target_reference.spa
+338dadbff1a553f9a9dc70f55798b7cda57ee8bfdc0a76ee91040e2494f0b726  training_set_annotations/target_system.effort
+c36034ad09133762192afde102d29cf375237cd21337d29bde12591c223ad2b6  training_set_annotations/target_system.effort3scores
+d29a9c32b9ecfe598b0535ef95fa1ed2ba0834e79ed5426578673194e1d5a1b0  training_set_annotations/target_system.effort3weights
+"""  # noqa: E501
+
+_MLQE_PE = """\
+1cfaf09051b6e0565900e39d5f3ea2bfb14626158d282956c56617f066803ad3  en-de/direct-assessments/dev/dev.doc_ids
+dafddfbb6a48c539ad9128c663fb0c98f9572e52cda2947bb61b8f6db8c9fec0  en-de/direct-assessments/dev/dev.ende.df.short.tsv
+1c1ddc14dafb4a06337085cad987250f549a20e22fa978e7d0f9f7e3a6df6852  en-de/direct-assessments/dev/word-probas/mt.dev.ende
+469ae721609e318cf55537012d750fdc4a485b787ba7840b30db4e3c9953304c  en-de/direct-assessments/dev/word-probas/word_probas.dev.ende
+94506fcf5e29a311957fc45cc3d15c0cd793d914199d7fc288d764a62700b613  en-de/direct-assessments/train/train.doc_ids
+20213ee87c7c0b39ca276527ea6ef34322b645e300deb24eb2d999152aab7963  en-de/direct-assessments/train/train.ende.df.short.tsv
+2e85da51fdc415c6fe994c5503293abf1e6e574998debb95b88868217675ce82  en-de/direct-assessments/train/word-probas/mt.train.ende
+aaed1ad261498381285bab72146dab5c70ebf1ad630bab525147417fd879cba9  en-de/direct-assessments/train/word-probas/word_probas.train.ende
+c23b242dea05b991a532c7995b84c06859a4587f512d56da5d8a709e816b533e  en-de/post-editing/dev/dev.hter
+5578818ba8f877f619d598e7a234f525ee07d575f9810573f5c9d090777a872c  en-de/post-editing/dev/dev.mt
+6518f4399de597c86110ed2b3f7f1ac650aa766bc2d4a290a6c534a6a2cc9610  en-de/post-editing/dev/dev.pe
+ae05936ad9f96dba5f3ba44fee22b9b215040f94082c24c85d390e1f8561e84a  en-de/post-editing/dev/dev.source_tags
+a6ec0a21cbee236b63f689043909ccd5140fd0f6a8a0da9568a723e0d2670fc5  en-de/post-editing/dev/dev.src
+efd971fe014807d76bb2c806f2457ad8329377d4c7837b3a6b800f70075e7864  en-de/post-editing/dev/dev.src-mt.alignments
+efb2490d40c585e82c03ec40a06deaa0ff4b7afd906da51cb60cc8b7fbe01a3e  en-de/post-editing/dev/dev.tags
+2f189057822db646eb9ec0a2f85ee8e4937955cf44c81171027a1f2d098bbc0c  en-de/post-editing/train/train.hter
+82b10df6eb6976373cb9314b6a1d83f6fc57c30dd7c81e31057f2fe571d65e17  en-de/post-editing/train/train.mt
+cbf88367b04fd23abbaa16a1030f36a5b7da75458ccb45cc03a15469c8d8a664  en-de/post-editing/train/train.pe
+dc8150aed18aaa14bcee0efa257d82fb036315602eefa118327ce0ea750a2a7e  en-de/post-editing/train/train.source_tags
+48f7b3c8609a2a4a3ad8ea8046848c1a3fad3cb478326e55fdcc747517f13ed7  en-de/post-editing/train/train.src
+a8ac9a9507edd41b413b2ec16437fe6288a07365e2e0e50c4c859503e75951ce  en-de/post-editing/train/train.src-mt.alignments
+51b263f4ca7037157f32c845f079ba1f71b97ea598cbc728a0b2c2dad1bc693d  en-de/post-editing/train/train.tags
+142bc679abb494494a84897ae8fca57b6cfb5e3912133ebd46d17bd23bd9f2f5  ro-en/direct-assessments/dev/dev.doc_ids
+a60e4cc7b187dec377b205230f7bbc3de631a7a69a20ac77b54e3868e4e76aba  ro-en/direct-assessments/dev/dev.roen.df.short.tsv
+5d62f2e8e6d2107b306d17777b92c7dc76ab34699aaed2eccb11038f94f6136c  ro-en/direct-assessments/dev/word-probas/mt.dev.roen
+9a0d256bcf4f61b2677ad04d890f43cd00ef9206269b88b5ff4b6eba36b2d17c  ro-en/direct-assessments/dev/word-probas/word_probas.dev.roen
+1ee11fa28b8a8c990e2a9eea58ebbc5db92902acca66ba519e447b92836aa1e8  ro-en/direct-assessments/train/train.doc_ids
+241a6dd0932b3c1c758f87914b0309284f0d8395c25bb7ccd26991093edcafce  ro-en/direct-assessments/train/train.roen.df.short.tsv
+2b15bc2b5224c30db26820ea3510b90a750e80af583dc1dcf303fb055d127b0c  ro-en/direct-assessments/train/word-probas/mt.train.roen
+814a6b9d16d306b332f02c17565e117801dfda3515e18dfbc0d30b03c9776346  ro-en/direct-assessments/train/word-probas/word_probas.train.roen
+ec9e57191ff27cf571942db1d9bbfcd4b7dccfeea61162de6f350dbd258867eb  ro-en/post-editing/dev/dev.hter
+16afdbafdd0626e4d5fb10a0263472ee1b56c7641ffad212507a40ba1e8a1693  ro-en/post-editing/dev/dev.mt
+248f4e9a1ce98a62b493b4d8d780aa149e7f90bf67f9efeebb1e97644f18e197  ro-en/post-editing/dev/dev.pe
+71a2c93844d437fc8d0582d352c67e34290ec83d4b664f473ebfec2b0235e256  ro-en/post-editing/dev/dev.source_tags
+48bdecabc3dd7d6fe504b4218717f3b4716454a58ba96094bb19a6ad630dfd0e  ro-en/post-editing/dev/dev.src
+51cf5fd3794f0f6dc3ab61b42fd27abc179f22c6952a082c9f549f2d5af813de  ro-en/post-editing/dev/dev.src-mt.alignments
+37db1c8b32c4815f6bfce213f38266e06d7341e87a475661c53b7bf7b7aa7df0  ro-en/post-editing/dev/dev.tags
+e344ae17964718be9dca7d3b3f3b2e9015ba4d64467aaac08ccf0e53af5edd63  ro-en/post-editing/train/train.hter
+66f935c8004c4e13d690a5ea088ab5fb7b6e37c1a4bfef9fe39e592e7aab92d0  ro-en/post-editing/train/train.mt
+c2a79c5e8e73a7d28bb5c7e968b803e18aa1171925e08f3bea53c6c114574176  ro-en/post-editing/train/train.pe
+c913c4b11e3a84a4b902fbec7b6fee607292cd1f2a5249c222a179b71ae2f0e1  ro-en/post-editing/train/train.source_tags
+43eda942de3003299f4ce13b4709ceb9a5f198dafcc967e2da26ec9efeae9efd  ro-en/post-editing/train/train.src
+0e26685f8afb58abe12c60a0b0d67a48eca6513da31e94f71f3c848a55c2b707  ro-en/post-editing/train/train.src-mt.alignments
+030034bb367698772466140b64d9809939a9431a181c143cb5e54fb33a7f6d74  ro-en/post-editing/train/train.tags
+"""  # noqa: E501

@@ -1,0 +1,134 @@
+"""Score files: one number per segment, as lines, a column of a table, or a WMT12 submission."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import read_lines
+from qe.data.formats._reading import Column, Reading
+from qe.data.formats.table import KINDS, read_table
+from qe.data.submission import Submission, is_submission, ranks_of, read_submission
+
+DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFile:
+    """The numbers (n,) of one file.
+
+    name       the method of a submission, otherwise the file's name without endings
+    scores     what was scored; of a submission of ranks alone n + 1 - rank, higher is better
+    submitted  the submission, where the file is one
+    ids        the `id` column of a table, if there is one
+    """
+
+    path: Path
+    name: str
+    scores: FloatArray
+    submitted: Submission | None = None
+    ids: Sequence[str] | None = None
+
+    @property
+    def ranks_only(self) -> bool:
+        return self.submitted is not None and self.submitted.scores is None
+
+    def submission(self, sign: float = 1.0) -> Submission:
+        """As a submission; of other files with ranks by falling quality, ties in the order of segments."""
+        return self.submitted or Submission(self.name, self.scores, ranks_of(sign * self.scores))
+
+
+def read_scores(
+    path: Path,
+    column: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    ranks_suffice: bool = False,
+) -> ScoreFile:
+    """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
+
+    column         column, for tables; default `score`, `prediction`, `predicted`, `label`, or the only one
+    low, high      the declared scale; values outside are errors
+    ranks_suffice  whether a submission of ranks alone is of use; otherwise it is an error
+
+    A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
+    one number nor a submission.
+    Raises InputError, with file and line, for values that are missing, no numbers or off the scale.
+    """
+    name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    table_like = any(suffix.lower().lstrip(".") in KINDS for suffix in path.suffixes)
+    first = "" if ".parquet" in path.suffixes else _first_line(path)
+    reading = Reading(path.parent)
+    if is_submission(first):
+        submitted = read_submission(path)
+        if submitted.scores is not None:
+            _check_scale(submitted.scores, path, low, high)
+            return ScoreFile(path, submitted.method, submitted.scores, submitted)
+        if not ranks_suffice or submitted.ranks is None:
+            raise InputError("the submission holds ranks only, but scores are needed", where=path)
+        scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
+        return ScoreFile(path, submitted.method, scores, submitted)
+    if table_like and not _is_number(first):
+        table = read_table(reading, path)
+        chosen = _chosen(table, column, path)
+        ids = table["id"].texts if "id" in table else None
+        return ScoreFile(path, name, reading.numbers(chosen, "score", low, high), ids=ids)
+    return ScoreFile(path, name, reading.numbers(reading.lines(path), "score", low, high))
+
+
+def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:
+    """Raises InputError if a file has another number of segments than the gold labels, or other ids."""
+    for name, file in files.items():
+        if len(file.scores) != len(gold.scores):
+            raise InputError(
+                f"{len(file.scores)} scores of '{name}', but {len(gold.scores)} gold labels in {gold.path}",
+                where=file.path,
+            )
+        if gold.ids is None or file.ids is None:
+            continue
+        for row, (expected, actual) in enumerate(zip(gold.ids, file.ids, strict=True), start=1):
+            if expected != actual:
+                raise InputError(
+                    f"segment {row} has id '{actual}', but '{expected}' in {gold.path}",
+                    where=file.path,
+                    remedy="put both files in the same order",
+                )
+
+
+def _first_line(path: Path) -> str:
+    for line in read_lines(path):
+        return line
+    raise InputError("the file is empty", where=path, remedy="give one score per line")
+
+
+def _is_number(line: str) -> bool:
+    try:
+        float(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
+    names = [column] if column is not None else [name for name in DEFAULT_COLUMNS if name in table]
+    names = names or (list(table) if len(table) == 1 else [])
+    if not names or names[0] not in table:
+        raise InputError(
+            f"no column '{column}'" if column else "which column holds the scores?",
+            where=path,
+            remedy=f"name one of {', '.join(table)}",
+        )
+    return table[names[0]]
+
+
+def _check_scale(scores: FloatArray, path: Path, low: float | None, high: float | None) -> None:
+    outside = (scores < (-np.inf if low is None else low)) | (scores > (np.inf if high is None else high))
+    if outside.any():
+        segment = int(np.flatnonzero(outside)[0])
+        raise InputError(
+            f"the score of segment {segment + 1} is {scores[segment]:g}, off the declared scale", where=path
+        )

@@ -1,0 +1,1 @@
+"""The demo: artificial data and the whole main job on it."""

@@ -1,0 +1,1 @@
+"""Predictions against labels: metrics with intervals, comparisons, leaderboards, plots."""

@@ -1,0 +1,45 @@
+"""Baselines that every report compares with: the mean, and a length-only model, fitted in the same folds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import PolynomialFeatures
+
+from features.core.array_types import FloatArray
+from features.core.segments import Segments
+from qe.data.dataset import LabelScale
+from qe.data.splits import Fold
+
+NAMES = ("mean", "length")
+
+
+def cross_validated(
+    segments: Segments, scores: FloatArray, folds: Sequence[Fold], scale: LabelScale
+) -> dict[str, FloatArray]:
+    """(n,) predictions of each baseline for the held-out rows of every fold."""
+    lengths = length_features(segments)
+    predictions = {name: np.full(len(scores), np.nan) for name in NAMES}
+    for train, held_out in folds:
+        for name, values in predict(lengths[train], scores[train], lengths[held_out], scale).items():
+            predictions[name][held_out] = values
+    return predictions
+
+
+def predict(
+    lengths: FloatArray, scores: FloatArray, new_lengths: FloatArray, scale: LabelScale
+) -> dict[str, FloatArray]:
+    """`mean`: the mean label; `length`: linear regression on both lengths, their squares and product."""
+    polynomial = PolynomialFeatures(2, include_bias=False)
+    model = LinearRegression().fit(polynomial.fit_transform(lengths), scores)
+    return {
+        "mean": np.full(len(new_lengths), scores.mean()),
+        "length": scale.clip(model.predict(polynomial.transform(new_lengths))),
+    }
+
+
+def length_features(segments: Segments) -> FloatArray:
+    """(n, 2) tokens of source and target."""
+    return np.column_stack([segments.source_tokens.lengths, segments.target_tokens.lengths]).astype(
+        np.float64
+    )

@@ -1,0 +1,152 @@
+"""Coverage: how often prediction intervals held the label, in all and by band of labels and predictions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.undefined import or_none
+from qe.data.dataset import LabelScale
+from qe.significance.bootstrap import bootstrap_scores
+from qe.significance.intervals import percentile_interval
+
+_PARTS = 5  # bands of predictions, and of labels where the scale has no whole steps
+_MOST_STEPS = 10
+
+
+@dataclass(frozen=True)
+class BandCoverage:
+    """Coverage and mean width of the `n` segments in a band, from `low` to `high`; NaN without segments."""
+
+    low: float
+    high: float
+    n: int
+    coverage: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often intervals of a nominal `level` held the gold label, and how wide they were.
+
+    ci             95 % bootstrap interval of the coverage
+    width          mean, in label units; infinite where an interval is all labels of an open scale
+    by_label       by the gold label: steps or fifths of its scale, fifths of the labels where it is open
+    by_prediction  by fifths of the predictions
+    """
+
+    level: float
+    coverage: float
+    ci: tuple[float, float]
+    width: float
+    n: int
+    by_label: tuple[BandCoverage, ...] = ()
+    by_prediction: tuple[BandCoverage, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; None for what is not a finite number."""
+        bands = {
+            name: [
+                {key: or_none(value) for key, value in asdict(band).items()} for band in getattr(self, name)
+            ]
+            for name in ("by_label", "by_prediction")
+        }
+        for band in (one for some in bands.values() for one in some):
+            band["n"] = int(band["n"] or 0)
+        plain = {"level": self.level, "coverage": self.coverage, "ci": list(self.ci)}
+        return {**plain, "width": or_none(self.width), "n": self.n, **bands}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """What `to_json` gave; undefined numbers are NaN again."""
+        bands = {
+            name: tuple(
+                BandCoverage(**{k: _number(v) for k, v in band.items()}) for band in content.get(name, ())
+            )
+            for name in ("by_label", "by_prediction")
+        }
+        plain = {**content, "ci": tuple(content["ci"]), "width": _number(content["width"])}
+        return cls(**{**plain, **bands})
+
+    def metrics(self) -> dict[str, float]:
+        """As flat metrics: `coverage_90`, `width_90`, `coverage_90_label_1`, `coverage_90_prediction_5`."""
+        percent = f"{100 * self.level:g}".replace(".", "_")
+        values = {f"coverage_{percent}": self.coverage, f"width_{percent}": self.width}
+        for name, bands in (("label", self.by_label), ("prediction", self.by_prediction)):
+            for number, band in enumerate(bands, start=1):
+                values[f"coverage_{percent}_{name}_{number}"] = band.coverage
+        return {name: value for name, value in values.items() if np.isfinite(value)}
+
+
+def _number(value: Any) -> Any:
+    return float("nan") if value is None else value
+
+
+def coverage(
+    gold: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    level: float,
+    seed: int = 0,
+    *,
+    predicted: FloatArray | None = None,
+    scale: LabelScale | None = None,
+    weights: FloatArray | None = None,
+) -> Coverage:
+    """How often (n,) intervals held the label; an undefined one (NaN) does not hold it.
+
+    predicted  (n,) predictions: adds coverage by their fifths
+    scale      of the labels: adds coverage by their bands
+    weights    (n,) how much each segment counts in the share of all: an estimate for segments that occur so
+               much more often elsewhere; bands count segments
+    """
+    inside = ((low <= gold) & (gold <= high)).astype(np.float64)
+    width = high - low
+    weight = np.ones_like(inside) if weights is None else weights
+    statistics = np.stack([inside * weight, weight], axis=1)
+    drawn = bootstrap_scores(statistics, lambda sums: sums[..., 0] / sums[..., 1], samples=1000, seed=seed)
+    return Coverage(
+        level,
+        float(np.average(inside, weights=weight)),
+        percentile_interval(drawn[0]),
+        float(np.average(width, weights=weight)),
+        len(gold),
+        () if scale is None else _bands(gold, label_cuts(gold, scale), inside, width),
+        () if predicted is None else _bands(predicted, _fifths(predicted), inside, width),
+    )
+
+
+def label_cuts(gold: FloatArray, scale: LabelScale) -> list[float]:
+    """Where bands of labels meet: whole steps of a scale that has up to ten, else its fifths; fifths of the
+    labels themselves where it is open.
+
+    >>> label_cuts(np.array([1.0, 4.5]), LabelScale("effort", 1, 5, True))
+    [2.0, 3.0, 4.0]
+    """
+    if scale.low is None or scale.high is None:
+        return _fifths(gold)
+    span = scale.high - scale.low
+    whole = float(span).is_integer() and 2 <= span <= _MOST_STEPS
+    return [
+        float(cut) for cut in np.linspace(scale.low, scale.high, (int(span) if whole else _PARTS) + 1)[1:-1]
+    ]
+
+
+def _fifths(values: FloatArray) -> list[float]:
+    inner = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
+    return sorted({float(cut) for cut in inner if cut > values.min()})
+
+
+def _bands(
+    values: FloatArray, cuts: Sequence[float], inside: FloatArray, width: FloatArray
+) -> tuple[BandCoverage, ...]:
+    numbers = np.searchsorted(cuts, values, side="right")
+    ends = [min(float(values.min()), *cuts, np.inf), *cuts, max(float(values.max()), *cuts, -np.inf)]
+    bands = []
+    for number in range(len(cuts) + 1):
+        rows = numbers == number
+        means = [float(some[rows].mean()) if rows.any() else float("nan") for some in (inside, width)]
+        bands.append(BandCoverage(ends[number], ends[number + 1], int(rows.sum()), *means))
+    return tuple(bands)

@@ -1,0 +1,446 @@
+"""Evaluation: gold labels and predictions of several systems -> a Report with intervals and significance."""
+
+import math
+import platform
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.packages import DISTRIBUTION, versions
+from features.core.progress import Progress, silent
+from features.core.undefined import or_none
+from qe.data.dataset import LabelScale
+from qe.evaluation.hints import hints, tails
+from qe.evaluation.pairs import (
+    CONFIDENCE,
+    TESTS,
+    Comparison,
+    Drawn,
+    LeftOut,
+    Test,
+    Tester,
+    bootstrap,
+    check_test,
+    json_name,
+    left_out,
+)
+from qe.metrics._base import METRICS, Metric, RankedMetric
+from qe.metrics.delta_avg import delta_avg_by_n
+from qe.significance.cautions import cautions
+from qe.significance.clusters import clusters
+from qe.significance.corrections import correct
+from qe.significance.equivalence import (
+    BY_BOOTSTRAP,
+    BY_JACKKNIFE,
+    Equivalence,
+    one_sided,
+    tost_bootstrap,
+    tost_jackknife,
+)
+from qe.significance.equivalence import judged as judged_equivalences
+from qe.significance.family import IN_TEST, Judged, Key, Rule, Scope, Table, reversed_result
+from qe.significance.groups import Groups
+from qe.significance.intervals import jackknife_interval
+from qe.significance.levels import Levels
+from qe.significance.ranks import RankInterval, rank_intervals
+from qe.significance.result import LEVEL, TestResult, check_enough, check_seed
+
+DEFAULT_METRICS = (
+    "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",
+)  # fmt: skip
+BY_N_LIMIT = 1000
+_RANK_SAMPLES = 1000  # virtual test sets of bootstrap rank ranges
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """One system's scores.
+
+    metrics         metric -> score; NaN if undefined
+    ci              metric -> 95 % interval (jackknife); empty without resampling
+    delta_avg_by_n  DeltaAvg[n] for n = 2 .. min(n/2, 1000) quantiles
+    interval        smallest and largest prediction
+    n               number of segments
+    """
+
+    metrics: Mapping[str, float]
+    ci: Mapping[str, tuple[float, float]]
+    delta_avg_by_n: FloatArray
+    interval: tuple[float, float]
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        named = {json_name(name): or_none(value) for name, value in self.metrics.items()}
+        return {
+            **named,
+            "interval": [or_none(bound) for bound in self.interval],
+            "n": self.n,
+            "ci": {json_name(m): [or_none(b) for b in bounds] for m, bounds in self.ci.items()},
+            "delta_avg_by_n": {str(n): or_none(v) for n, v in enumerate(self.delta_avg_by_n, start=2)},
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scores of all systems on the same segments.
+
+    systems      name -> SystemScores, in the order given
+    comparisons  all pairs, or each system with each named baseline
+    clusters     metric -> systems that cannot be told apart, best first (corrected over all pairs); a
+                 metric is absent where that cannot be decided
+    baselines    the named baselines
+    recipe       seed, samples, test, correction, families, label scale, fingerprint of the labels, versions
+    notes        what a reader must know before believing the figures, a sentence each
+    equivalences all pairs, by the metrics that have a margin
+    ranks        metric -> system -> how good and how bad its rank can be; from three systems on
+    """
+
+    systems: Mapping[str, SystemScores]
+    comparisons: Sequence[Comparison]
+    clusters: Mapping[str, list[list[str]]]
+    baselines: Sequence[str] = ()
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    equivalences: Sequence[Equivalence] = ()
+    ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
+
+    def score(self, system: str, metric: str) -> float:
+        return self.systems[system].metrics[metric]
+
+    def comparison(self, system: str, baseline: str, metric: str) -> Comparison:
+        """The comparison of that pair on that metric; KeyError where it was not made."""
+        for comparison in self.comparisons:
+            if (comparison.system, comparison.baseline, comparison.metric) == (system, baseline, metric):
+                return comparison
+        raise KeyError((system, baseline, metric))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
+        return {
+            "systems": {name: scores.to_json() for name, scores in self.systems.items()},
+            "comparisons": [comparison.to_json() for comparison in self.comparisons],
+            "clusters": {json_name(m): groups for m, groups in self.clusters.items()},
+            "baselines": list(self.baselines),
+            "recipe": dict(self.recipe),
+            "notes": list(self.notes),
+            "equivalences": [
+                {**pair.to_json(), "metric": json_name(pair.metric)} for pair in self.equivalences
+            ],
+            "ranks": {
+                json_name(metric): {name: interval.to_json() for name, interval in of_metric.items()}
+                for metric, of_metric in self.ranks.items()
+            },
+        }
+
+
+def evaluate(
+    gold: FloatArray,
+    predictions: Mapping[str, FloatArray],
+    scale: LabelScale,
+    *,
+    baselines: Sequence[str] = (),
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    samples: int | None = None,
+    seed: int = 0,
+    test: Test = "ar",
+    correction: str = "holm",
+    family: Scope = "metric",
+    groups: Groups | Mapping[str, Groups] | None = None,
+    rankings: Collection[str] = (),
+    margins: Mapping[str, float] | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Scores every system and compares them.
+
+    gold, predictions  (n,) each, on `scale`; ranking metrics see them multiplied by `scale.sign`
+    baselines          names among `predictions` that all others are compared with; none: all pairs
+    samples            resamples of intervals and tests; 0: neither; default: as many as the number of
+                       comparisons needs (`qe.significance.family`)
+    test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
+                       bootstrap: paired, centred on the signed difference; tukey: exchanges of all systems at
+                       once, corrected by itself
+    correction         none, bonferroni, holm, bh, over each `family` of comparisons: metric, table, all
+    groups             (n,) document of each segment, to resample documents; or several such columns by name
+                       (documents, judges): a difference must then show with each of them as the unit
+    rankings           systems of whose predictions the order alone counts: metrics of scores are undefined
+    margins            metric -> the difference below which two systems are equivalent; all pairs are tested
+
+    Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
+    metrics and baselines, fewer resamples than any p-value of .05 needs.
+    """
+    if not metrics:
+        raise InputError("no metrics to evaluate")
+    gold, predictions = _checked(gold, predictions)
+    chosen = {name: METRICS.get(name)() for name in metrics}
+    _check_choices(predictions, baselines, test, samples, seed)
+    correct([], correction)
+    rule = Rule(family, IN_TEST if test == "tukey" else correction)
+    levels = Levels.of(groups, len(gold))
+    pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
+    every = list(combinations(predictions, 2))
+    shown, all_pairs = (_table(list(some), predictions, chosen, rule) for some in (pairs or every, every))
+    drawn_samples = all_pairs.resamples() if samples is None else samples
+    oriented = {name: scale.sign * values for name, values in predictions.items()}
+    quality = scale.sign * gold
+    unscored = {(n, key) for n in rankings for key, m in chosen.items() if not isinstance(m, RankedMetric)}
+    without = left_out(quality, oriented, chosen, levels, progress) if drawn_samples else {}
+    for key in unscored & without.keys():
+        without[key] = [np.full_like(scores, np.nan) for scores in without[key]]
+    systems = {
+        name: _scores(name, quality, oriented[name], predictions[name], chosen, without, unscored)
+        for name in predictions
+    }
+    drawn: Drawn = {}
+    if drawn_samples and test == "bootstrap":
+        drawn = bootstrap(quality, oriented, chosen, drawn_samples, seed, levels, progress)
+    scores = {name: system.metrics for name, system in systems.items()}
+    tester = Tester(quality, oriented, scores, chosen, drawn, drawn_samples, seed, test, levels, progress)
+    results = tester.results(every) if drawn_samples else {}
+    results |= {
+        key: replace(result, difference=np.nan, p=np.nan, error=np.nan)
+        for key, result in results.items()
+        if {(key[0], key[2]), (key[1], key[2])} & unscored
+    }
+    judged = all_pairs.judge(results) if results else {}
+    by_metric = _clusters(systems, all_pairs, judged, chosen)
+    ranked: Drawn = drawn
+    if len(systems) > 2 and by_metric and not drawn:
+        ranked = bootstrap(quality, oriented, chosen, _RANK_SAMPLES, seed, levels, progress)
+    asked = {} if not results else margins or {}
+    told = shown.judge(_in_order(results, shown)) if pairs and results else judged
+    return Report(
+        systems=systems,
+        comparisons=[_comparison(key, one, without) for key, one in told.items()],
+        clusters=by_metric,
+        baselines=tuple(baselines),
+        recipe=_recipe(gold, scale, seed, test, correction, drawn_samples, shown, all_pairs, levels),
+        notes=[
+            *_ranks_alone(rankings, unscored),
+            *hints(gold, predictions, baselines, scale, rankings),
+            *tails(gold, predictions, rankings),
+            *(cautions(all_pairs, judged, levels) if results else []),
+        ],
+        equivalences=_equivalences(asked, judged, without, drawn, chosen, correction),
+        ranks=_ranks(judged, ranked, {m: chosen[m] for m in by_metric}, systems, unscored),
+    )
+
+
+def _equivalences(
+    margins: Mapping[str, float],
+    judged: Mapping[Key, Judged],
+    without: LeftOut,
+    drawn: Drawn,
+    metrics: Mapping[str, Metric],
+    correction: str,
+) -> list[Equivalence]:
+    """Every pair by every metric with a margin; by the bootstrap if it was drawn, else the jackknife."""
+    equivalences = []
+    for (a, b, metric), one in judged.items():
+        if metric not in margins:
+            continue
+        difference, margin = one.result.difference, margins[metric]
+        if drawn:
+            tests = tost_bootstrap(difference, drawn[a, metric] - drawn[b, metric], margin)
+        else:
+            sides = zip(without[a, metric], without[b, metric], strict=True)
+            tests = tost_jackknife(difference, [own - other for own, other in sides], margin)
+        test = BY_BOOTSTRAP if drawn else BY_JACKKNIFE
+        better = metrics[metric].higher_is_better
+        equivalences.append(one_sided((a, b, metric), difference, margin, tests, test, better))
+    different = {key: one.p_corrected for key, one in judged.items()}
+    return judged_equivalences(equivalences, different, correction)
+
+
+def _ranks(
+    judged: Mapping[Key, Judged],
+    drawn: Drawn,
+    metrics: Mapping[str, Metric],
+    systems: Mapping[str, SystemScores],
+    unscored: Collection[tuple[str, str]],
+) -> dict[str, dict[str, RankInterval]]:
+    """Rank intervals by every metric whose clusters are known; none for two systems."""
+    found: dict[str, dict[str, RankInterval]] = {}
+    for metric, kind in metrics.items() if len(systems) > 2 else ():
+        sign = 1.0 if kind.higher_is_better else -1.0
+        gains = {
+            key[:2]: (sign * one.result.difference, one.p_corrected)
+            for key, one in judged.items()
+            if key[2] == metric
+        }
+        whole = not any((name, metric) in unscored for name in systems)
+        scores = {name: sign * drawn[name, metric] for name in systems} if whole else {}
+        found[metric] = rank_intervals(list(systems), gains, scores, LEVEL)
+    return found
+
+
+def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:
+    missing = sorted({metric for _, metric in unscored})
+    lack = f"ranks without scores: {', '.join(missing)} cannot be computed"
+    return [f"'{name}' holds {lack}" for name in rankings if missing]
+
+
+def _table(
+    pairs: list[tuple[str, str]],
+    predictions: Mapping[str, FloatArray],
+    metrics: Mapping[str, Metric],
+    rule: Rule,
+) -> Table:
+    copies = [(a, b) for a, b in pairs if np.array_equal(predictions[a], predictions[b])]
+    return Table.of([(*pair, metric) for metric in metrics for pair in pairs], rule, copies=copies)
+
+
+def _in_order(results: Mapping[Key, TestResult], table: Table) -> dict[Key, TestResult]:
+    """The results of a table's comparisons, each in the table's order of the two systems."""
+    keys = [*table.copies, *(key for keys in table.members.values() for key in keys)]
+    ordered = {}
+    for a, b, metric in keys:
+        given = (a, b, metric) in results
+        ordered[a, b, metric] = results[a, b, metric] if given else reversed_result(results[b, a, metric])
+    return ordered
+
+
+def _comparison(key: Key, one: Judged, without: LeftOut) -> Comparison:
+    a, b, metric = key
+    pairs = zip(without[a, metric], without[b, metric], strict=True)
+    left = [own - other for own, other in pairs]
+    interval = jackknife_interval(one.result.difference, left, CONFIDENCE)
+    return Comparison(a, b, metric, one.result, one.p_corrected, interval)
+
+
+def _checked(
+    gold: FloatArray, predictions: Mapping[str, FloatArray]
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    labels = _finite(gold, "the gold labels")
+    columns = {name: _finite(values, f"'{name}'") for name, values in predictions.items()}
+    if not columns:
+        raise InputError("no predictions to evaluate")
+    if len(labels) == 0:
+        raise InputError("no gold labels")
+    for name, values in columns.items():
+        if len(values) != len(labels):
+            raise InputError(f"{len(labels)} gold labels, but {len(values)} predictions of '{name}'")
+    return labels, columns
+
+
+def _finite(values: FloatArray, name: str) -> FloatArray:
+    """(n,) float64. Raises InputError for another shape and values that are not finite."""
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one number per segment, but got shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InputError(f"segment {row + 1} of {name} is {array[row]}, not a finite number")
+    return array
+
+
+def _check_choices(
+    predictions: Mapping[str, FloatArray],
+    baselines: Sequence[str],
+    test: str,
+    samples: int | None,
+    seed: int,
+) -> None:
+    for name in baselines:
+        if name not in predictions:
+            raise InputError(f"unknown baseline '{name}'", remedy=f"systems: {', '.join(predictions)}")
+    check_test(test)
+    check_seed(seed)
+    if samples is not None and samples < 0:
+        raise InputError(f"samples must be 0 or more, but got {samples}")
+    if samples:
+        check_enough(samples)
+
+
+def _scores(
+    name: str,
+    gold: FloatArray,
+    oriented: FloatArray,
+    raw: FloatArray,
+    metrics: Mapping[str, Metric],
+    without: LeftOut,
+    unscored: Collection[tuple[str, str]],
+) -> SystemScores:
+    undefined = {key for key in metrics if (name, key) in unscored}
+    interval = (float(raw.min()), float(raw.max()))
+    scores = {k: np.nan if k in undefined else m.score(gold, oriented) for k, m in metrics.items()}
+    return SystemScores(
+        metrics=scores,
+        ci={
+            key: jackknife_interval(scores[key], without[name, key], CONFIDENCE, metric.interval_scale)
+            for key, metric in metrics.items()
+            if without
+        },
+        delta_avg_by_n=delta_avg_by_n(gold, oriented)[: BY_N_LIMIT - 1],
+        interval=(np.nan, np.nan) if undefined else interval,
+        n=len(gold),
+    )
+
+
+def _clusters(
+    systems: Mapping[str, SystemScores],
+    table: Table,
+    judged: Mapping[Key, Judged],
+    metrics: Mapping[str, Metric],
+) -> dict[str, list[list[str]]]:
+    """Metric -> clusters, where the resamples are enough and any pair has a p-value."""
+    short = {key[2] for key in table.short_of_samples(judged)}
+    grouped: dict[str, list[list[str]]] = {}
+    for metric, kind in metrics.items():
+        of_metric = {key[:2]: one for key, one in judged.items() if key[2] == metric}
+        if metric not in short and any(not np.isnan(one.result.p) for one in of_metric.values()):
+            p_values = {pair: one.p_corrected for pair, one in of_metric.items()}
+            order = best_first(systems, metric, kind.higher_is_better)
+            grouped[metric] = clusters(order, p_values, LEVEL)
+    return grouped
+
+
+def best_first(systems: Mapping[str, SystemScores], metric: str, higher_is_better: bool) -> list[str]:
+    """The systems by score, best first; undefined scores last, ties in the order given."""
+
+    def key(name: str) -> tuple[bool, float]:
+        score = systems[name].metrics[metric]
+        return math.isnan(score), -score if higher_is_better else score
+
+    return sorted(systems, key=key)
+
+
+def _recipe(
+    gold: FloatArray,
+    scale: LabelScale,
+    seed: int,
+    test: str,
+    correction: str,
+    samples: int,
+    shown: Table,
+    all_pairs: Table,
+    levels: Levels,
+) -> dict[str, Any]:
+    family = shown.to_json()
+    return {
+        "seed": seed,
+        "samples": samples,
+        "test": TESTS[test],
+        "confidence": CONFIDENCE,
+        "interval": "jackknife",
+        "correction": IN_TEST if test == "tukey" else correction,
+        "family": family,
+        "cluster_family": all_pairs.to_json(),
+        "experimentwise_error_uncorrected": family["error_uncorrected"],
+        "units": levels.sizes(),
+        "delta_avg_by_n_limit": BY_N_LIMIT,
+        "label": {
+            "name": scale.name, "low": scale.low, "high": scale.high,
+            "higher_is_better": scale.higher_is_better,
+        },
+        "gold": digest(gold.tobytes()),
+        "versions": {
+            "python": platform.python_version(),
+            **versions(DISTRIBUTION, "numpy", "numba", "scipy"),
+        },
+    }  # fmt: skip

@@ -1,0 +1,117 @@
+"""Hints: predictions that look as if something went wrong before they were evaluated, and heavy tails."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+from features.core.array_types import FloatArray
+from qe.data.dataset import LabelScale
+from qe.significance.correlations import heavy_tails
+
+_STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
+_FACTOR = 3.0  # errors so many times those of the mean label are those of another scale
+
+
+def hints(
+    gold: FloatArray,
+    predictions: Mapping[str, FloatArray],
+    baselines: Sequence[str],
+    scale: LabelScale,
+    rankings: Collection[str] = (),
+) -> list[str]:
+    """A question for each system that seems reversed, shifted by a line, on another scale, or broken.
+
+    gold, predictions  (n,) as given, not oriented
+    rankings           systems whose predictions are on no scale
+    """
+    if len(gold) < 4 or np.ptp(gold) == 0:
+        return []
+    questions = []
+    ranks = {name: rank_correlation(gold, values) for name, values in predictions.items()}
+    floor = min((ranks[name] for name in baselines if not np.isnan(ranks[name])), default=np.nan)
+    for name, values in predictions.items():
+        asked = (
+            _reversed(name, ranks[name], len(gold))
+            or _shifted(name, gold, values, ranks[name])
+            or _far_below(name, ranks[name], floor, len(gold), baselines)
+        )
+        questions += [asked] if asked else []
+        questions += [] if name in rankings else _scaled(name, gold, values, scale)
+    return questions
+
+
+def tails(
+    gold: FloatArray, predictions: Mapping[str, FloatArray], rankings: Collection[str] = ()
+) -> list[str]:
+    """A warning where labels or errors have so heavy tails that a handful of segments decides a metric."""
+    named = {"the labels": gold} | {
+        f"the errors of '{name}'": values - gold
+        for name, values in predictions.items()
+        if name not in rankings
+    }
+    heavy = {name: excess for name, values in named.items() if (excess := heavy_tails(values))}
+    if not heavy:
+        return []
+    worst = max(heavy, key=heavy.__getitem__)
+    more = f", and {len(heavy) - 1} more columns" if len(heavy) > 1 else ""
+    return [
+        f"heavy tails: {worst} (excess kurtosis {heavy[worst]:.1f}, 0 for normal values){more}: a few"
+        " segments decide RMSE and Pearson, and their intervals are too narrow; see docs/significance.md"
+    ]
+
+
+def rank_correlation(gold: FloatArray, predicted: FloatArray) -> float:
+    """Spearman's correlation; NaN if a side is constant."""
+    if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
+        return float("nan")
+    x, y = (stats.rankdata(side) for side in (gold, predicted))
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _reversed(name: str, correlation: float, n: int) -> str:
+    if not correlation < -_STANDARD_ERRORS / np.sqrt(n):
+        return ""
+    return (
+        f"'{name}' ranks against the labels (Spearman {correlation:.2f}): is it of the other direction,"
+        " such as HTER beside quality? Then evaluate its negative"
+    )
+
+
+def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: float) -> str:
+    """Whether the predictions fit the neighbours' labels far better than their own."""
+    own = 0.0 if np.isnan(correlation) else correlation
+    moved = {
+        "one line early": rank_correlation(gold[1:], predicted[:-1]),
+        "one line late": rank_correlation(gold[:-1], predicted[1:]),
+    }
+    where, best = max(moved.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1])
+    if not best - own > _STANDARD_ERRORS * np.sqrt(2 / len(gold)):
+        return ""
+    return (
+        f"'{name}' fits the labels of neighbouring segments better than its own (Spearman {best:.2f}, not"
+        f" {own:.2f}): is its file shifted, {where}?"
+    )
+
+
+def _far_below(name: str, correlation: float, floor: float, n: int, baselines: Sequence[str]) -> str:
+    if name in baselines or not correlation < floor - _STANDARD_ERRORS / np.sqrt(n):
+        return ""
+    return (
+        f"'{name}' ranks far worse than every baseline (Spearman {correlation:.2f}, {floor:.2f} at least):"
+        " do its lines belong to these segments?"
+    )
+
+
+def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScale) -> list[str]:
+    spread = float(np.abs(gold - gold.mean()).mean())
+    error = float(np.abs(predicted - gold).mean())
+    if error <= _FACTOR * spread:
+        return []
+    span = (
+        f"{predicted.min():.4g} .. {predicted.max():.4g}, the labels in {gold.min():.4g} .. {gold.max():.4g}"
+    )
+    return [
+        f"'{name}' errs {error / spread:.0f} times as much as the mean label would (predictions lie in"
+        f" {span}): is it on the scale of {scale.name}?"
+    ]

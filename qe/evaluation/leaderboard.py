@@ -1,0 +1,236 @@
+"""Leaderboard: finished experiments on the same segments, side by side, with corrected significance."""
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from features.core.errors import InputError
+from features.core.files import atomic_file
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import Report, evaluate
+
+_PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; color: #222 }
+table { border-collapse: collapse }
+th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap }
+th:nth-child(2), td:nth-child(2), th:nth-child(4), td:nth-child(4) { text-align: left }
+th { border-bottom: 2px solid #444; font-weight: 600 }
+tr:nth-child(even) td { background: #f4f6f8 }
+p { color: #555; margin: .3rem 0 }
+"""
+_TITLES = {"delta_avg": "DeltaAvg", "spearman": "Spearman", "mae": "MAE", "rmse": "RMSE"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: out-of-fold figures (nested where the experiment is), the paper's beside them."""
+
+    name: str
+    description: str
+    figures: str
+    metrics: Mapping[str, float]
+    interval: Mapping[str, tuple[float, float]]
+    published: Mapping[str, float | None]
+    features: int
+    seconds: float
+    best_cluster: bool
+    p: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """Entries by falling DeltaAvg, the whole evaluation behind them, and what they share."""
+
+    title: str
+    baseline: str | None
+    entries: Sequence[Entry]
+    report: Report
+
+
+def make(
+    folders: Sequence[Path], *, baseline: str | None = None, samples: int | None = None, seed: int = 0
+) -> Leaderboard:
+    """The leaderboard of output folders of `qe train`.
+
+    All are compared on the training segments of their common dataset by their out-of-fold predictions:
+    those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
+    are against; by default the experiment named `baseline`, if there is one. Without `samples`, as many
+    resamples are drawn as corrected p-values need.
+
+    Raises InputError if a folder holds no finished run, or the runs are of different segments.
+    """
+    reports = {folder: _report(folder) for folder in folders}
+    tables = {folder: _predictions(folder) for folder in folders}
+    first = tables[folders[0]]
+    for folder, table in tables.items():
+        if not table["id"].equals(first["id"]) or not np.array_equal(table["gold"], first["gold"]):
+            raise InputError(
+                "was run on other segments than the others",
+                where=folder,
+                remedy="make one leaderboard per dataset",
+            )
+    systems = {
+        reports[folder]["experiment"]["name"]: _chosen(table, reports[folder])
+        for folder, table in tables.items()
+    }
+    if baseline is None and "baseline" in systems and len(systems) > 1:
+        baseline = "baseline"
+    if baseline is not None and baseline not in systems:
+        raise InputError(f"no run is named '{baseline}'", remedy=f"runs: {', '.join(systems)}")
+    scale = LabelScale(**next(iter(reports.values()))["data"]["label"])
+    report = evaluate(
+        first["gold"].to_numpy(),
+        systems,
+        scale,
+        baselines=(baseline,) if baseline else (),
+        metrics=("delta_avg", "spearman", "pearson", "mae", "rmse"),
+        samples=samples,
+        seed=seed,
+    )
+    entries = [_entry(content, report, baseline) for content in reports.values()]
+    entries.sort(key=lambda entry: -entry.metrics["delta_avg"])
+    data = next(iter(reports.values()))["data"]
+    title = f"{data['name']}, {data['label']['name']}: {len(first):,} segments, out-of-fold predictions"
+    return Leaderboard(title, baseline, entries, report)
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError("holds no finished run (no report.json)", where=folder) from None
+    return content
+
+
+def _predictions(folder: Path) -> pd.DataFrame:
+    table = pd.read_parquet(folder / "predictions.parquet")
+    return table[table["split"] == "train"].reset_index(drop=True)
+
+
+def _chosen(table: pd.DataFrame, report: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return table["nested" if report["nested"] else "predicted"].to_numpy(np.float64)
+
+
+def _entry(content: Mapping[str, Any], report: Report, baseline: str | None) -> Entry:
+    settings = content["experiment"]
+    name = settings["name"]
+    scores = report.systems[name]
+    if content["nested"]:
+        figures = "nested"
+    else:
+        figures = "selected" if content["cross_validation"]["selected_on_these_folds"] else "plain"
+    compared = baseline is not None and name != baseline
+    return Entry(
+        name,
+        settings["description"],
+        figures,
+        scores.metrics,
+        {metric: (float(low), float(high)) for metric, (low, high) in scores.ci.items()},
+        settings["published"] or {},
+        content["features"]["n"],
+        content.get("seconds", float("nan")),
+        name in next(iter(report.clusters.get("delta_avg", [[]]))),
+        report.comparison(name, str(baseline), "delta_avg").p_corrected if compared else None,
+    )
+
+
+def _rows(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
+    header = ["", "experiment", "features", "figures", "DeltaAvg", "95 % interval", "Spearman", "MAE", "RMSE"]
+    header += ["p"] if board.baseline else []
+    header += [f"published {_TITLES[m]}" for m in _PUBLISHED]
+    rows = []
+    for entry in board.entries:
+        low, high = entry.interval["delta_avg"]
+        row = ["•" if entry.best_cluster else "", entry.name, str(entry.features), entry.figures]
+        row += [f"{entry.metrics['delta_avg']:.3f}", f"[{low:.3f}, {high:.3f}]"]
+        row += [f"{entry.metrics[m]:.3f}" for m in ("spearman", "mae", "rmse")]
+        row += [_p(entry.p)] if board.baseline else []
+        row += [_published(entry.published.get(m)) for m in _PUBLISHED]
+        rows.append(row)
+    return header, rows
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "?" if math.isnan(value) else f"{value:.4f}"
+
+
+def _published(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def legend(board: Leaderboard) -> list[str]:
+    """What a reader must know about the figures."""
+    lines = [
+        "• systems that cannot be told apart from the best (DeltaAvg, randomization, Holm over all pairs)",
+        "figures: nested: the whole procedure, selection included; selected: parameters chosen on the same "
+        "folds (optimistic); plain: nothing was chosen",
+        "published figures are of the task's test set (422 segments), ours of the training segments",
+    ]
+    if board.baseline:
+        lines.insert(
+            1, f"p: DeltaAvg against {board.baseline}, Holm over the leaderboard; ?: cannot be decided"
+        )
+    return lines + [f"note: {note}" for note in board.report.notes]
+
+
+def markdown(board: Leaderboard) -> str:
+    """The leaderboard as a Markdown table."""
+    header, rows = _rows(board)
+    right = [name not in ("", "experiment", "figures") for name in header]
+    lines = [f"**{board.title}**", "", "| " + " | ".join(header) + " |"]
+    lines.append("| " + " | ".join("---:" if r else "---" for r in right) + " |")
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([*lines, "", *(f"{line}  " for line in legend(board)), ""])
+
+
+def text(board: Leaderboard) -> str:
+    """The leaderboard in columns."""
+    header, rows = _rows(board)
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in [header, *rows]
+    ]
+    return "\n".join([board.title, "", *lines, "", *legend(board), ""])
+
+
+def page(board: Leaderboard) -> str:
+    """The leaderboard as an HTML page of its own."""
+    header, rows = _rows(board)
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "\n".join(line(row, "td") for row in rows)
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in legend(board))
+    title = html.escape(board.title)
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    table = f"<table>\n{line(header, 'th')}\n{body}\n</table>"
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n'
+        f"<h1>{title}</h1>\n{table}\n{notes}</body></html>\n"
+    )
+
+
+def write(board: Leaderboard, folder: Path) -> list[Path]:
+    """leaderboard.txt, .md, .html and .json, each atomically; returns their paths."""
+    contents = {
+        "leaderboard.txt": text(board),
+        "leaderboard.md": markdown(board),
+        "leaderboard.html": page(board),
+        "leaderboard.json": json.dumps(board.report.to_json(), indent=1) + "\n",
+    }
+    paths = []
+    for name, content in contents.items():
+        with atomic_file(folder / name) as temporary:
+            temporary.write_text(content, "utf-8")
+        paths.append(folder / name)
+    return paths

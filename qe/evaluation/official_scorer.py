@@ -1,0 +1,101 @@
+"""The official scorer of the WMT12 quality-estimation task, quirks included (evaluateWMTQP2012.pl 1.1)."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from qe.data.submission import Submission
+from qe.metrics.delta_avg import delta_avg_by_n
+
+
+@dataclass(frozen=True)
+class OfficialScores:
+    """What the scorer prints of one submission; None if ranks, or scores, were not submitted.
+
+    delta_avg  from the submitted ranks; 0 for fewer than 4 segments
+    spearman   1 - 6 sum d^2 / (n (n^2 - 1)) on the submitted ranks; 1 for one segment
+    mae, rmse, large_error_percent, small_error_percent   each error rounded to two decimals first
+    interval   smallest and largest score
+    """
+
+    n: int
+    delta_avg: float | None = None
+    spearman: float | None = None
+    mae: float | None = None
+    rmse: float | None = None
+    large_error_percent: float | None = None
+    small_error_percent: float | None = None
+    interval: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "interval": None if self.interval is None else list(self.interval)}
+
+
+def official_scores(gold: Submission, submitted: Submission) -> OfficialScores:
+    """Scores a submission against gold labels and gold ranks.
+
+    Raises InputError if the two hold another number of segments, or the gold file lacks scores or ranks.
+    """
+    if gold.scores is None or gold.ranks is None:
+        raise InputError("the gold labels need both scores and ranks")
+    if submitted.segments != gold.segments:
+        raise InputError(f"{gold.segments} gold segments, but {submitted.segments} of '{submitted.method}'")
+    scores = OfficialScores(gold.segments)
+    if submitted.ranks is not None:
+        scores = _with_ranking(scores, gold.scores, gold.ranks, submitted.ranks)
+    if submitted.scores is not None:
+        scores = _with_scoring(scores, gold.scores, submitted.scores)
+    return scores
+
+
+def _with_ranking(
+    scores: OfficialScores, labels: FloatArray, gold: NDArray[np.int64], submitted: NDArray[np.int64]
+) -> OfficialScores:
+    size = len(gold)
+    by_n = delta_avg_by_n(labels, -submitted.astype(np.float64))
+    squares = float(np.sum((gold - submitted).astype(np.float64) ** 2))
+    spearman = 1.0 - 6.0 * squares / (size * (size**2 - 1.0)) if size > 1 else 1.0
+    return replace(scores, delta_avg=float(by_n.mean()) if len(by_n) else 0.0, spearman=spearman)
+
+
+def _with_scoring(scores: OfficialScores, gold: FloatArray, submitted: FloatArray) -> OfficialScores:
+    errors = _rounded(submitted - gold)
+    return replace(
+        scores,
+        mae=float(errors.mean()),
+        rmse=float(np.sqrt(np.mean(errors**2))),
+        large_error_percent=100.0 * float(np.mean(errors >= 1.0)),
+        small_error_percent=100.0 * float(np.mean(errors <= 0.1)),
+        interval=(float(submitted.min()), float(submitted.max())),
+    )
+
+
+def official_lines(submitted: Submission, scores: OfficialScores) -> str:
+    """The two lines of the scorer, with 12 digits instead of its 2; `--` for what was not submitted."""
+    method = f"{submitted.method:>30}"
+    ranking = ["  --" if value is None else f"{value:.12f}" for value in (scores.delta_avg, scores.spearman)]
+    errors = ["  --" if value is None else f"{value:.12f}" for value in (scores.mae, scores.rmse)]
+    shares = [
+        "   --" if value is None else f"{value:.10f}"
+        for value in (scores.large_error_percent, scores.small_error_percent)
+    ]
+    interval = ""
+    if scores.interval is not None:
+        interval = "\t Interval = [{:.10f}-{:.10f}]".format(*scores.interval)
+    return (
+        f"{method}\t:: Ranking: (primary)  DeltaAvg  = {ranking[0]}\t"
+        f" (secondary)  Spearman-Corr = {ranking[1]}\n"
+        f"{method}\t:: Scoring: (primary) MeanAvgErr = {errors[0]}\t"
+        f" (secondary) RootMeanSqrErr = {errors[1]}\t"
+        f" LargeErrPerc = {shares[0]}\t"
+        f" SmallErrPerc = {shares[1]}{interval}\n"
+    )
+
+
+def _rounded(differences: FloatArray) -> FloatArray:
+    """|difference| as "%.2f" prints it: the exact binary value rounded to two decimals."""
+    return np.array([float(f"{abs(value):.2f}") for value in differences.tolist()])

@@ -1,0 +1,218 @@
+"""Oracles: rankings and scores that know the post-edits; the line above which no prediction is expected."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.tokenizer import Tokenizer
+from features.core.undefined import or_none
+from qe.data.dataset import LabelScale, Split
+from qe.data.labels import hter
+from qe.evaluation.evaluate import evaluate
+
+ORACLES = ("effort", "hter", "bleu")
+RANKING, SCORING = ("delta_avg", "spearman"), ("mae", "rmse")
+EFFORT_RANGE = (1.5, 5.0)  # where the source maps oracles of effort scores
+_EFFORT_SCALE = (1.0, 5.0)
+SAMPLES = 1000
+_TAIL = 0.05  # of the oracle's values at either end that are cut off
+
+
+@dataclass(frozen=True, eq=False)
+class PostEdited:
+    """What an oracle knows beside the labels: n translations and their post-edits, as raw text.
+
+    Raises InputError if the two differ in number.
+    """
+
+    target: Sequence[str]
+    post_edit: Sequence[str]
+    tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        if len(self.target) != len(self.post_edit):
+            raise InputError(f"{len(self.target)} translations, but {len(self.post_edit)} post-edits")
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """One oracle.
+
+    quality    (n,) what it ranks by; higher is better
+    scores     (n,) its predictions, on the label's scale
+    metrics    DeltaAvg and Spearman of `quality`, MAE and RMSE of `scores`
+    ci         metric -> 95 % bootstrap interval; empty without resampling
+    mapped_to  (worst, best) label that the 5 % and 95 % quantiles of `quality` became; None for the labels
+               themselves
+    """
+
+    name: str
+    quality: FloatArray
+    scores: FloatArray
+    metrics: Mapping[str, float]
+    ci: Mapping[str, tuple[float, float]]
+    mapped_to: tuple[float, float] | None
+
+    def reached(self, delta_avg: float) -> float:
+        """How much of the oracle's DeltaAvg a system has; NaN if the oracle has none."""
+        own = self.metrics["delta_avg"]
+        return delta_avg / own if own > 0 else float("nan")
+
+    def to_json(self, systems: Mapping[str, float] | None = None) -> dict[str, Any]:
+        """Plain values.
+
+        systems  name -> DeltaAvg: adds `reached`, the share of the oracle's DeltaAvg that each has
+        """
+        content: dict[str, Any] = {name: or_none(value) for name, value in self.metrics.items()}
+        content["ci"] = {name: [or_none(bound) for bound in bounds] for name, bounds in self.ci.items()}
+        content["mapped_to"] = None if self.mapped_to is None else list(self.mapped_to)
+        if systems is not None:
+            content["reached"] = {name: or_none(self.reached(value)) for name, value in systems.items()}
+        return content
+
+
+def oracle(
+    name: str,
+    gold: FloatArray,
+    scale: LabelScale,
+    texts: PostEdited | None = None,
+    *,
+    mapped_to: tuple[float, float] | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+) -> Oracle:
+    """One of ORACLES, scored against (n,) gold labels.
+
+    `effort` is the labels themselves; `hter` ranks by HTER, lowest first; `bleu` by sentence BLEU against
+    the post-edit. The ranking is not mapped; for scores, see `mapped`.
+
+    mapped_to  (worst, best) label; by default [1.5, 5] for labels from 1 to 5, as in the source, otherwise
+               the 5 % and 95 % quantiles of the labels
+    samples    bootstrap samples of the intervals (default 1000); 0: none
+
+    Raises InputError for an unknown name, absent post-edits, and post-edits that are empty.
+
+    Source: Callison-Burch et al. 2012, "Findings of the 2012 Workshop on Statistical Machine Translation",
+    6.4.
+    """
+    check_oracle(name)
+    samples = SAMPLES if samples is None else samples
+    labels = np.asarray(gold, np.float64)
+    if name == "effort":
+        return _scored(name, labels, scale, scale.sign * labels, labels, None, samples, seed)
+    quality = _quality(name, texts, len(labels))
+    ends = mapped_to or _ends(labels, scale)
+    return _scored(name, labels, scale, quality, mapped(quality, ends), ends, samples, seed)
+
+
+def check_oracle(name: str) -> None:
+    """Raises InputError for an oracle that is not known."""
+    if name not in ORACLES:
+        raise InputError(f"unknown oracle '{name}'", remedy=f"known: {', '.join(ORACLES)}")
+
+
+@dataclass(frozen=True, eq=False)
+class SplitOracles:
+    """All oracles of some segments.
+
+    known      name -> oracle
+    undefined  name -> why there is none
+    """
+
+    known: Mapping[str, Oracle]
+    undefined: Mapping[str, str]
+
+    def to_json(self, systems: Mapping[str, float]) -> dict[str, Any]:
+        """Plain values by name, as `Oracle.to_json`; null figures and the reason for undefined ones."""
+        nothing = dict.fromkeys((*RANKING, *SCORING))
+        return {
+            **{name: oracle.to_json(systems) for name, oracle in self.known.items()},
+            **{name: {**nothing, "undefined": reason} for name, reason in self.undefined.items()},
+        }
+
+
+def split_oracles(split: Split, scale: LabelScale, *, samples: int | None, seed: int) -> SplitOracles | None:
+    """All oracles of a split; None if it has no labels or no post-edits."""
+    if split.post_edit is None or split.scores is None:
+        return None
+    segments = split.segments
+    tokenizer = replace(segments.target_tokenizer, normalise=False)  # typographic changes are edits
+    texts = PostEdited(segments.target, split.post_edit, tokenizer)
+    known, undefined = {}, {}
+    for name in ORACLES:
+        try:
+            known[name] = oracle(name, split.scores, scale, texts, samples=samples, seed=seed)
+        except InputError as error:
+            undefined[name] = str(error)
+    return SplitOracles(known, undefined)
+
+
+def mapped(quality: FloatArray, ends: tuple[float, float]) -> FloatArray:
+    """(n,) labels: the 5 % quantile of quality becomes ends[0], the 95 % quantile ends[1], linearly between.
+
+    What lies outside is cut off. If the two quantiles are equal, everything becomes the middle.
+
+    >>> mapped(np.arange(21.0), (1.5, 5.0))[[0, 1, 10, 19, 20]].tolist()
+    [1.5, 1.5, 3.25, 5.0, 5.0]
+    """
+    low, high = np.quantile(quality, [_TAIL, 1 - _TAIL])
+    if low == high:
+        return np.full(len(quality), (ends[0] + ends[1]) / 2)
+    share = np.clip((quality - low) / (high - low), 0.0, 1.0)
+    return np.asarray(ends[0] + share * (ends[1] - ends[0]))
+
+
+def _ends(gold: FloatArray, scale: LabelScale) -> tuple[float, float]:
+    """(worst, best) label that an oracle is mapped to."""
+    low, high = _EFFORT_SCALE
+    if scale.higher_is_better and low <= gold.min() and gold.max() <= high:
+        return EFFORT_RANGE
+    ends = np.quantile(gold, [_TAIL, 1 - _TAIL])
+    return (float(ends[0]), float(ends[1])) if scale.higher_is_better else (float(ends[1]), float(ends[0]))
+
+
+def _quality(name: str, texts: PostEdited | None, segments: int) -> FloatArray:
+    if texts is None:
+        raise InputError(f"the oracle {name} needs translations and post-edits")
+    if len(texts.post_edit) != segments:
+        raise InputError(f"{len(texts.post_edit)} post-edits, but {segments} gold labels")
+    empty = [i for i, text in enumerate(texts.post_edit, start=1) if not text.strip()]
+    if empty:
+        raise InputError(f"segment {empty[0]} has an empty post-edit: the oracle {name} is undefined there")
+    return _negative_hter(texts) if name == "hter" else _bleu(texts)
+
+
+def _negative_hter(texts: PostEdited) -> FloatArray:
+    return -hter(*(texts.tokenizer.tokens(side) for side in (texts.target, texts.post_edit)))
+
+
+def _bleu(texts: PostEdited) -> FloatArray:
+    """(n,) sentence BLEU by sacrebleu, 0 .. 100: words between blanks, lower-cased, exponential smoothing,
+    as many orders as a translation has."""
+    metric = BLEU(lowercase=True, tokenize="none", effective_order=True)
+    pairs = zip(texts.target, texts.post_edit, strict=True)
+    return np.array([metric.sentence_score(target, [edited]).score for target, edited in pairs])
+
+
+def _scored(
+    name: str,
+    gold: FloatArray,
+    scale: LabelScale,
+    quality: FloatArray,
+    scores: FloatArray,
+    ends: tuple[float, float] | None,
+    samples: int,
+    seed: int,
+) -> Oracle:
+    metrics: dict[str, float] = {}
+    ci: dict[str, tuple[float, float]] = {}
+    for values, family in ((scale.sign * quality, RANKING), (scores, SCORING)):
+        report = evaluate(gold, {name: values}, scale, metrics=family, samples=samples, seed=seed)
+        metrics |= report.systems[name].metrics
+        ci |= report.systems[name].ci
+    return Oracle(name, quality, scores, metrics, ci, ends)

@@ -1,0 +1,457 @@
+"""Power of a comparison of two QE systems, by simulation: what a test set can show, what size it needs.
+
+Virtual test sets are drawn from pilot data, one system is made better by exactly the difference in question,
+and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With little power comes great
+responsibility).
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import ndtri
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.undefined import or_none
+from qe.evaluation.pairs import Tester, json_name, left_out
+from qe.metrics._base import METRICS, ExchangedMetric, Metric
+from qe.significance.groups import Groups, group_index
+from qe.significance.levels import Levels
+from qe.significance.power import check_pilot, check_shares, pilot_certainty
+from qe.significance.result import check_enough, check_seed
+
+DEFAULT_METRICS = ("delta_avg", "spearman", "mae")
+FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess
+_GRID = (0.0, 0.5, 0.8, 1.0, 1.2, 1.6)
+_NEAR = (0.2, 0.98)  # shares between which a probit line is fitted
+_FEWEST = 4  # segments of a virtual test set
+# Units of the largest test set that is simulated: beyond, a gain at a size is as easy to find as the gain
+# times the root of the ratio of sizes is at this one.
+_LARGEST = 500
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class PowerSettings:
+    """How power is found.
+
+    power        probability with which a difference is to be found
+    level        of the two-sided test
+    comparisons  tests in the family: each one is held to level / comparisons, as Holm's first step does
+    simulations  virtual test sets per point of a curve
+    samples      exchanges in the test of each one
+    """
+
+    power: float = 0.8
+    level: float = 0.05
+    comparisons: int = 1
+    simulations: int = 500
+    samples: int = 199
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_shares(power=self.power, level=self.level)
+        check_enough(self.samples)
+        check_seed(self.seed)
+        if self.comparisons < 1:
+            raise InputError(f"comparisons must be 1 or more, but got {self.comparisons}")
+        if self.simulations < 100:
+            raise InputError(f"simulations must be at least 100, but got {self.simulations}")
+        if self.power <= self.threshold:
+            raise InputError(f"power {self.power} must lie above the level {self.level}")
+        least = round(1 / self.threshold) - 1
+        if self.samples < least:
+            raise InputError(
+                f"samples must be at least {least} for {self.comparisons} comparisons at level {self.level},"
+                f" but got {self.samples}"
+            )
+
+    @property
+    def threshold(self) -> float:
+        """What an uncorrected p-value must reach."""
+        return self.level / self.comparisons
+
+
+@dataclass(frozen=True)
+class Point:
+    """Power at one size and one true difference.
+
+    power         share of virtual test sets where the test finds the difference, with the right sign
+    error         Monte-Carlo standard error of `power`
+    exaggeration  mean found difference over the true one, where it was found (type M error); NaN if it
+                  never was, or for no difference
+    """
+
+    size: int
+    difference: float
+    power: float
+    error: float
+    exaggeration: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: or_none(v) if isinstance(v, float) else v for key, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class MetricPower:
+    """What power looks like by one metric; differences are gains: positive is better, for MAE too.
+
+    observed    gain of the system over the baseline in the pilot
+    size        units (segments, groups) of the test set in question
+    detectable  the smallest gain that is found with the power asked for; NaN if none is
+    there       power at that gain, simulated afresh
+    by_gain     the power curve at `size`
+    gain        the gain asked about; NaN for none
+    needed      units that it needs; None if none was asked about
+    by_size     the power curve at `gain`
+    """
+
+    metric: str
+    observed: float
+    size: int
+    detectable: float
+    there: Point | None
+    by_gain: Sequence[Point]
+    gain: float = float("nan")
+    needed: int | None = None
+    by_size: Sequence[Point] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": json_name(self.metric),
+            "observed": or_none(self.observed),
+            "size": self.size,
+            "detectable": or_none(self.detectable),
+            "there": None if self.there is None else self.there.to_json(),
+            "by_gain": [point.to_json() for point in self.by_gain],
+            "gain": or_none(self.gain),
+            "needed": self.needed,
+            "by_size": [point.to_json() for point in self.by_size],
+        }
+
+
+@dataclass(frozen=True)
+class PowerReport:
+    """All metrics, what the figures rest on, and what a reader must know of them."""
+
+    metrics: Sequence[MetricPower]
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
+        return {
+            "metrics": [metric.to_json() for metric in self.metrics],
+            "recipe": dict(self.recipe),
+            "notes": list(self.notes),
+        }
+
+
+def power(
+    gold: FloatArray,
+    system: FloatArray,
+    baseline: FloatArray,
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    size: int | None = None,
+    gains: Mapping[str, float] | None = None,
+    settings: PowerSettings | None = None,
+    groups: Groups | None = None,
+    progress: Progress = silent,
+) -> PowerReport:
+    """How large a gain of `system` over `baseline` must be to be found, and how many segments a gain needs.
+
+    gold, system, baseline  (n,) pilot data, oriented: higher is better. What counts is how alike the two
+                            systems are, not which one is better
+    size                    units of the test set in question; default: those of the pilot
+    gains                   metric -> the gain to find the size for
+
+    Raises InputError for unknown metrics, a pilot of fewer than 4 units or without a difference, gains that
+    no predictions could have.
+    """
+    settings = settings or PowerSettings()
+    gains = gains or {}
+    chosen = {name: METRICS.get(name)() for name in metrics}
+    strangers = sorted(set(gains) - set(chosen))
+    if strangers:
+        raise InputError(f"a gain is given for '{strangers[0]}'", remedy=f"metrics: {', '.join(chosen)}")
+    by_metric = []
+    for name, metric in chosen.items():
+        pilot = _Pilot.of(name, metric, gold, system, baseline, groups, settings)
+        wanted = pilot.units if size is None else size
+        if wanted < _FEWEST:
+            raise InputError(f"a test set has at least {_FEWEST} segments, but got size {wanted}")
+        smallest, curve = _detectable(pilot, wanted, progress)
+        there = None if np.isnan(smallest) else pilot.point(wanted, smallest, 1, progress)
+        one = MetricPower(name, pilot.gain(0.0), wanted, smallest, there, curve)
+        if name in gains:
+            needed, sizes = _needed(pilot, gains[name], progress)
+            one = MetricPower(name, one.observed, wanted, smallest, there, curve, gains[name], needed, sizes)
+        by_metric.append(one)
+    units = len(gold) if groups is None else group_index(groups, len(gold))[1]
+    return PowerReport(
+        by_metric, {**asdict(settings), "pilot": units, "unit": _unit(groups)}, _notes(units, by_metric)
+    )
+
+
+def _unit(groups: Groups | None) -> str:
+    return "segment" if groups is None else "group"
+
+
+def _notes(units: int, powers: Sequence[MetricPower]) -> list[str]:
+    notes = []
+    if units < FEW_PILOTS:
+        notes.append(f"a pilot of {units}: its variance is a rough guess, and so are these figures")
+    for one in powers:
+        if max([one.size, one.needed or 0]) > _LARGEST:
+            notes.append(f"{one.metric}: simulated with {_LARGEST:,} units, and carried over by their root")
+        if np.isnan(one.detectable):
+            notes.append(f"{one.metric}: no possible gain is found with that power in {one.size} units")
+        if one.metric in ("large_error", "small_error"):
+            notes.append(f"{one.metric}: a share of so many segments moves in steps")
+    return notes
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """A virtual test set: its segments, their groups (None: each its own), the seed of its test."""
+
+    rows: NDArray[np.int64]
+    groups: Groups | None
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """A pair of systems by one metric, one of which can be made better or worse at will.
+
+    gold, own, other, ideal  (n,) labels, predictions of both, perfect predictions; on the metric's scale
+    error                    standard error of the difference on one pilot (jackknife)
+    freedom                  degrees of freedom of that error
+    """
+
+    name: str
+    metric: Metric
+    gold: FloatArray
+    own: FloatArray
+    other: FloatArray
+    ideal: FloatArray
+    index: NDArray[np.int64]
+    units: int
+    error: float
+    freedom: float
+    settings: PowerSettings
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        metric: Metric,
+        gold: FloatArray,
+        system: FloatArray,
+        baseline: FloatArray,
+        groups: Groups | None,
+        settings: PowerSettings,
+    ) -> "_Pilot":
+        index, units = group_index(np.arange(len(gold)) if groups is None else groups, len(gold))
+        check_pilot(units)
+        if np.array_equal(system, baseline):
+            raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
+        sides = {"own": system, "other": baseline}
+        levels = Levels.of(groups, len(gold))
+        without = left_out(gold, sides, {name: metric}, levels, silent)
+        differences = without["own", name][0] - without["other", name][0]
+        if np.isnan(differences).any():
+            raise InputError(f"{name} is undefined for the pilot", remedy="leave the metric out")
+        count = len(differences)
+        error = float(np.sqrt((count - 1) ** 2 / count * np.var(differences)))
+        if not error > 0:
+            raise InputError(f"the systems of the pilot do not differ by {name}", remedy="leave it out")
+        ideal = gold
+        own, other = system, baseline
+        if isinstance(metric, ExchangedMetric):
+            own, other, ideal = (metric.on_common_scale(side) for side in (system, baseline, gold))
+        certainty = pilot_certainty(differences)
+        return cls(name, metric, gold, own, other, ideal, index, units, error, certainty, settings)
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.metric.higher_is_better else -1.0
+
+    def moved(self, share: float) -> FloatArray:
+        """The system's predictions moved by a share of their way to the gold labels; < 0: away from them."""
+        return self.own + share * (self.ideal - self.own)
+
+    def gain(self, share: float) -> float:
+        """By how much the moved system is better than the baseline, on the whole pilot."""
+        moved, other = (self.metric.score(self.gold, side) for side in (self.moved(share), self.other))
+        return self.sign * (moved - other)
+
+    def share_for(self, gain: float) -> float:
+        """The share by which predictions move for a gain, by bisection; NaN if none is enough."""
+        low, high = -1.0, 1.0
+        for _ in range(6):
+            if self.gain(low) < gain:
+                break
+            low *= 2.0
+        if not self.gain(low) < gain <= self.gain(high):
+            return float("nan")
+        for _ in range(50):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self.gain(middle) < gain else (low, middle)
+        return high
+
+    def point(self, size: int, gain: float, stream: int, progress: Progress) -> Point:
+        """The power at a size and a gain; the same stream draws the same segments. NaN for a gain beyond."""
+        simulated = min(size, _LARGEST)
+        scale = float(np.sqrt(size / simulated))
+        draws = [self._draw(simulated, stream, number) for number in range(self.settings.simulations)]
+        share = self._centred_share(gain * scale, draws)
+        if np.isnan(share):
+            return Point(size, gain, float("nan"), float("nan"), float("nan"))
+        run = partial(self._found, self.moved(share))
+        count, stage = len(draws), f"{self.name}, {size:,} {_unit(None if self.plain else self.index)}s"
+        gains = np.empty(count)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for done, one in enumerate(pool.map(run, draws)):
+                gains[done] = one
+                progress(stage, done, count)
+        hits = gains > 0
+        share_found = float(hits.mean())
+        error = float(np.sqrt(share_found * (1 - share_found) / count))
+        beyond = float(gains[hits].mean() / (gain * scale)) if gain != 0 and hits.any() else float("nan")
+        return Point(size, gain, share_found, error, beyond)
+
+    def _draw(self, size: int, stream: int, number: int) -> "_Draw":
+        """One virtual test set.
+
+        The pilot's variance is an estimate: the size of each test set is drawn so that its noise is as
+        uncertain (chi-squared with `freedom`), and unbiased (n - 1 for n). A group drawn twice is two groups.
+        """
+        generator = np.random.default_rng([self.settings.seed, stream, number])
+        chance = generator.chisquare(self.freedom) / self.freedom * (self.units - 1) / self.units
+        units = generator.integers(0, self.units, max(_FEWEST, round(size * chance)))
+        seed = int(generator.integers(2**31))
+        if self.plain:
+            return _Draw(units, None, seed)
+        parts = [self.members[unit] for unit in units]
+        return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
+
+    def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
+        """The share with which the virtual test sets have that gain on average, not only the whole pilot."""
+        share = self.share_for(gain)
+        if np.isnan(share):
+            return share
+        moved = self.moved(share)
+        seen = [
+            self.sign * (self.metric.score(self.gold[d.rows], moved[d.rows]) - self.other_score(d))
+            for d in draws
+        ]
+        centred = self.share_for(2 * gain - float(np.nanmean(seen)))
+        return share if np.isnan(centred) else centred
+
+    def other_score(self, draw: "_Draw") -> float:
+        return self.metric.score(self.gold[draw.rows], self.other[draw.rows])
+
+    def _found(self, moved: FloatArray, draw: "_Draw") -> float:
+        """The gain where the test finds one, 0 where it finds none (or a loss)."""
+        rows = draw.rows
+        gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
+        scores = {name: {self.name: self.metric.score(gold, side)} for name, side in sides.items()}
+        tester = Tester(
+            gold, sides, scores, {self.name: self.metric}, {}, self.settings.samples,
+            draw.seed, "ar", Levels.of(draw.groups, len(rows)), silent,
+        )  # fmt: skip
+        result = tester.exchanged("own", "other")[self.name]
+        gain = self.sign * result.difference
+        return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether segments are the units."""
+        return self.units == len(self.gold)
+
+    @cached_property
+    def members(self) -> list[NDArray[np.int64]]:
+        """The segments of each unit."""
+        order = np.argsort(self.index, kind="stable")
+        starts = np.searchsorted(self.index[order], np.arange(self.units + 1))
+        return [order[first:last] for first, last in pairwise(starts)]
+
+    def expected(self, size: int) -> float:
+        """A first guess of the detectable gain: normal theory with the jackknife's standard error."""
+        reach = stats.norm.isf(self.settings.threshold / 2) + ndtri(self.settings.power)
+        return float(reach * self.error * np.sqrt(self.units / size))
+
+
+def _detectable(pilot: _Pilot, size: int, progress: Progress) -> tuple[float, list[Point]]:
+    """The smallest gain with the power asked for, and the curve; NaN if no possible gain has it."""
+    points: dict[float, Point] = {}
+    guess = pilot.expected(size)
+    for _ in range(_ROUNDS):
+        for factor in _GRID:
+            gain = factor * guess
+            if gain not in points:
+                points[gain] = pilot.point(size, gain, 0, progress)
+        curve = sorted((p for p in points.values() if not np.isnan(p.power)), key=lambda p: p.difference)
+        crossing = _crossing([p.difference for p in curve], [p.power for p in curve], pilot.settings.power)
+        if not np.isnan(crossing):
+            return crossing, curve
+        guess *= _GRID[-1]
+    return float("nan"), curve
+
+
+def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None, list[Point]]:
+    """The units that a gain needs, and the curve; None if its power never gets there."""
+    if not gain > 0:
+        raise InputError(f"the gain of {pilot.name} must be above 0, but got {gain:g}")
+    if np.isnan(pilot.share_for(gain)):
+        raise InputError(f"no predictions could be better by {gain:g} in {pilot.name} than the baseline is")
+    points: dict[int, Point] = {}
+    guess = pilot.units * (pilot.expected(pilot.units) / gain) ** 2
+    for _ in range(_ROUNDS):
+        for factor in _GRID[1:]:
+            size = max(_FEWEST, round(factor**2 * guess))
+            if size not in points:
+                points[size] = pilot.point(size, gain, 0, progress)
+        curve = sorted(points.values(), key=lambda p: p.size)
+        if curve[0].power >= pilot.settings.power:  # even the smallest test set is large enough
+            return curve[0].size, curve
+        root = _crossing([p.size**0.5 for p in curve], [p.power for p in curve], pilot.settings.power)
+        if not np.isnan(root):
+            return int(np.ceil(root**2)), curve
+        guess *= _GRID[-1] ** 2
+    return None, curve
+
+
+def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> float:
+    """Where the power is reached: a probit line through the points around it; NaN if they stay below.
+
+    The probit of power is linear in the difference, and in the root of the size, for a normal test statistic.
+    """
+    x, y = np.asarray(at), np.asarray(shares)
+    if not len(y) or y.max() < power:
+        return float("nan")
+    near = (y >= _NEAR[0]) & (y <= _NEAR[1])
+    if near.sum() >= 2 and y[near].min() < power < y[near].max():
+        slope, constant = np.polyfit(x[near], ndtri(y[near]), 1, w=np.sqrt(_weights(y[near])))
+        if slope > 0:
+            return float((ndtri(power) - constant) / slope)
+    first = int(np.argmax(y >= power))
+    if first == 0:
+        return float(x[0])
+    return float(np.interp(power, y[first - 1 : first + 1], x[first - 1 : first + 1]))
+
+
+def _weights(shares: FloatArray) -> FloatArray:
+    """Precision of the probits of shares."""
+    return np.asarray(stats.norm.pdf(ndtri(shares)) ** 2 / (shares * (1 - shares)))

@@ -1,0 +1,281 @@
+"""Word-level evaluation: MCC and F1 of OK and BAD from counts per segment, intervals, tests, thresholds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import BoolArray, FloatArray, IntArray
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.undefined import or_none
+from qe.data.splits import make_folds
+from qe.evaluation.pairs import CONFIDENCE, Comparison
+from qe.significance.bootstrap import bootstrap_scores
+from qe.significance.cautions import cautions
+from qe.significance.clusters import clusters
+from qe.significance.corrections import correct
+from qe.significance.family import Key, Rule, Scope, Table
+from qe.significance.intervals import percentile_interval
+from qe.significance.levels import Levels
+from qe.significance.randomization import randomization_tests
+from qe.significance.result import LEVEL, Measure, TestResult, check_enough, check_seed
+
+# Columns of counts: BAD found, OK tagged BAD, BAD tagged OK, OK found.
+_TP, _FP, _FN, _TN = range(4)
+
+
+def confusions(gold: BoolArray, predicted: BoolArray, offsets: IntArray) -> FloatArray:
+    """(n, 4) counts per segment: BAD found, OK tagged BAD, BAD tagged OK, OK found.
+
+    gold, predicted  (t,) whether a tag is BAD
+    offsets          (n + 1,) where segments begin and end
+
+    >>> confusions(np.array([True, False]), np.array([True, True]), np.array([0, 1, 2])).tolist()
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    """
+    cells = np.stack([gold & predicted, ~gold & predicted, gold & ~predicted, ~gold & ~predicted], axis=1)
+    sums = np.concatenate([np.zeros((1, 4)), np.cumsum(cells, axis=0, dtype=np.float64)])
+    return np.diff(sums[offsets], axis=0)
+
+
+def mcc(counts: FloatArray) -> FloatArray:
+    """(..., 4) counts -> (...) Matthews' correlation coefficient.
+
+    0 where gold or prediction knows one tag only (its limit: Chicco and Jurman 2020); NaN without tags.
+
+    >>> mcc(np.array([2.0, 1, 1, 4])).round(4)
+    np.float64(0.4667)
+    """
+    tp, fp, fn, tn = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    spread = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(spread > 0, (tp * tn - fp * fn) / spread, 0.0)
+    return np.where(tp + fp + fn + tn > 0, value, np.nan)
+
+
+def f1_bad(counts: FloatArray) -> FloatArray:
+    """(..., 4) counts -> (...) F1 of BAD; NaN if neither gold nor prediction has one."""
+    return _f1(counts[..., _TP], counts[..., _FP] + counts[..., _FN])
+
+
+def f1_ok(counts: FloatArray) -> FloatArray:
+    """(..., 4) counts -> (...) F1 of OK; NaN if neither gold nor prediction has one."""
+    return _f1(counts[..., _TN], counts[..., _FP] + counts[..., _FN])
+
+
+def f1_mult(counts: FloatArray) -> FloatArray:
+    """(..., 4) counts -> (...) the product of both, the measure of WMT16 to WMT18."""
+    return f1_bad(counts) * f1_ok(counts)
+
+
+def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(2 * right / (2 * right + wrong))
+
+
+METRICS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    function.__name__: function for function in (mcc, f1_mult, f1_bad, f1_ok)
+}
+
+
+def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:
+    """The threshold on P(BAD) that gives the best tags; BAD is what reaches it.
+
+    gold  (t,) whether a tag is BAD
+    bad   (t,) P(BAD)
+
+    It lies halfway between two neighbouring probabilities; the lowest of equally good ones. Choose it on
+    other segments than those it is evaluated on: `cross_thresholded`, or a development set.
+
+    >>> best_threshold(np.array([True, False, True]), np.array([0.9, 0.2, 0.6]))
+    0.4
+    """
+    if not len(bad):
+        raise InputError("no tags to choose a threshold on")
+    order = np.argsort(bad, kind="stable")
+    values = bad[order]
+    below = np.flatnonzero(np.diff(values)) + 1  # so many tags are OK
+    starts = np.concatenate([[0], below])
+    missed = np.concatenate([[0], np.cumsum(gold[order])])[starts].astype(np.float64)
+    total = float(gold.sum())
+    tp, tn = total - missed, starts - missed
+    counts = np.stack([tp, len(bad) - total - tn, missed, tn], axis=1)
+    scores = np.nan_to_num(METRICS[metric](counts), nan=-np.inf)
+    best = int(np.argmax(scores))
+    if best == 0:
+        return float(values[0])
+    last_ok, first_bad = values[starts[best] - 1], values[starts[best]]
+    middle = (last_ok + first_bad) / 2
+    return float(middle if middle > last_ok else first_bad)  # neighbouring floats have no middle
+
+
+def cross_thresholded(
+    gold: BoolArray, bad: FloatArray, offsets: IntArray, *, folds: int = 5, metric: str = "mcc", seed: int = 0
+) -> BoolArray:
+    """(t,) tags from P(BAD), with the threshold of every fold of segments chosen on the other folds.
+
+    Raises InputError for fewer segments than folds.
+    """
+    segments = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    tags = np.zeros(len(bad), np.bool_)
+    for learned, held_out in make_folds(len(offsets) - 1, folds, seed=seed):
+        own, other = np.isin(segments, learned), np.isin(segments, held_out)
+        tags[other] = bad[other] >= best_threshold(gold[own], bad[own], metric)
+    return tags
+
+
+@dataclass(frozen=True)
+class WordReport:
+    """Scores of all systems on the same tags.
+
+    scores       system -> metric -> score
+    ci           system -> metric -> 95 % percentile interval over segments; empty without resampling
+    comparisons  all pairs, or each system with each baseline, by every metric
+    clusters     metric -> systems that cannot be told apart, best first; empty with baselines
+    segments     how many there are
+    tags         how many there are, and how many of them are BAD
+    """
+
+    scores: Mapping[str, Mapping[str, float]]
+    ci: Mapping[str, Mapping[str, tuple[float, float]]]
+    comparisons: Sequence[Comparison]
+    clusters: Mapping[str, list[list[str]]]
+    segments: int
+    tags: tuple[int, int]
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only; undefined is None."""
+        systems = {
+            name: {
+                **{metric: or_none(value) for metric, value in scores.items()},
+                "ci": {m: [or_none(end) for end in ends] for m, ends in self.ci.get(name, {}).items()},
+            }
+            for name, scores in self.scores.items()
+        }
+        return {
+            "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1], "systems": systems,
+            "comparisons": [one.to_json() for one in self.comparisons], "clusters": dict(self.clusters),
+            "recipe": dict(self.recipe), "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def evaluate_words(
+    gold: BoolArray,
+    predictions: Mapping[str, BoolArray],
+    offsets: IntArray,
+    *,
+    baselines: Sequence[str] = (),
+    samples: int | None = None,
+    seed: int = 0,
+    correction: str = "holm",
+    family: Scope = "metric",
+    progress: Progress = silent,
+) -> WordReport:
+    """Scores every system, and compares them by exchanging their tags segment by segment.
+
+    gold, predictions  (t,) whether a tag is BAD
+    offsets            (n + 1,) where segments begin and end: segments are the units of intervals and tests
+    baselines          names among `predictions` that the others are compared with; none: all pairs
+    samples            resamples; 0: no intervals, no tests; default: what the comparisons need
+
+    Tests and corrections are those of sentence-level evaluation (docs/significance.md). Raises InputError for
+    systems of another length, unknown baselines, too few samples.
+    """
+    _check(gold, predictions, offsets, baselines, samples, seed)
+    counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}
+    pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
+    pairs = pairs or list(combinations(predictions, 2))
+    correct([], correction)
+    table = Table.of(
+        [(*pair, metric) for metric in METRICS for pair in pairs],
+        Rule(family, correction),
+        copies=[(a, b) for a, b in pairs if np.array_equal(predictions[a], predictions[b])],
+    )
+    drawn = table.resamples() if samples is None else samples
+    totals = {name: one.sum(axis=0) for name, one in counts.items()}
+    scores = {
+        name: {m: float(metric(total)) for m, metric in METRICS.items()} for name, total in totals.items()
+    }
+    resampled = _resampled(counts, drawn, seed) if drawn else {}
+    results = _tested(counts, pairs, drawn, seed, progress) if drawn else {}
+    judged = table.judge(results) if results else {}
+    comparisons = []
+    for (a, b, metric), one in judged.items():
+        interval = percentile_interval(resampled[a][metric] - resampled[b][metric], CONFIDENCE)
+        comparisons.append(Comparison(a, b, metric, one.result, one.p_corrected, interval))
+    return WordReport(
+        scores,
+        {
+            name: {m: percentile_interval(values, CONFIDENCE) for m, values in by_metric.items()}
+            for name, by_metric in resampled.items()
+        },
+        comparisons,
+        _clusters(scores, comparisons) if judged and not baselines else {},
+        len(offsets) - 1,
+        (len(gold), int(gold.sum())),
+        {
+            "samples": drawn, "seed": seed, "confidence": CONFIDENCE, "interval": "percentile bootstrap",
+            "units": "segments", "correction": correction, "family": table.to_json(),
+        },
+        cautions(table, judged, Levels.of(None, len(offsets) - 1)) if judged else (),
+    )  # fmt: skip
+
+
+def _check(
+    gold: BoolArray,
+    predictions: Mapping[str, BoolArray],
+    offsets: IntArray,
+    baselines: Sequence[str],
+    samples: int | None,
+    seed: int,
+) -> None:
+    for name, tags in predictions.items():
+        if len(tags) != len(gold):
+            raise InputError(f"{len(gold)} gold tags, but {len(tags)} of '{name}'")
+    for name in baselines:
+        if name not in predictions:
+            raise InputError(f"unknown baseline '{name}'", remedy=f"systems: {', '.join(predictions)}")
+    if not len(gold) or offsets[-1] != len(gold):
+        raise InputError(f"{len(gold)} gold tags, but segments of {offsets[-1]}")
+    check_seed(seed)
+    if samples:
+        check_enough(samples)
+
+
+def _resampled(counts: Mapping[str, FloatArray], samples: int, seed: int) -> dict[str, dict[str, FloatArray]]:
+    """System -> metric -> (samples,) scores of the same virtual test sets."""
+    runs = np.stack(list(counts.values()))
+    sums = bootstrap_scores(runs, lambda drawn: drawn, samples=samples, seed=seed)
+    return {name: {m: metric(sums[i]) for m, metric in METRICS.items()} for i, name in enumerate(counts)}
+
+
+def _tested(
+    counts: Mapping[str, FloatArray],
+    pairs: Sequence[tuple[str, str]],
+    samples: int,
+    seed: int,
+    progress: Progress,
+) -> dict[Key, TestResult]:
+    measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
+    results: dict[Key, TestResult] = {}
+    for done, (a, b) in enumerate(pairs, start=1):
+        by_metric = randomization_tests(counts[a], counts[b], measures, samples=samples, seed=seed)
+        results |= {(a, b, metric): by_metric[metric] for metric in METRICS}
+        progress("testing", done, len(pairs))
+    return results
+
+
+def _clusters(
+    scores: Mapping[str, Mapping[str, float]], comparisons: Sequence[Comparison]
+) -> dict[str, list[list[str]]]:
+    grouped = {}
+    for metric in METRICS:
+        order = sorted(scores, key=lambda name: -np.nan_to_num(scores[name][metric], nan=-np.inf))
+        p_values = {(c.system, c.baseline): c.p_corrected for c in comparisons if c.metric == metric}
+        grouped[metric] = clusters(order, p_values, LEVEL)
+    return grouped

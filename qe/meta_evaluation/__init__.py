@@ -1,0 +1,1 @@
+"""Metrics against people: reading scores and judgements, comparing metrics, reports."""

@@ -1,0 +1,1 @@
+"""Trained models: pipeline, intervals, explanations, drift; saving and loading."""

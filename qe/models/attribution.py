@@ -1,0 +1,229 @@
+"""Attribution: what each feature adds to a prediction, exactly where the learner's form allows it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from qe.models.product_kernel import Expansion, expansion_of, shapley_values
+
+Predict = Callable[[FloatArray], FloatArray]
+
+_EVALUATIONS = 1200  # predictions per explained row, about, where sampling is needed
+_SMALL = 1e-8  # of the predictions: what counts as adding up
+
+
+class Attribution(Protocol):
+    """Predictions taken apart: prediction = base + sum of a row of `values`."""
+
+    @property
+    def method(self) -> str:
+        """linear, trees, kernel (all exact) or sampling."""
+
+    @property
+    def base(self) -> float:
+        """The mean prediction of the background; of the training data, for trees."""
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        """(n, k) for (n, k) rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Coefficient times distance from the background's mean."""
+
+    slopes: FloatArray
+    background: FloatArray
+    base: float
+    method: str = "linear"
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        return np.asarray((rows - self.background.mean(axis=0)) * self.slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """LightGBM's own pred_contrib (Lundberg et al. 2020, TreeSHAP)."""
+
+    booster: Any
+    base: float
+    method: str = "trees"
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(self.booster.predict(rows, pred_contrib=True)[:, :-1], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Shapley values of a product kernel, in closed form."""
+
+    expansion: Expansion
+    background: FloatArray
+    base: float
+    method: str = "kernel"
+
+    @cached_property
+    def _nodes(self) -> int:
+        """What one row of the background needs: most others need no more."""
+        return int(shapley_values(self.expansion, self.background[:1], self.background)[1][0])
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        return shapley_values(self.expansion, rows, self.background, self._nodes)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """Shapley values from random orders, their sum exact.
+
+    Features take the row's values one after the other, in `orders` random orders and their reverses, starting
+    from a background row each (Strumbelj and Kononenko 2014; antithetic orders: Mitchell et al. 2022); the
+    same draws for every row, so that a row's values depend on nothing else.
+    """
+
+    predict: Predict
+    background: FloatArray
+    orders: int | None = None
+    seed: int = 0
+    method: str = "sampling"
+
+    @cached_property
+    def _walks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(w, k) orders of the features, each followed by its reverse, and the background row of each."""
+        k = self.background.shape[1]
+        pairs = self.orders or max(2, _EVALUATIONS // (2 * (k + 1)))
+        generator = np.random.default_rng(self.seed)
+        orders = [order for _ in range(pairs) for order in _both_ways(generator.permutation(k))]
+        starts = np.repeat(np.resize(generator.permutation(len(self.background)), pairs), 2)
+        return np.array(orders), starts
+
+    @cached_property
+    def base(self) -> float:
+        return float(self.predict(self.background)[self._walks[1]].mean())
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        orders, starts = self._walks
+        position = np.argsort(orders, axis=1)  # when each feature is switched
+        return np.array([self._sampled(row, position, starts) for row in rows]).reshape(rows.shape)
+
+    def _sampled(self, row: FloatArray, position: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
+        """(k,) values of one row; the matrix predicted has the same shape for every row."""
+        walks, k = position.shape
+        switched = position[:, None, :] < np.arange(k + 1)[None, :, None]
+        points = np.where(switched, row, self.background[starts][:, None, :])
+        scores = self.predict(points.reshape(-1, k)).reshape(walks, k + 1)
+        steps = np.diff(scores, axis=1)
+        return np.asarray(np.take_along_axis(steps, position, axis=1).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A linear combination of learners: the same combination of what is found for each."""
+
+    parts: Sequence[tuple[float, Attribution]]
+    constant: float
+
+    @property
+    def method(self) -> str:
+        return "+".join(dict.fromkeys(part.method for _, part in self.parts))
+
+    @property
+    def base(self) -> float:
+        return self.constant + sum(weight * part.base for weight, part in self.parts)
+
+    def values(self, rows: FloatArray) -> FloatArray:
+        total = np.zeros_like(rows)
+        for weight, part in self.parts:
+            total += weight * part.values(rows)
+        return total
+
+
+def attribution(
+    learner: Any, predict: Predict, background: FloatArray, orders: int | None = None, seed: int = 0
+) -> Attribution:
+    """How to take apart what `predict`, of a fitted learner, says about (n, k) rows.
+
+    Which form a learner has is found by trying: only what adds up counts as exact. Learners within a linear
+    combination (averaging, stacking) are taken apart one by one; those of no known form are sampled together.
+    """
+    combined = _members(learner, predict, background)
+    if combined is None:
+        exact = _exact(learner, predict, background)
+        return Sampling(predict, background, orders, seed) if exact is None else exact
+    members, constant = combined
+    parts = [(w, m, _exact(m, m.predict, background)) for w, m in members if w]
+    rest = [(w, m) for w, m, part in parts if part is None]
+    weighted: list[tuple[float, Attribution]] = [(w, part) for w, _, part in parts if part is not None]
+    if rest:
+
+        def others(rows: FloatArray) -> FloatArray:
+            return np.asarray(sum(w * m.predict(rows) for w, m in rest))
+
+        weighted.append((1.0, Sampling(others, background, orders, seed)))
+    return Sum(weighted, constant)
+
+
+def _members(
+    learner: Any, predict: Predict, background: FloatArray
+) -> tuple[list[tuple[float, Any]], float] | None:
+    """(weight, learner) of each that a prediction is a sum of, and the constant; None for another learner."""
+    members, weights = getattr(learner, "members_", None), getattr(learner, "weights_", None)
+    if members is None or weights is None or len(members) != len(weights):
+        return None
+    weighted: list[tuple[float, Any]] = []
+    constant = float(getattr(learner, "intercept_", 0.0))
+    for weight, member in zip(weights, members, strict=True):
+        inner = _members(member, member.predict, background)
+        if inner is None:
+            weighted.append((float(weight), member))
+        else:
+            weighted += [(float(weight) * w, m) for w, m in inner[0]]
+            constant += float(weight) * inner[1]
+    probe = _probe(background)
+    total = constant + sum(w * m.predict(probe) for w, m in weighted)
+    return (weighted, constant) if _equal(total, predict(probe)) else None
+
+
+def _exact(learner: Any, predict: Predict, background: FloatArray) -> Attribution | None:
+    probe = _probe(background)
+    predicted = predict(probe)
+    base = float(predicted[: len(background)].mean())
+    slopes = np.ravel(getattr(learner, "coef_", np.empty(0)))
+    if len(slopes) == background.shape[1] and np.ptp(rest := predicted - probe @ slopes) <= _SMALL * max(
+        1.0, float(np.abs(rest).max())
+    ):
+        return Linear(slopes, background, base)
+    expansion = expansion_of(learner)
+    if expansion is not None and _equal(expansion.predict(probe), predicted):
+        return Kernel(expansion, background, base)
+    booster = getattr(learner, "booster_", None)
+    parts = None if booster is None else _contributions(booster, probe)
+    if parts is not None and _equal(parts.sum(axis=1), predicted):
+        return Trees(booster, float(parts[0, -1]))
+    return None
+
+
+def _contributions(booster: Any, rows: FloatArray) -> FloatArray | None:
+    """LightGBM's; None for trees that it cannot take apart (with linear leaves)."""
+    try:
+        return np.asarray(booster.predict(rows, pred_contrib=True), np.float64)
+    except Exception as error:  # LightGBM's own type; importing it only to name it costs start-up time
+        if type(error).__name__ != "LightGBMError":
+            raise
+        return None
+
+
+def _probe(background: FloatArray) -> FloatArray:
+    """The background, and two rows beyond it on either side."""
+    return np.vstack([background, 3 * background[:1], -2 * background[-1:]])
+
+
+def _equal(actual: FloatArray, expected: FloatArray) -> bool:
+    return bool(np.abs(actual - expected).max() <= _SMALL * max(1.0, float(np.abs(expected).max())))
+
+
+def _both_ways(order: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+    return order, order[::-1]

@@ -1,0 +1,142 @@
+"""Companions: what training leaves beside the model for those who score with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.tree_columns import numbers, without_trees
+from qe.data.dataset import LabelScale, Split
+from qe.models.drift import Profile
+from qe.models.explanation import Background
+from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
+from qe.models.learned import Learned
+from qe.models.model import Companion
+from qe.models.shift import Shift
+from qe.models.taxonomies._base import Column, Grouping, to_json
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Companions:
+    """Intervals from out-of-fold predictions, rows for explanations, a profile of the training data, and
+    which segments they were.
+    """
+
+    intervals: Intervals
+    background: Background
+    profile: Profile
+    learned: Learned
+
+    def all(self) -> tuple[Companion, ...]:
+        """In the order in which they are saved."""
+        return (self.intervals, self.background, self.profile, self.learned)
+
+    def report(self) -> dict[str, Any]:
+        """The coverage of the intervals on the rows that calibrated them, for report.json.
+
+        `effective_n`: how many rows of equal weight would calibrate as surely.
+        """
+        intervals = self.intervals
+        return {
+            "method": intervals.method,
+            "n": len(intervals.scores),
+            "effective_n": round(intervals.effective, 1),
+            "groups": None if intervals.taxonomy is None else to_json(intervals.taxonomy),
+            "coverage": [entry.to_json() for entry in intervals.measured],
+        }
+
+    def metrics(self) -> dict[str, float]:
+        """The same as flat metrics, for MLflow: `intervals.coverage_90`, `intervals.width_90`, ..."""
+        measured = (entry.metrics().items() for entry in self.intervals.measured)
+        return {f"intervals.{name}": value for some in measured for name, value in some}
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRows:
+    """Labelled rows that the model never saw: (n, k) features, (n,) predictions, (n,) gold labels.
+
+    column   (n,) values of the column that groups them, or nothing
+    weights  (n,) how much each counts; None: all the same
+    """
+
+    features: FloatArray
+    predicted: FloatArray
+    gold: FloatArray
+    column: Column = ()
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What intervals are to hold for.
+
+    grouping  groups that are calibrated apart
+    new       (m, k) features and (m,) predictions of the segments that the intervals are for
+    levels    whose coverage is measured
+    column    (n,) values of the column that groups the training rows, or nothing
+    weights   (n,) how much each training row counts; None: all the same
+    """
+
+    grouping: Grouping | None = None
+    new: tuple[FloatArray, FloatArray] | None = None
+    levels: Sequence[float] = LEVELS
+    column: Column = ()
+    weights: FloatArray | None = None
+
+
+def make_companions(
+    training: Split,
+    features: pd.DataFrame,
+    out_of_fold: FloatArray,
+    held_out: Sequence[Rows],
+    scale: LabelScale,
+    seed: int = 0,
+    calibration: CalibrationRows | None = None,
+    conditions: Conditions | None = None,
+) -> Companions:
+    """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold.
+
+    With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
+    far intervals reach from the others. `conditions` say what the intervals are to hold for.
+    """
+    assert training.scores is not None  # training_split has checked
+    table = numbers(features)
+    rows = CalibrationRows(table, out_of_fold, training.scores)
+    intervals = _intervals(rows, held_out, scale, seed, calibration, conditions or Conditions())
+    return Companions(
+        intervals,
+        Background.make(table, seed),
+        Profile.make(training.segments, table, list(without_trees(features).columns), seed),
+        Learned.make(zip(training.segments.source, training.segments.target, strict=True)),
+    )
+
+
+def _intervals(
+    training: CalibrationRows,
+    held_out: Sequence[Rows],
+    scale: LabelScale,
+    seed: int,
+    calibration: CalibrationRows | None,
+    conditions: Conditions,
+) -> Intervals:
+    scored = training if calibration is None else calibration
+    shift = None
+    if conditions.new is not None:
+        shift = Shift.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
+    intervals = cross_conformal(
+        training.features, training.predicted, training.gold, held_out, scale,
+        levels=conditions.levels if calibration is None else (), seed=seed,
+        grouping=conditions.grouping, column=conditions.column, weights=conditions.weights, shift=shift,
+    )  # fmt: skip
+    if calibration is None:
+        return intervals
+    return split_conformal(
+        intervals, calibration.features, calibration.predicted, calibration.gold,
+        levels=conditions.levels, seed=seed, column=calibration.column, weights=calibration.weights,
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""model.json: what a model is, with the checksums of its other files and its own."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from features.core.checksums import KEY, checksums, is_sealed, sealed, verify
+from features.core.damage import Damaged, read_json, whole
+from features.core.errors import InputError
+from features.core.files import atomic_file
+from features.core.hints import described, fits
+from features.core.packages import DISTRIBUTION
+from features.core.tokenizer import Tokenizer
+from qe.data.dataset import LabelScale
+from qe.models.pipeline import Candidate
+
+NAME = "model.json"
+SIGNATURE = "model.sig"  # a signature of model.json, which has no place among the files that model.json lists
+FORMAT = 2
+REMEDY = "restore the folder from a copy, or train the model again"
+
+Kind = TypeVar("Kind")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Description:
+    """The keys of model.json; `files` (relative path -> SHA-256) and `checksum` since version 0.2."""
+
+    format: int
+    name: str
+    candidate: Candidate
+    features: list[dict[str, Any]]
+    feature_names: list[str]
+    feature_fingerprint: str
+    columns: list[str]
+    scale: LabelScale
+    tokenizers: list[Tokenizer]
+    made_columns: dict[str, str]
+    about: dict[str, Any]
+    trees: list[dict[str, Any]] = field(default_factory=list)
+    files: dict[str, str] | None = None
+    checksum: str | None = None
+
+
+def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:
+    """A dataclass from a JSON object, its fields that are dataclasses too.
+
+    Raises Damaged for keys that are unknown or missing, and values of another type.
+
+    >>> from_json(LabelScale, {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"})
+    Traceback (most recent call last):
+    features.core.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
+    """
+    if not isinstance(content, Mapping):
+        raise Damaged(f"`{where}` must be a JSON object, but is {content!r}")
+    hints, known = get_type_hints(kind), {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    for key in content:
+        if key not in known:
+            raise Damaged(f"unknown key `{where}{key}`")
+    for name, one in known.items():
+        if name not in content and one.default is MISSING and one.default_factory is MISSING:
+            raise Damaged(f"the key `{where}{name}` is missing")
+    return kind(**{name: _value(content[name], hints[name], f"{where}{name}") for name in content})
+
+
+def _value(value: Any, hint: Any, name: str) -> Any:
+    if is_dataclass(hint):
+        return from_json(hint, value, f"{name}.")  # type: ignore[arg-type]
+    if hint == list[Tokenizer]:
+        if not isinstance(value, list) or len(value) != 2:
+            raise Damaged(f"`{name}` must be those of source and target")
+        return [from_json(Tokenizer, item, f"{name}.") for item in value]
+    if not fits(value, hint):
+        raise Damaged(f"`{name}` must be {described(hint)}, but is {value!r}")
+    return value
+
+
+def write(folder: Path, content: Mapping[str, Any]) -> None:
+    """Writes model.json into a folder that holds all other files of the model."""
+    files = checksums(folder)
+    for name in (NAME, SIGNATURE):
+        files.pop(name, None)
+    with atomic_file(folder / NAME) as temporary:
+        temporary.write_text(json.dumps(sealed({**content, "files": files}), indent=1) + "\n", "utf-8")
+
+
+def read(folder: Path) -> Description:
+    """What model.json says, the folder's files compared with it.
+
+    A model saved before version 0.2 has no checksums; the log says so.
+
+    Raises InputError if there is no model.json, if it is damaged or of a newer version, or if files
+    are not those that it lists.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        raise InputError(f"is not a model directory (no {NAME})", where=folder)
+    content = read_json(NAME, path, REMEDY)
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"has model format {content.get('format')!r}, this version reads {FORMAT}",
+            where=folder,
+            remedy=f"use the version that trained it: {_trained_by(content)}",
+        )
+    with whole(NAME, path, REMEDY):
+        if (KEY in content or "files" in content) and not is_sealed(content):
+            raise Damaged("its content does not go with its checksum")
+        described = from_json(Description, content)
+    with whole("the model", folder, REMEDY):
+        if described.files is None:
+            _log.warning("%s: saved before version 0.2, without checksums: damage may not show", folder)
+            verify(folder, checksums(folder))  # regular files at least
+        else:
+            verify(folder, described.files, (NAME, SIGNATURE))
+    return described
+
+
+def _trained_by(content: Mapping[str, Any]) -> str:
+    """This project's version that a model records; up to 0.1 the distribution was named qe."""
+    about = content.get("about")
+    recorded = about.get("versions") if isinstance(about, dict) else None
+    packages = recorded if isinstance(recorded, dict) else {}
+    return str(packages.get(DISTRIBUTION) or packages.get("qe", "unknown"))
+
+
+def record(folder: Path) -> None:
+    """Adds the checksums to a model that was saved without them. Raises InputError as `read`."""
+    if read(folder).files is None:
+        write(folder, read_json(NAME, folder / NAME, REMEDY))

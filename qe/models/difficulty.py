@@ -1,0 +1,112 @@
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from features.core.array_types import FloatArray, IntArray
+from features.core.arrays import finite, typed
+
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, per row
+_NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of the mean error
+
+
+@dataclass(frozen=True, eq=False)
+class Difficulty:
+    """Predicts the absolute error of a prediction: ridge regression on the features and the prediction.
+
+    medians       (k,) stand in for undefined features
+    centre        (k + 2,) mean of each input (features, prediction, its square) on the training rows
+    coefficients  (k + 2,) change of the expected error per unit of each input
+    intercept     expected error at the centre
+    mean          mean absolute error; what is predicted stays between half and twice of it
+    """
+
+    medians: FloatArray
+    centre: FloatArray
+    coefficients: FloatArray
+    intercept: float
+    mean: float
+
+    def predict(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
+        """(n,) expected absolute errors, positive (1 where the rows fitted to had no errors)."""
+        if self.mean == 0:
+            return np.ones(len(predicted))
+        centred = inputs(features, predicted, self.medians) - self.centre
+        raw = self.intercept + (centred * self.coefficients).sum(axis=1)
+        return np.asarray(np.clip(raw, _NARROWEST * self.mean, _WIDEST * self.mean))
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Raises Damaged if arrays do not fit each other."""
+        names = ("medians", "centre", "coefficients")
+        medians, centre, coefficients = (np.array(content[name], np.float64) for name in names)
+        typed("medians", medians, np.float64, None)
+        typed("centre", centre, np.float64, len(medians) + 2)
+        typed("coefficients", coefficients, np.float64, len(medians) + 2)
+        numbers = np.array([content["intercept"], content["mean"]], np.float64)
+        finite("intercept and mean", numbers)
+        return cls(medians, centre, coefficients, *numbers.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fits of the difficulty to any union of folds: sums per fold, so that a fit costs one linear system.
+
+    Medians and spreads come from all rows: they see no label.
+    """
+
+    medians: FloatArray
+    centre: FloatArray
+    weights: FloatArray
+    grams: FloatArray
+    moments: FloatArray
+    totals: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def make(
+        cls, features: FloatArray, predicted: FloatArray, errors: FloatArray, folds: Sequence[IntArray]
+    ) -> Self:
+        medians = medians_of(features)
+        table = inputs(features, predicted, medians)
+        centre, spread = table.mean(axis=0), table.std(axis=0)
+        weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12)
+        standard = np.column_stack([(table - centre) * weights, np.ones(len(table))])
+        return cls(
+            medians,
+            centre,
+            weights,
+            np.stack([standard[rows].T @ standard[rows] for rows in folds]),
+            np.stack([standard[rows].T @ errors[rows] for rows in folds]),
+            np.array([errors[rows].sum() for rows in folds]),
+            np.array([float(len(rows)) for rows in folds]),
+        )
+
+    def fit(self, folds: Sequence[int], penalty: float) -> Difficulty:
+        """The difficulty fitted to the rows of the numbered folds; `penalty` is per row."""
+        chosen = list(folds)
+        rows = self.counts[chosen].sum()
+        ridge = np.full(len(self.weights) + 1, penalty * rows)
+        ridge[-1] = 1e-9  # the intercept is not shrunk
+        gram = self.grams[chosen].sum(axis=0) + np.diag(ridge)
+        slopes = np.linalg.solve(gram, self.moments[chosen].sum(axis=0))
+        mean = float(self.totals[chosen].sum() / rows)
+        return Difficulty(self.medians, self.centre, slopes[:-1] * self.weights, float(slopes[-1]), mean)
+
+
+def medians_of(features: FloatArray) -> FloatArray:
+    """(k,) medians of what is defined; 0 for a column that is undefined throughout."""
+    empty = np.isnan(features).all(axis=0) if len(features) else np.ones(features.shape[1], np.bool_)
+    medians = np.zeros(features.shape[1])
+    medians[~empty] = np.nanmedian(features[:, ~empty], axis=0)
+    return medians
+
+
+def inputs(features: FloatArray, predicted: FloatArray, medians: FloatArray) -> FloatArray:
+    """(n, k + 2) features, medians where they are undefined, the prediction and its square."""
+    filled = np.where(np.isnan(features), medians, features)
+    return np.column_stack([filled, predicted, predicted**2])

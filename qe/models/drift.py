@@ -1,0 +1,392 @@
+"""Drift: a profile of the training data, and how far a batch of new segments departs from it."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.special import chdtri
+
+from features.core.array_types import FloatArray
+from features.core.arrays import typed
+from features.core.damage import Damaged, read_json, whole
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.tokens import Tokens
+from qe.models.description import REMEDY
+from qe.models.language_profile import BUCKETS, LanguageProfile
+
+CountArray = NDArray[np.int64]
+_JSON, _ARRAYS = "profile.json", "profile_{}.npy"
+_BINS = 10  # of a defined value; one more for "undefined"
+MAJOR_PSI = 0.25  # the usual mark of a major shift (Siddiqi 2006, credit scoring)
+OOV_JUMP, SIGN_JUMP = 0.10, 0.20  # rises of a share over the training data's that are reported
+FEWEST = 30  # segments below which no verdict is given
+LENGTHS = ("source characters", "target characters", "target characters per source character")
+SIDES = ("source", "target")
+SIGNS = ("source in another language", "target in another language", "target in the source language",
+         "source and target swapped")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One feature: its stability index and the shares of undefined values in batch and training.
+
+    chance  what sampling alone exceeds for any of the features in 1 batch of 100
+    """
+
+    name: str
+    psi: float
+    chance: float
+    undefined: float
+    undefined_in_training: float
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """What a batch of `n` segments looks like beside the training data.
+
+    shifts    features and lengths by population stability index, largest first
+    oov       side -> (share of tokens never seen in training, the same for held-out training rows)
+    signs     sign of a wrong language -> (share of segments, the same for held-out training rows)
+    warnings  what departs; empty also for fewer than 30 segments, of which nothing can be said
+    """
+
+    n: int
+    shifts: tuple[Shift, ...]
+    oov: Mapping[str, tuple[float, float]]
+    signs: Mapping[str, tuple[float, float]]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The training data as counts; `observe` turns segments into counts of the same shape.
+
+    names        features, then lengths
+    edges        per name, increasing edges between bins of about equal size (9 at most)
+    counts       (names, 11) training rows per bin, the last bin for undefined values
+    words        source and target words of the training data, as sorted hashes
+    languages    profiles of source and target
+    limits       bits per character of held-out training rows, 99th percentile, per side
+    tokens       (4,) source tokens, unseen ones, target tokens, unseen ones of held-out training rows
+    signs        (4,) held-out training rows with each sign of a wrong language
+    """
+
+    names: tuple[str, ...]
+    edges: tuple[FloatArray, ...]
+    counts: CountArray
+    words: tuple[NDArray[np.uint32], NDArray[np.uint32]]
+    languages: tuple[LanguageProfile, LanguageProfile]
+    limits: tuple[float, float]
+    tokens: CountArray
+    signs: CountArray
+
+    @classmethod
+    def make(cls, segments: Segments, features: FloatArray, names: Sequence[str], seed: int = 0) -> Self:
+        """From the training segments and their (n, k) features.
+
+        What needs rows that a profile has not seen (unseen words, languages) is taken from halves.
+        """
+        values = np.column_stack([features, _lengths(segments)])
+        edges = tuple(_edges(column) for column in values.T)
+        bins = _binned(values, edges)
+        order = np.random.default_rng(seed).permutation(len(segments))
+        halves = np.sort(order[::2]), np.sort(order[1::2])
+        texts = _Texts.make(segments)
+        limits, tokens, signs = _held_out(segments, halves)
+        return cls(
+            (*names, *LENGTHS), edges, _counted(bins), texts.words, texts.languages, limits, tokens, signs
+        )  # fmt: skip
+
+    @property
+    def n(self) -> int:
+        """Training rows."""
+        return int(self.counts[0].sum())
+
+    def rows(self, segments: Segments, features: FloatArray) -> "Rows":
+        """What each of n segments adds to the counts."""
+        values = np.column_stack([features, _lengths(segments)])
+        texts = _Texts(self.words, self.languages)
+        return Rows(_binned(values, self.edges), texts.tokens(segments), texts.signs(segments, self.limits))
+
+    def report(self, counts: "Counts") -> DriftReport:
+        """The verdict on what `rows` counted."""
+        n = counts.n
+        shifts = sorted(
+            (self._shift(i, counts.bins[i]) for i in range(len(self.names) if n else 0)),
+            key=lambda shift: -shift.psi,
+        )
+        oov = {
+            side: (
+                _ratio(counts.tokens[at + 1], counts.tokens[at]),
+                _ratio(self.tokens[at + 1], self.tokens[at]),
+            )
+            for side, at in (("source", 0), ("target", 2))
+        }
+        signs = {
+            name: (_ratio(seen, n), _ratio(known, self.n))
+            for name, seen, known in zip(SIGNS, counts.signs, self.signs, strict=True)
+        }
+        warnings = _warnings(shifts, oov, signs) if n >= FEWEST else ()
+        return DriftReport(n, tuple(shifts), oov, signs, warnings)
+
+    def _shift(self, i: int, observed: CountArray) -> Shift:
+        expected = self.counts[i]
+        used = len(self.edges[i]) + 1
+        kept = [*range(used), _BINS]
+        psi = stability_index(expected[kept], observed[kept])
+        # n m / (n + m) PSI is about chi-squared with one degree of freedom less than bins.
+        bound = float(chdtri(used, 0.01 / len(self.names)))
+        chance = bound * (1 / observed.sum() + 1 / expected.sum())
+        undefined = _ratio(observed[-1], observed.sum()), _ratio(expected[-1], self.n)
+        return Shift(self.names[i], psi, chance, *undefined)
+
+    def save(self, folder: Path) -> None:
+        """Writes profile.json and .npy files into an existing folder."""
+        content = {
+            "names": self.names, "edges": [edges.tolist() for edges in self.edges], "limits": self.limits,
+            "tokens": self.tokens.tolist(), "signs": self.signs.tolist(),
+        }  # fmt: skip
+        (folder / _JSON).write_text(json.dumps(content) + "\n", "utf-8")
+        for name, array in self._arrays().items():
+            np.save(folder / _ARRAYS.format(name), array, allow_pickle=False)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        source, target = self.languages
+        return {
+            "counts": self.counts, "source_words": self.words[0], "target_words": self.words[1],
+            "source_costs": source.costs, "target_costs": target.costs,
+        }  # fmt: skip
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether the model was trained with a profile."""
+        return (folder / _JSON).is_file()
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote. Raises InputError for a model without a profile, or where that is damaged."""
+
+        def array(name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
+            values = np.asarray(np.load(folder / _ARRAYS.format(name), allow_pickle=False))
+            typed(name, values, dtype, *shape)
+            return values
+
+        if not cls.is_in(folder):
+            raise InputError(
+                "the model has no profile of its training data", where=folder, remedy="train it again"
+            )
+        content = read_json("the profile of the training data", folder / _JSON, REMEDY)
+        with whole("the profile of the training data", folder / _JSON, REMEDY):
+            names = tuple(map(str, content["names"]))
+            edges = tuple(np.array(edges, np.float64) for edges in content["edges"])
+            low, high = map(float, content["limits"])
+            tokens, signs = (np.array(content[name], np.int64) for name in ("tokens", "signs"))
+            if len(edges) != len(names) or any(e.ndim != 1 or len(e) >= _BINS for e in edges):
+                raise Damaged(f"{len(names)} names, but bins of {len(edges)}")
+            typed("tokens", tokens, np.int64, 2 * len(SIDES))
+            typed("signs", signs, np.int64, len(SIGNS))
+            words = {side: array(f"{side}_words", np.uint32, None) for side in SIDES}
+            costs = {side: LanguageProfile(array(f"{side}_costs", np.int32, BUCKETS)) for side in SIDES}
+            return cls(
+                names,
+                edges,
+                array("counts", np.int64, len(names), _BINS + 1),
+                (words["source"], words["target"]),
+                (costs["source"], costs["target"]),
+                (low, high),
+                tokens,
+                signs,
+            )
+
+    def check(self, features: Sequence[str], where: Path) -> None:
+        """Raises InputError if the profile is that of a model with other features."""
+        if self.names != (*features, *LENGTHS):
+            raise InputError("the profile is that of other features", where=where, remedy=REMEDY)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Per segment: (n, names) the bin of every value, (n, 4) tokens and unseen tokens, (n, 4) signs."""
+
+    bins: NDArray[np.uint8]
+    tokens: NDArray[np.int32]
+    signs: NDArray[np.uint8]
+
+    def packed(self) -> list[bytes]:
+        """Each segment by itself, to be kept in a cache."""
+        n = len(self.bins)
+        tokens = np.ascontiguousarray(self.tokens).view(np.uint8).reshape(n, -1)
+        return [row.tobytes() for row in np.concatenate([tokens, self.signs, self.bins], axis=1)]
+
+    @classmethod
+    def unpacked(cls, rows: Sequence[bytes]) -> Self:
+        """The reverse; at least one row."""
+        table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
+        tokens = np.ascontiguousarray(table[:, :16]).view(np.int32)
+        return cls(table[:, 20:], tokens, table[:, 16:20])
+
+    def counts(self) -> "Counts":
+        return Counts(
+            len(self.bins),
+            _counted(self.bins),
+            self.tokens.sum(axis=0, dtype=np.int64),
+            self.signs.sum(axis=0, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sums over segments: whole numbers, so that their order and batches do not matter."""
+
+    n: int
+    bins: CountArray
+    tokens: CountArray
+    signs: CountArray
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.n + other.n, self.bins + other.bins, self.tokens + other.tokens, self.signs + other.signs
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value if name == "n" else value.tolist() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        arrays = {name: np.array(content[name], np.int64) for name in ("bins", "tokens", "signs")}
+        return cls(n=content["n"], **arrays)
+
+
+def stability_index(expected: CountArray, observed: CountArray) -> float:
+    """PSI of two histograms (k,): sum of (p - q) ln(p / q), half a count added to every bin.
+
+    >>> round(stability_index(np.array([100, 100]), np.array([150, 50])), 3)
+    0.272
+    """
+    p, q = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (observed, expected))
+    return float(((p - q) * np.log(p / q)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """Words and languages of some segments, and what others look like beside them."""
+
+    words: tuple[NDArray[np.uint32], NDArray[np.uint32]]
+    languages: tuple[LanguageProfile, LanguageProfile]
+
+    @classmethod
+    def make(cls, segments: Segments) -> Self:
+        words = _words(segments.source_tokens), _words(segments.target_tokens)
+        return cls(words, (LanguageProfile.make(segments.source), LanguageProfile.make(segments.target)))
+
+    def tokens(self, segments: Segments) -> NDArray[np.int32]:
+        """(n, 4) tokens and unseen tokens of source and target."""
+        columns = []
+        for tokens, known in zip((segments.source_tokens, segments.target_tokens), self.words, strict=True):
+            unseen = ~np.isin(_hashes(tokens), known)
+            counted = np.bincount(tokens.text_index, unseen[tokens.ids], len(tokens))
+            columns += [tokens.lengths, counted]
+        return np.column_stack(columns).astype(np.int32)
+
+    def bits(self, segments: Segments) -> tuple[FloatArray, FloatArray]:
+        """(n,) bits per character of each side in its own language."""
+        return self.languages[0].bits(segments.source), self.languages[1].bits(segments.target)
+
+    def signs(self, segments: Segments, limits: tuple[float, float]) -> NDArray[np.uint8]:
+        """(n, 4) whether each segment shows each of SIGNS."""
+        source, target = self.bits(segments)
+        crossed = self.languages[1].bits(segments.source), self.languages[0].bits(segments.target)
+        alike = target > crossed[1]
+        columns = [source > limits[0], target > limits[1], alike, alike & (source > crossed[0])]
+        return np.column_stack(columns).astype(np.uint8)
+
+
+def _held_out(
+    segments: Segments, halves: tuple[CountArray, CountArray]
+) -> tuple[tuple[float, float], CountArray, CountArray]:
+    """Limits, tokens and signs of each half beside the other."""
+    sides = [(_Texts.make(segments.take(own)), segments.take(other)) for own, other in (halves, halves[::-1])]
+    bits = [texts.bits(rows) for texts, rows in sides]
+    limits = tuple(float(np.quantile(np.concatenate(side), 0.99)) for side in zip(*bits, strict=True))
+    tokens = sum(texts.tokens(rows).sum(axis=0, dtype=np.int64) for texts, rows in sides)
+    both = limits[0], limits[1]
+    signs = sum(texts.signs(rows, both).sum(axis=0, dtype=np.int64) for texts, rows in sides)
+    return both, np.asarray(tokens), np.asarray(signs)
+
+
+def _warnings(
+    shifts: Sequence[Shift], oov: Mapping[str, tuple[float, float]], signs: Mapping[str, tuple[float, float]]
+) -> tuple[str, ...]:
+    warnings = []
+    names = list(signs)
+    for name, (share, known) in signs.items():
+        # Swapped sides are foreign to both languages as well: the one cause is named.
+        if share - known > SIGN_JUMP and (name == names[-1] or not _over(signs[names[-1]], SIGN_JUMP)):
+            warnings.append(f"{name}: {share:.0%} of the segments ({known:.0%} in training)")
+    for side, (share, known) in oov.items():
+        if share - known > OOV_JUMP:
+            warnings.append(
+                f"{side} words never seen in training: {share:.0%} of the tokens ({known:.0%} expected)"
+            )
+    moved = [shift for shift in shifts if shift.psi > max(MAJOR_PSI, shift.chance)]
+    if moved:
+        most = ", ".join(f"{shift.name} ({shift.psi:.2f})" for shift in moved[:5])
+        warnings.append(f"{len(moved)} of {len(shifts)} features are distributed differently (PSI): {most}")
+    return tuple(warnings)
+
+
+def _over(shares: tuple[float, float], jump: float) -> bool:
+    return shares[0] - shares[1] > jump
+
+
+def _lengths(segments: Segments) -> FloatArray:
+    """(n, 3) LENGTHS; the ratio is undefined for an empty source."""
+    source, target = (
+        np.array([len(t) for t in side], np.float64) for side in (segments.source, segments.target)
+    )
+    ratio = np.divide(target, source, out=np.full(len(source), np.nan), where=source > 0)
+    return np.column_stack([source, target, ratio])
+
+
+def _edges(values: FloatArray) -> FloatArray:
+    """Deciles of what is defined, each once; a value at an edge belongs to the bin above."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return np.empty(0)
+    deciles = np.quantile(defined, np.arange(1, _BINS) / _BINS, method="higher")
+    return np.asarray(np.unique(deciles[deciles > defined.min()]))
+
+
+def _binned(values: FloatArray, edges: Sequence[FloatArray]) -> NDArray[np.uint8]:
+    bins = np.empty(values.shape, np.uint8)
+    for i, column in enumerate(values.T):
+        bins[:, i] = np.where(np.isnan(column), _BINS, np.searchsorted(edges[i], column, side="right"))
+    return bins
+
+
+def _counted(bins: NDArray[np.uint8]) -> CountArray:
+    """(names, 11) rows per bin."""
+    return np.stack([(bins == b).sum(axis=0) for b in range(_BINS + 1)], axis=1).astype(np.int64)
+
+
+def _hashes(tokens: Tokens) -> NDArray[np.uint32]:
+    """A hash of each type; 1 in 80,000 unseen words is taken for one of 50,000 seen ones."""
+    return np.array([zlib.crc32(t.encode("utf-8", "surrogatepass")) for t in tokens.types], np.uint32)
+
+
+def _words(tokens: Tokens) -> NDArray[np.uint32]:
+    """The hashes of the types that occur (rows taken from a batch keep the types of all), sorted."""
+    return np.unique(_hashes(tokens)[np.unique(tokens.ids)])
+
+
+def _ratio(part: Any, whole: Any) -> float:
+    return float(part) / float(whole) if whole else 0.0

@@ -1,0 +1,207 @@
+"""Explanation: which features moved a segment's score most, and by how much, in words."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.arrays import typed
+from features.core.damage import Damaged, whole
+from features.core.errors import InputError
+from features.core.tree_columns import numbers, tree_names
+from qe.models.attribution import Attribution, Sampling, attribution
+from qe.models.description import REMEDY
+from qe.models.model import Model, split_steps
+
+_FILES = ("explanation_background.npy", "explanation_typical.npy")
+_BACKGROUND = 64  # training rows kept
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """What a segment is compared with.
+
+    rows     (b, k) features of training rows, drawn at random
+    typical  (k,) medians of all training rows; NaN for a feature undefined throughout
+    """
+
+    rows: FloatArray
+    typical: FloatArray
+
+    @classmethod
+    def make(cls, features: FloatArray, seed: int = 0) -> Self:
+        """From (n, k) features of the training rows."""
+        generator = np.random.default_rng(seed)
+        chosen = np.sort(generator.permutation(len(features))[:_BACKGROUND])
+        typical = np.full(features.shape[1], np.nan)
+        known = ~np.isnan(features).all(axis=0)
+        typical[known] = np.nanmedian(features[:, known], axis=0)
+        return cls(features[chosen], typical)
+
+    def save(self, folder: Path) -> None:
+        """Writes two .npy files into an existing folder."""
+        for name, values in zip(_FILES, (self.rows, self.typical), strict=True):
+            np.save(folder / name, values, allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote. Raises InputError for a model that was trained without it, or is damaged."""
+        if not (folder / _FILES[0]).is_file():
+            raise InputError(
+                "the model cannot explain its scores: it holds no training rows to compare with",
+                where=folder,
+                remedy="train it again",
+            )
+        with whole("the background of explanations", folder / _FILES[0], REMEDY):
+            rows, usual = (np.load(folder / name, allow_pickle=False) for name in _FILES)
+            typed("typical", usual, np.float64, None)
+            typed("rows", rows, np.float64, None, len(usual))
+            if not len(rows):
+                raise Damaged("there are no rows")
+            return cls(rows, usual)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Scores taken apart: score (before it is moved into the label's range) = base + sum of the row.
+
+    values  (n, k) what each feature adds, and each column of trees
+    base    the mean score of the background (of the training data, for trees)
+    method  linear, trees, kernel, trees of parses: exact; sampling: Shapley values estimated from random
+            orders, their sum exact; with `+` between them where learners or kernels are combined
+    """
+
+    values: FloatArray
+    base: float
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class Explainer:
+    """Takes a model's scores apart by Shapley values (qe/models/attribution.py).
+
+    Exactly for linear models, LightGBM, RBF kernels and linear combinations of them; other learners are
+    sampled, in `orders` random orders. A segment's explanation depends on no other segment.
+    """
+
+    model: Model
+    background: Background
+    orders: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def load(cls, model: Model, folder: Path) -> Self:
+        """The explainer of a model, ready to explain. Raises InputError as `Background.load`."""
+        explainer = cls(model, Background.load(folder))
+        with whole("the background of explanations", folder / _FILES[0], REMEDY):
+            typed("rows", explainer.background.rows, np.float64, None, len(model.feature_set.names))
+            explainer._attribution.base  # noqa: B018  (what every explanation starts from, computed once)
+        return explainer
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        """(imputing and scaling, the rest): the former treats every column by itself."""
+        return split_steps(self.model.pipeline)
+
+    @cached_property
+    def _prepared(self) -> FloatArray:
+        return self._prepare(pd.DataFrame(self.background.rows, columns=self.model.feature_set.names))
+
+    def _prepare(self, features: pd.DataFrame) -> FloatArray:
+        for step in self._parts[0]:
+            features = step.transform(features)
+        return np.ascontiguousarray(numbers(features))
+
+    def _predict(self, prepared: FloatArray) -> FloatArray:
+        """Scores from features; what trees add to them is their mean."""
+        table = pd.DataFrame(prepared, columns=self.model.feature_set.names)
+        rest = self._parts[1]
+        if self.model.feature_set.trees:
+            return np.asarray(rest.steps[-1][1].predict_features(table), np.float64)
+        return np.asarray(rest.predict(table), np.float64)
+
+    def _predict_chosen(self, inputs: FloatArray) -> FloatArray:
+        """Scores from the columns that reach the learner alone; the others do not matter."""
+        prepared = np.zeros((len(inputs), len(self.model.feature_set.names)))
+        prepared[:, self._chosen] = inputs
+        return self._predict(prepared)
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        """The columns that reach the learner; empty if a step makes new ones."""
+        inner = self._parts[1].steps[:-1]
+        chosen = np.arange(len(self.model.feature_set.names))
+        for _, step in inner:
+            if (
+                not hasattr(step, "get_support")
+                or step.transform.__qualname__.split(".")[0] != "SelectorMixin"
+            ):
+                return np.empty(0, np.int64)
+            chosen = chosen[step.get_support()]
+        return chosen
+
+    @cached_property
+    def _attribution(self) -> Attribution:
+        if not len(self._chosen):
+            return Sampling(self._predict, self._prepared, self.orders, self.seed)
+        learner = self._parts[1].steps[-1][1]
+        inputs = np.ascontiguousarray(self._prepared[:, self._chosen])
+        return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
+
+    def contributions(self, features: pd.DataFrame) -> Contributions:
+        """What each of k features adds to the scores of n segments, and after them each column of trees."""
+        if not self.model.feature_set.trees:
+            return self._of_features(features)
+        effects = self._parts[1].steps[-1][1].tree_effects(features)
+        trees = np.column_stack([effects[name] for name in tree_names(features)])
+        if not self.model.feature_set.names:
+            base = float(self._predict(np.empty((1, 0)))[0])
+            return Contributions(trees, base, "trees of parses")
+        of_features = self._of_features(features)
+        return Contributions(
+            np.hstack([of_features.values, trees]), of_features.base, f"{of_features.method}+trees of parses"
+        )
+
+    def _of_features(self, features: pd.DataFrame) -> Contributions:
+        prepared = self._prepare(features)
+        attribution = self._attribution
+        if not len(self._chosen):
+            return Contributions(attribution.values(prepared), attribution.base, attribution.method)
+        values = np.zeros_like(prepared)
+        values[:, self._chosen] = attribution.values(np.ascontiguousarray(prepared[:, self._chosen]))
+        return Contributions(values, attribution.base, attribution.method)
+
+    def because(self, features: pd.DataFrame, top: int) -> list[str]:
+        """For each segment the `top` features that moved its score most, in words, the largest first."""
+        values = self.contributions(features).values
+        raw = numbers(features)
+        described = [feature.description for feature in self.model.feature_set.features]
+        trees = [tree.description for tree in self.model.feature_set.trees]
+
+        def words(i: int, j: int) -> str:
+            if j >= len(described):
+                return f"{trees[j - len(described)]}: {values[i, j]:+.2f}"
+            return _words(described[j], raw[i, j], self.background.typical[j], values[i, j])
+
+        largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :top]
+        return [
+            "; ".join(words(i, j) for j in row if f"{abs(values[i, j]):.2f}" != "0.00")
+            or "nothing in particular"
+            for i, row in enumerate(largest)
+        ]
+
+
+def _words(description: str, value: float, typical: float, moved: float) -> str:
+    """One feature in words.
+
+    >>> _words("tokens in the source", 41.0, 22.0, -0.314)
+    'tokens in the source 41 (typically 22): -0.31'
+    """
+    seen = "undefined" if np.isnan(value) else f"{value:.4g}"
+    usual = "undefined" if np.isnan(typical) else f"{typical:.4g}"
+    return f"{description} {seen} (typically {usual}): {moved:+.2f}"

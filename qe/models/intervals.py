@@ -1,0 +1,441 @@
+"""Prediction intervals: conformal, from out-of-fold residuals, wider where a segment looks harder."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from features.core.array_types import FloatArray, IntArray
+from features.core.arrays import finite, rising, typed, within
+from features.core.damage import read_json, whole
+from features.core.errors import InputError
+from qe.data.dataset import LabelScale
+from qe.evaluation.coverage import Coverage, coverage
+from qe.models.description import REMEDY, from_json
+from qe.models.difficulty import PENALTIES, Difficulty, Fits
+from qe.models.shift import Shift
+from qe.models.taxonomies._base import TAXONOMIES, Column, Grouping, Taxonomy, to_json
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+_FILE, _SCORES, _GROUPS, _WEIGHTS = (
+    "intervals.json", "interval_scores.npy", "interval_groups.npy", "interval_weights.npy",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Conformal intervals around a model's predictions.
+
+    scores      (n,) sorted |gold - predicted| / predicted difficulty of rows that the prediction never saw
+    scale       bounds are moved into the label's range
+    method      cross: rows predicted out of fold; split: rows held out from training
+    measured    coverage on rows held out from the calibration too
+    taxonomy    groups that are calibrated apart; None: all rows are one
+    groups      (n,) the group of each score; None without a taxonomy
+    weights     (n,) how much each score counts; None: all the same
+    new_weight  how much a new row counts beside them, before `shift`
+    shift       what weighs a new row, and has weighed the scores; None: no row more than another
+
+    Sources: split conformal prediction with normalised residuals: Lei et al. 2018, section 5.2; residuals of
+    cross-validation: Vovk 2015 (cross-conformal predictors); weights: Tibshirani et al. 2019, equation 7;
+    groups: `Taxonomy`. The interval is centred on the model fitted to all rows, not on the fold models, so
+    that scoring costs one prediction; coverage is therefore measured.
+    """
+
+    difficulty: Difficulty
+    scores: FloatArray
+    scale: LabelScale
+    method: str = "cross"
+    measured: tuple[Coverage, ...] = field(default=())
+    taxonomy: Taxonomy | None = None
+    groups: IntArray | None = None
+    weights: FloatArray | None = None
+    new_weight: float = 1.0
+    shift: Shift | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of segments that bounds depend on, beside those of the features."""
+        name = None if self.taxonomy is None else self.taxonomy.reads
+        return () if name is None else (name,)
+
+    @property
+    def effective(self) -> float:
+        """How many equally weighted scores would be as sure: (sum w)^2 / sum w^2."""
+        if self.weights is None:
+            return float(len(self.scores))
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+
+    def bounds(
+        self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) lower and upper bounds that hold a share `level` of new labels.
+
+        column  (n,) values of the column in `columns`, if there is one
+
+        NaN for a row whose group was not calibrated, or has too few rows for the level on a scale without
+        ends. Raises InputError for a level that so few calibration rows cannot promise.
+        """
+        self.check_level(level)
+        low, high = self.reached(features, predicted, level, column)
+        undefined = ~(np.isfinite(low) & np.isfinite(high))
+        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+    def reached(
+        self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
+    ) -> tuple[FloatArray, FloatArray]:
+        """As `bounds`, but infinite where the level needs more rows than a group has."""
+        weight = None if self.weights is None else self._new_weights(features, predicted)
+        difficulty = self.difficulty.predict(features, predicted)
+        size = 1 if self.taxonomy is None else self.taxonomy.size
+        quantiles = [self._quantiles(number, level, weight) for number in range(size)]
+        reach = np.column_stack([quantile * difficulty for quantile in quantiles])
+        if self.taxonomy is None:
+            low, high = predicted - reach[:, 0], predicted + reach[:, 0]
+        else:
+            low, high = self.taxonomy.bounds(predicted, reach, column)
+        return self.scale.clip(low), self.scale.clip(high)
+
+    def _new_weights(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
+        ratio = np.ones(len(predicted)) if self.shift is None else self.shift.weights(features, predicted)
+        return self.new_weight * ratio
+
+    def _quantiles(self, number: int, level: float, weight: FloatArray | None) -> FloatArray:
+        """Of one group: (n,) for new rows of such weights, or (1,)."""
+        rows = slice(None) if self.groups is None else self.groups == number
+        scores = self.scores[rows]
+        weights = np.ones(len(scores)) if self.weights is None else self.weights[rows]
+        return weighted_quantiles(scores, weights, np.ones(1) if weight is None else weight, level)
+
+    def check_level(self, level: float) -> None:
+        """Raises InputError for a level that not even the largest group's rows can promise."""
+        largest = len(self.scores) if self.groups is None else int(np.bincount(self.groups).max())
+        conformal_quantile(self.scores[:largest], level)
+
+    def recalibrated(
+        self,
+        features: FloatArray,
+        predicted: FloatArray,
+        gold: FloatArray,
+        column: Column = (),
+        weights: FloatArray | None = None,
+    ) -> "Intervals":
+        """Split-conformal intervals from labelled rows that neither model nor difficulty was fitted to.
+
+        Their coverage is at least the level, and at most 1 / (n + 1) more, for exchangeable rows (of each
+        group, if there are groups).
+        """
+        scores = np.abs(gold - predicted) / self.difficulty.predict(features, predicted)
+        taxonomy = None if self.taxonomy is None else self.taxonomy.extended(column)
+        known = _Labelled(features, predicted, gold, column, weights)
+        return _calibrated(self.difficulty, scores, known, self.scale, "split", taxonomy, self.shift)
+
+    def save(self, folder: Path) -> None:
+        """Writes intervals.json and interval_*.npy into an existing folder."""
+        content = {
+            "method": self.method,
+            "scale": asdict(self.scale),
+            "difficulty": self.difficulty.to_json(),
+            "measured": [entry.to_json() for entry in self.measured],
+            "taxonomy": None if self.taxonomy is None else to_json(self.taxonomy),
+            "shift": None if self.shift is None else self.shift.to_json(),
+            "new_weight": self.new_weight,
+        }
+        (folder / _FILE).write_text(json.dumps(content) + "\n", "utf-8")
+        for name, array in ((_SCORES, self.scores), (_GROUPS, self.groups), (_WEIGHTS, self.weights)):
+            if array is not None:
+                np.save(folder / name, array, allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote. Raises InputError for a model without intervals, or where they are damaged."""
+        if not (folder / _FILE).is_file():
+            raise InputError("the model has no prediction intervals", where=folder, remedy="train it again")
+        content = read_json("the intervals", folder / _FILE, REMEDY)
+        with whole("the intervals", folder / _FILE, REMEDY):
+            scores = np.load(folder / _SCORES, allow_pickle=False)
+            typed(_SCORES, scores, np.float64, None)
+            rising(_SCORES, scores, None, None)
+            taxonomy, shift = content.get("taxonomy"), content.get("shift")
+            sorted_by = None if taxonomy is None else _taxonomy(taxonomy)
+            return cls(
+                Difficulty.from_json(content["difficulty"]),
+                scores,
+                from_json(LabelScale, content["scale"], "scale."),
+                str(content["method"]),
+                tuple(map(Coverage.from_json, content["measured"])),
+                sorted_by,
+                None if sorted_by is None else _groups(folder, len(scores), sorted_by.size),
+                _weights(folder, len(scores)) if (folder / _WEIGHTS).is_file() else None,
+                float(content.get("new_weight", 1.0)),
+                None if shift is None else Shift.from_json(shift),
+            )
+
+    def check(self, width: int, where: Path) -> None:
+        """Raises InputError if the intervals are those of a model with another number of features."""
+        fitted = len(self.difficulty.medians)
+        if fitted != width:
+            raise InputError(
+                f"intervals of {fitted} features in a model of {width}", where=where, remedy=REMEDY
+            )
+
+
+def _taxonomy(content: Mapping[str, Any]) -> Taxonomy:
+    fields = {name: value for name, value in content.items() if name != "by"}
+    return from_json(TAXONOMIES.get(content["by"]), fields, "taxonomy.")
+
+
+def _groups(folder: Path, n: int, size: int) -> IntArray:
+    groups = np.load(folder / _GROUPS, allow_pickle=False)
+    typed(_GROUPS, groups, np.int64, n)
+    within(_GROUPS, groups, 0, size)
+    return np.asarray(groups)
+
+
+def _weights(folder: Path, n: int) -> FloatArray:
+    weights = np.load(folder / _WEIGHTS, allow_pickle=False)
+    typed(_WEIGHTS, weights, np.float64, n)
+    finite(_WEIGHTS, weights, 0)
+    return np.asarray(weights)
+
+
+def conformal_quantile(scores: FloatArray, level: float) -> float:
+    """The ceil((n + 1) level)-th smallest of n sorted scores.
+
+    Raises InputError for a level outside (0, 1), or one that needs more than n scores.
+
+    >>> conformal_quantile(np.arange(1.0, 20.0), 0.9)
+    18.0
+    """
+    if not 0 < level < 1:
+        raise InputError(f"an interval's level lies between 0 and 1, but got {level:g}", remedy="such as 0.9")
+    rank = math.ceil(round((len(scores) + 1) * level, 9))
+    if rank > len(scores):
+        need = math.ceil(round(level / (1 - level), 9))
+        raise InputError(
+            f"a level of {level:g} needs {need} labelled segments to calibrate, but there are {len(scores)}"
+        )
+    return float(scores[rank - 1])
+
+
+def weighted_quantiles(scores: FloatArray, weights: FloatArray, new: FloatArray, level: float) -> FloatArray:
+    """(m,) for each new weight: the smallest of n sorted scores up to which the weights reach `level`.
+
+    The new row's own weight counts among all, at a score of infinity, which is the answer where the others do
+    not reach the level. With weights of 1 this is `conformal_quantile`. Source: Tibshirani et al. 2019,
+    equation 7.
+
+    >>> weighted_quantiles(np.arange(1.0, 20.0), np.ones(19), np.array([1.0, 3.0]), 0.9).tolist()
+    [18.0, inf]
+    """
+    wanted = level * (weights.sum() + new)
+    places = np.searchsorted(np.cumsum(weights), wanted - 1e-9 * (1 + wanted))
+    return np.asarray(np.append(scores, np.inf)[places])
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Labelled rows with their predictions, the column of their groups (or nothing) and their weights."""
+
+    features: FloatArray
+    predicted: FloatArray
+    gold: FloatArray
+    column: Column
+    weights: FloatArray | None
+
+    def take(self, rows: IntArray) -> "_Labelled":
+        column = [self.column[row] for row in rows] if len(self.column) else ()
+        weights = None if self.weights is None else self.weights[rows]
+        return _Labelled(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
+
+    def weighed(self, shift: Shift | None) -> FloatArray | None:
+        """The weights, times how much more often such rows occur elsewhere."""
+        if shift is None:
+            return self.weights
+        ratio = shift.weights(self.features, self.predicted)
+        return ratio if self.weights is None else ratio * self.weights
+
+
+def _calibrated(
+    difficulty: Difficulty,
+    scores: FloatArray,
+    rows: _Labelled,
+    scale: LabelScale,
+    method: str,
+    taxonomy: Taxonomy | None,
+    shift: Shift | None,
+) -> Intervals:
+    """From the (n,) scores of these rows."""
+    order = np.argsort(scores, kind="stable")
+    weights = rows.weighed(shift)
+    return Intervals(
+        difficulty,
+        scores[order],
+        scale,
+        method,
+        taxonomy=taxonomy,
+        groups=None if taxonomy is None else taxonomy.numbers(rows.predicted, rows.gold, rows.column)[order],
+        weights=None if weights is None else weights[order],
+        new_weight=1.0 if rows.weights is None else float(rows.weights.max()),
+        shift=shift,
+    )
+
+
+def cross_conformal(
+    features: FloatArray,
+    predicted: FloatArray,
+    gold: FloatArray,
+    held_out: Sequence[IntArray],
+    scale: LabelScale,
+    *,
+    levels: Sequence[float] = LEVELS,
+    seed: int = 0,
+    grouping: Grouping | None = None,
+    column: Column = (),
+    weights: FloatArray | None = None,
+    shift: Shift | None = None,
+) -> Intervals:
+    """Intervals from out-of-fold predictions; their coverage is measured fold by fold.
+
+    features   (n, k) of the training rows, NaN if undefined
+    predicted  (n,) out-of-fold predictions
+    held_out   the rows of every fold: each row in one fold
+    grouping   groups that are calibrated apart; `column` holds the (n,) values of the column that it names
+    weights    (n,) how much each row counts; a new row counts as much as the one that counts most
+    shift      weighs rows by how often such segments occur where the model will work
+
+    Difficulty is cross-fitted over the same folds, so that no row's error shapes its own score. For the
+    coverage of a fold, difficulty, groups and quantiles come from the other folds alone; it is not measured
+    for levels that these cannot promise, nor with two folds. With weights the coverage is weighted too: it
+    estimates that on segments like those that the weights are for.
+    """
+    labelled = _Labelled(features, predicted, gold, column, weights)
+    rows = _Residuals(labelled, np.abs(gold - predicted), tuple(held_out))
+    fits = Fits.make(features, predicted, rows.errors, held_out)
+    every = list(range(len(held_out)))
+    penalty = min(PENALTIES, key=lambda penalty: rows.loss(fits, every, penalty))
+    smallest = len(gold) - max(map(len, held_out))
+    possible = [level for level in levels if level / (1 - level) <= smallest and len(held_out) > 2]
+    intervals = _from_folds(rows, fits, every, penalty, scale, grouping, shift)
+    bounds = _held_out_bounds(rows, fits, penalty, scale, grouping, shift, possible)
+    measured = tuple(
+        coverage(
+            gold, bounds[level][0], bounds[level][1], level, seed,
+            predicted=predicted, scale=scale, weights=labelled.weighed(shift),
+        )
+        for level in possible
+    )  # fmt: skip
+    return replace(intervals, measured=measured)
+
+
+def split_conformal(
+    fitted: Intervals,
+    features: FloatArray,
+    predicted: FloatArray,
+    gold: FloatArray,
+    *,
+    levels: Sequence[float] = LEVELS,
+    folds: int = 5,
+    seed: int = 0,
+    column: Column = (),
+    weights: FloatArray | None = None,
+) -> Intervals:
+    """Split-conformal intervals from (n,) labelled rows that the model never saw, with `fitted`'s difficulty,
+    groups and shift.
+
+    Their coverage is measured on every fifth of these rows by what the others give; not for levels that
+    these cannot promise. Raises InputError for fewer rows than folds.
+    """
+    if len(gold) < folds:
+        raise InputError(f"{len(gold)} rows cannot calibrate intervals", remedy=f"give at least {folds}")
+    rows = _Labelled(features, predicted, gold, column, weights)
+    parts = np.array_split(np.random.default_rng(seed).permutation(len(gold)), folds)
+    smallest = len(gold) - max(map(len, parts))
+    possible = [level for level in levels if level / (1 - level) <= smallest]
+    bounds = {level: np.full((2, len(gold)), np.nan) for level in possible}
+    for test in parts:
+        some, new = rows.take(np.delete(np.arange(len(gold)), test)), rows.take(test)
+        others = fitted.recalibrated(some.features, some.predicted, some.gold, some.column, some.weights)
+        for level in possible:
+            bounds[level][:, test] = others.reached(new.features, new.predicted, level, new.column)
+    weighed = rows.weighed(fitted.shift)
+    measured = tuple(
+        coverage(
+            gold, bounds[level][0], bounds[level][1], level, seed,
+            predicted=predicted, scale=fitted.scale, weights=weighed,
+        )
+        for level in possible
+    )  # fmt: skip
+    final = fitted.recalibrated(features, predicted, gold, column, weights)
+    return replace(final, measured=measured)
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """Out-of-fold predictions, their absolute errors, and the rows of every fold."""
+
+    labelled: _Labelled
+    errors: FloatArray
+    folds: tuple[IntArray, ...]
+
+    def difficulty(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
+        """Per fold of `folds`, the difficulty of its rows as the others of `folds` predict it."""
+        predicted = []
+        for fold in folds:
+            rows = self.folds[fold]
+            fitted = fits.fit([other for other in folds if other != fold], penalty)
+            predicted.append(fitted.predict(self.labelled.features[rows], self.labelled.predicted[rows]))
+        return predicted
+
+    def scores(self, fits: Fits, folds: Sequence[int], penalty: float) -> list[FloatArray]:
+        """Per fold of `folds`, errors over difficulty."""
+        difficulty = self.difficulty(fits, folds, penalty)
+        return [self.errors[self.folds[fold]] / d for fold, d in zip(folds, difficulty, strict=True)]
+
+    def loss(self, fits: Fits, folds: Sequence[int], penalty: float) -> float:
+        """The squared distance of cross-fitted difficulty and errors."""
+        difficulty = self.difficulty(fits, folds, penalty)
+        pairs = zip(folds, difficulty, strict=True)
+        return float(sum(((self.errors[self.folds[fold]] - d) ** 2).sum() for fold, d in pairs))
+
+
+def _from_folds(
+    rows: _Residuals,
+    fits: Fits,
+    folds: Sequence[int],
+    penalty: float,
+    scale: LabelScale,
+    grouping: Grouping | None,
+    shift: Shift | None,
+) -> Intervals:
+    """Intervals that the rows of the numbered folds give."""
+    some = rows.labelled.take(np.concatenate([rows.folds[fold] for fold in folds]))
+    taxonomy = None
+    if grouping is not None:
+        taxonomy = TAXONOMIES.get(grouping.by).make(grouping, some.predicted, some.gold, some.column)
+    scores = np.concatenate(rows.scores(fits, folds, penalty))
+    return _calibrated(fits.fit(folds, penalty), scores, some, scale, "cross", taxonomy, shift)
+
+
+def _held_out_bounds(
+    rows: _Residuals,
+    fits: Fits,
+    penalty: float,
+    scale: LabelScale,
+    grouping: Grouping | None,
+    shift: Shift | None,
+    levels: Sequence[float],
+) -> dict[float, FloatArray]:
+    """Level -> (2, n) bounds of every fold's rows, by intervals that the other folds alone gave."""
+    bounds = {level: np.full((2, len(rows.errors)), np.nan) for level in levels}
+    for fold, test in enumerate(rows.folds if levels else ()):
+        others = [other for other in range(len(rows.folds)) if other != fold]
+        intervals = _from_folds(rows, fits, others, penalty, scale, grouping, shift)
+        new = rows.labelled.take(test)
+        for level in levels:
+            bounds[level][:, test] = intervals.reached(new.features, new.predicted, level, new.column)
+    return bounds

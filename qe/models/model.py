@@ -1,0 +1,253 @@
+"""Model: pipeline, feature set with its resources, label scale; fit, predict, save, load without pickle."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from features.core.array_types import FloatArray
+from features.core.bundle import Bundle
+from features.core.damage import whole
+from features.core.errors import InputError
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
+from features.core.files import atomic_directory
+from features.core.packages import DISTRIBUTION
+from features.core.packages import versions as installed_versions
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tree_columns import numbers, tree_names, without_trees
+from qe.data.dataset import LabelScale
+from qe.models import description
+from qe.models.description import FORMAT, REMEDY, Description
+from qe.models.pipeline import Candidate
+from qe.models.pipeline_file import load_pipeline, save_pipeline
+from qe.programs.made_columns import (
+    check_made_columns,
+    keep_annotators,
+    kept_annotators,
+    with_made_columns,
+)
+
+_PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
+# Rows are predicted this many at a time, the last block filled up: matrix products round differently for
+# other shapes (and memory layouts), and a row's score must not depend on the rows beside it.
+_BLOCK = 128
+
+
+class Companion(Protocol):
+    """What lies in a model's folder beside the model: intervals, a profile of the training data, ..."""
+
+    def save(self, folder: Path) -> None:
+        """Writes its files, without pickle, into an existing folder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
+
+    `made_columns` (column -> program) are second translations and annotations that the model makes itself
+    where the input does not bring them.
+    """
+
+    name: str
+    candidate: Candidate
+    pipeline: Pipeline
+    feature_set: FeatureSet
+    scale: LabelScale
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    bundle: Bundle | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    made_columns: Mapping[str, str] = field(default_factory=dict)
+
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that scoring needs."""
+        required = (c for c in self.feature_set.requires() if c not in self.made_columns)
+        return tuple(dict.fromkeys(("source", "target", *required)))
+
+    def segments(self, columns: Mapping[str, Sequence[str]]) -> Segments:
+        """Input columns as segments, tokenized as the training data were.
+
+        Raises InputError, by name, for a column that the model needs and the input lacks.
+        """
+        for name in self.columns():
+            if name not in columns:
+                raise InputError(
+                    f"the model '{self.name}' needs the column '{name}'",
+                    remedy=f"the input has {', '.join(columns) or 'none'}",
+                )
+        known = {name: columns[name] for name in Segments.column_names() if name in columns}
+        segments = Segments.from_columns(known, *self.tokenizers)
+        missing = {column: engine for column, engine in self.made_columns.items() if column not in columns}
+        return with_made_columns(segments, missing) if missing else segments
+
+    def features(self, segments: Segments) -> pd.DataFrame:
+        """(n, k) the feature table that the pipeline takes."""
+        return self.feature_set.extract(segments)
+
+    def predict(self, segments: Segments) -> FloatArray:
+        """(n,) scores on the label scale."""
+        if not len(segments):
+            return np.empty(0)
+        return self.predict_features(self.features(segments))
+
+    def predict_features(self, features: pd.DataFrame) -> FloatArray:
+        """(n,) scores for a feature table; a row's score is the same, to the last bit, in every table.
+
+        Raises InputError, by name, where its columns are not the model's.
+        """
+        names = self.feature_set.columns
+        if list(features.columns) != names:
+            missing, extra = set(names) - set(features.columns), set(features.columns) - set(names)
+            raise InputError(
+                f"the features are not those of the model '{self.name}'",
+                remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
+            )
+        return self.scale.clip(_in_blocks(self.pipeline, features))
+
+    def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
+        """Writes the folder `path`, atomically: model.json, pipeline.skops, resources/, fitted/, ..."""
+        with atomic_directory(path) as temporary:
+            save_pipeline(self.pipeline, temporary / _PIPELINE)
+            parts = parts_needed(self.feature_set.configs)
+            if parts and self.bundle is not None:
+                self.bundle.export(parts, temporary / _RESOURCES)
+            for i, extractor in enumerate(self.feature_set.extractors):
+                if isinstance(extractor, FittedExtractor):
+                    directory = temporary / _FITTED / str(i)
+                    directory.mkdir(parents=True)
+                    extractor.save(directory)
+            for companion in companions:
+                companion.save(temporary)
+            columns = keep_annotators(self.made_columns, temporary)
+            description.write(temporary, self._description() | {"made_columns": columns})
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "candidate": self.candidate.settings(),
+            "features": [dict(config) for config in self.feature_set.configs],
+            "feature_names": self.feature_set.names,
+            "trees": [tree.config for tree in self.feature_set.trees],
+            "feature_fingerprint": self.feature_set.fingerprint,
+            "columns": list(self.columns()),
+            "scale": asdict(self.scale),
+            "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
+            "made_columns": dict(self.made_columns),
+            "about": dict(self.about),
+        }
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote; needs neither the training data nor the network, and loads no pickle.
+
+        Raises InputError if `path` is no model, was written by a newer version, is damaged, or holds
+        resources or columns other than those it was trained with.
+        """
+        described = description.read(path)
+        source, target = described.tokenizers
+        with whole(description.NAME, path / description.NAME, REMEDY):
+            made_columns = kept_annotators(described.made_columns, path)
+            check_made_columns(made_columns, (source.language, target.language))
+        bundle = _bundle(path, described)
+        feature_set = _feature_set(described, bundle, path)
+        trees = [tree.name for tree in feature_set.trees]
+        return cls(
+            described.name,
+            described.candidate,
+            load_pipeline(path / _PIPELINE, described.candidate, len(feature_set.names), trees),
+            feature_set,
+            described.scale,
+            (source, target),
+            bundle,
+            described.about,
+            made_columns,
+        )
+
+    def described(self, **more: Any) -> "Model":
+        """The same model with more said in `about`."""
+        return replace(self, about={**self.about, **more})
+
+
+def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
+    """The fitted steps that treat every column by itself (imputing, scaling), and the rest as a pipeline."""
+    first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
+    return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
+
+
+def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
+    """(n,) predictions of blocks of equal size, the last one filled up with its last row."""
+    n = len(features)
+    if not n:
+        return np.empty(0)
+    by_column, rest = split_steps(pipeline)
+    for step in by_column:
+        features = step.transform(features)
+    values, names = numbers(features), without_trees(features).columns
+    trees = {name: features[name].to_numpy() for name in tree_names(features)}
+
+    def taken(block: NDArray[np.int64]) -> pd.DataFrame:
+        table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)
+        return table.assign(**{name: column[block] for name, column in trees.items()}) if trees else table
+
+    rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
+    blocks = [rest.predict(taken(block)) for block in rows.reshape(-1, _BLOCK)]
+    return np.asarray(np.concatenate(blocks)[:n], np.float64)
+
+
+def _bundle(path: Path, described: Description) -> Bundle | None:
+    """The resources of a saved model, whose checksums are among those of the model."""
+    if not (path / _RESOURCES).is_dir():
+        return None
+    inside = f"{_RESOURCES}/"
+    recorded = (described.files or {}).items()
+    files = {name.removeprefix(inside): value for name, value in recorded if name.startswith(inside)}
+    return Bundle(path / _RESOURCES, files)
+
+
+def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> FeatureSet:
+    """The feature set of a saved model, its fitted extractors restored, checked against what is recorded."""
+    with whole(description.NAME, path / description.NAME, REMEDY):
+        elsewhere = [c["kind"] for c in described.features if EXTRACTORS.get(c["kind"]).reads_files]
+        if elsewhere:
+            raise InputError(
+                f"its features '{elsewhere[0]}' come from files, which have none for new text",
+                where=path,
+                remedy="train a model whose features are computed from text",
+            )
+        fresh = FeatureSet.make(described.features, bundle, described.trees)
+    restored: list[Extractor] = []
+    for i, extractor in enumerate(fresh.extractors):
+        if isinstance(extractor, FittedExtractor):
+            folder = path / _FITTED / str(i)
+            with whole(f"what '{fresh.configs[i]['kind']}' has learned", folder, REMEDY):
+                restored.append(extractor.restore(folder))
+        else:
+            restored.append(extractor)
+    feature_set = replace(fresh, extractors=tuple(restored))
+    if feature_set.names != described.feature_names:
+        changed = sorted(set(feature_set.names) ^ set(described.feature_names))
+        raise InputError(
+            f"was trained with other feature columns than this version computes: {', '.join(changed[:8])}",
+            where=path,
+            remedy="train the model again",
+        )
+    if feature_set.fingerprint != described.feature_fingerprint:
+        raise InputError(
+            "its resources or extractor settings are not those it was trained with",
+            where=path,
+            remedy="restore the resources/ folder of the model, or train it again",
+        )
+    return feature_set
+
+
+def versions() -> dict[str, str]:
+    """The versions that a figure depends on."""
+    packages = ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm", "optuna", "mlflow")
+    return installed_versions(DISTRIBUTION, *packages)

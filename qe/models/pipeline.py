@@ -1,0 +1,119 @@
+"""Pipeline: impute, scale, select, learn; everything in it is fitted inside the fold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from qe.learners._base import LEARNERS
+from qe.learners._tree_columns import BesideTrees
+from qe.selection._base import SELECTORS, Selector
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner and a selector with their parameters: one point of the search."""
+
+    learner: str
+    learner_params: Mapping[str, Any] = field(default_factory=dict)
+    selector: str = "none"
+    selector_params: Mapping[str, Any] = field(default_factory=dict)
+
+    def selection(self) -> Selector:
+        """The unfitted selector. Raises InputError for unknown parameters."""
+        kind = SELECTORS.get(self.selector)
+        try:
+            return kind(**self.selector_params)
+        except TypeError as error:
+            raise InputError(f"selector '{self.selector}': {error}") from None
+
+    def estimator(self, seed: int) -> Any:
+        """The unfitted learner. Raises InputError for unknown parameters."""
+        try:
+            return LEARNERS.get(self.learner)().estimator(seed=seed, **self.learner_params)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"learner '{self.learner}': {error}") from None
+
+    @property
+    def takes_trees(self) -> bool:
+        """Whether the learner works with columns of trees."""
+        return LEARNERS.get(self.learner).takes_trees
+
+    @cached_property
+    def pairwise(self) -> bool:
+        """Whether the features are a kernel, K(segment, training segment): none is imputed, scaled or chosen.
+
+        Raises InputError for a selector beside such a learner.
+        """
+        pairwise = bool(get_tags(self.estimator(0)).input_tags.pairwise)
+        if pairwise and self.selector != "none":
+            raise InputError(
+                f"the columns of a kernel cannot be selected, but the selector is '{self.selector}'",
+                where="selection",
+                remedy="set `kind: none`",
+            )
+        return pairwise
+
+    @property
+    def scaled(self) -> bool:
+        """Whether features are standardised: always, unless a learner that does not care sees them all."""
+        return self.selector != "none" or LEARNERS.get(self.learner).scale
+
+    def pipeline(self, seed: int) -> Pipeline:
+        """The whole pipeline, unfitted."""
+        if self.pairwise:
+            return Pipeline([("learn", self.estimator(seed))])
+        steps: list[tuple[str, Any]] = [("impute", imputer(self.takes_trees))]
+        if self.scaled:
+            steps.append(("scale", scaler(self.takes_trees)))
+        if self.selector != "none":
+            steps.append(("select", self.selection().set_output(transform="pandas")))
+        return Pipeline([*steps, ("learn", self.estimator(seed))])
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "learner": self.learner,
+            "learner_params": dict(self.learner_params),
+            "selector": self.selector,
+            "selector_params": dict(self.selector_params),
+        }
+
+
+def imputer(beside_trees: bool = False) -> Any:
+    """Medians of the training rows for undefined values; a column that is undefined throughout becomes 0."""
+    step = SimpleImputer(strategy="median", keep_empty_features=True).set_output(transform="pandas")
+    return BesideTrees(step) if beside_trees else step
+
+
+def scaler(beside_trees: bool = False) -> Any:
+    """Mean 0 and variance 1 on the training rows."""
+    step = StandardScaler().set_output(transform="pandas")
+    return BesideTrees(step) if beside_trees else step
+
+
+def fit(
+    pipeline: Pipeline, features: pd.DataFrame, scores: FloatArray, weights: FloatArray | None = None
+) -> Pipeline:
+    """The pipeline, fitted; `weights` (n,) go to the learner.
+
+    Raises InputError if the learner takes no weights.
+    """
+    if weights is None:
+        pipeline.fit(features, scores)
+        return pipeline
+    try:
+        pipeline.fit(features, scores, learn__sample_weight=weights)
+    except TypeError as error:
+        if "sample_weight" not in str(error):
+            raise
+        kind = type(pipeline.named_steps["learn"]).__name__
+        raise InputError(f"{kind} takes no weights", remedy="set `weights: none`") from None
+    return pipeline

@@ -1,0 +1,205 @@
+"""pipeline.skops: the fitted pipeline of a model, looked at before anything is made of it."""
+
+import importlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import skops.io
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from features.core.boosted_trees import check_trees
+from features.core.damage import Damaged, whole
+from features.core.errors import InputError
+from features.core.trees import Trees, column
+from qe.learners._arrays import check_estimators, estimators
+from qe.learners._base import LEARNERS
+from qe.models.pipeline import Candidate
+
+_SCHEMA = "schema.json"
+_OLDEST_PROTOCOL = 2  # of skops, as version 0.1 wrote; the readers of older ones are not needed
+_REMEDY = "load only models that this project wrote; restore the file from a copy, or train the model again"
+_BOOSTER = "lightgbm.basic.Booster"
+_NO_ESTIMATORS = (_BOOSTER, "features.core.trees.Trees")  # checked as text, and by itself when it is read
+_NUMPY = frozenset(f"numpy.{t.__name__}" for t in np.sctypeDict.values()) - {"numpy.object_", "numpy.void"}
+_PLAIN = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
+# The kinds of nodes that our models are made of, and what each may name. None of them calls anything with
+# arguments from the file, but for containers and numbers. Estimators (ObjectNode) come by `trusted_types`.
+_NODES: Mapping[str, frozenset[str]] = {
+    "DictNode": frozenset({"builtins.dict", "collections.OrderedDict"}),
+    "DefaultDictNode": frozenset({"collections.defaultdict"}),
+    "ListNode": frozenset({"builtins.list"}),
+    "TupleNode": frozenset({"builtins.tuple"}),
+    "SetNode": frozenset({"builtins.set"}),
+    "JsonNode": frozenset({"builtins.str"}),
+    "TypeNode": _PLAIN | _NUMPY | {"collections.OrderedDict"},
+    "NdArrayNode": _NUMPY | {"numpy.ndarray"},
+    "DTypeNode": frozenset({"numpy.dtype"}),
+}
+
+
+def save_pipeline(pipeline: Pipeline, path: Path) -> None:
+    """Writes a fitted pipeline, without pickle."""
+    skops.io.dump(pipeline, path)
+
+
+def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[str] = ()) -> Pipeline:
+    """The fitted pipeline of a `candidate`, which takes `width` features and columns of `trees`.
+
+    Only the classes that the candidate consists of are made (`trusted_types`), out of nothing but containers,
+    numbers and text; trees and index arrays are checked, and a block of rows is predicted.
+
+    Raises InputError for a file that names anything else, or is damaged.
+    """
+    if not path.is_file():
+        raise InputError(f"the model's file {path.name} is gone", where=path.parent, remedy="train it again")
+    expected = candidate.pipeline(seed=0)
+    with whole("the pipeline", path, _REMEDY):
+        content = path.read_bytes()
+        trusted = trusted_types(candidate, expected)
+        refused = _check_archive(content, trusted)
+        if refused:
+            raise InputError(
+                f"refers to types that are not trusted: {', '.join(refused)}", where=path, remedy=_REMEDY
+            )
+        pipeline = skops.io.loads(content, trusted=sorted(trusted))
+        _check_steps(pipeline, expected)
+        check_estimators(pipeline)
+        _check_prediction(pipeline, width, trees)
+        return pipeline
+
+
+def trusted_types(candidate: Candidate, unfitted: Pipeline) -> frozenset[str]:
+    """Names of the classes that a candidate's fitted pipeline may hold: its steps', and the learner's own.
+
+    Each is a class in the module that it is asked from, and an estimator, or trees: no function.
+    """
+    parts = {_name(type(part)) for part in estimators(unfitted)}
+    named = parts | set(LEARNERS.get(candidate.learner).trusted_types)
+    wrong = sorted(name for name in named - _NODES["TypeNode"] if not _is_estimator(name))
+    if wrong:
+        raise TypeError(f"not estimators in their own modules: {', '.join(wrong)}")
+    return frozenset(named | {"numpy.dtype"})
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_estimator(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    named = getattr(importlib.import_module(module), attribute, None)
+    if not isinstance(named, type) or _name(named) != name:
+        return False
+    return name in _NO_ESTIMATORS or issubclass(named, BaseEstimator)
+
+
+def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
+    """What the file names that is not trusted. Raises Damaged if it is not as skops writes it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        sizes = {member.filename: member.file_size for member in members}
+        packed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
+        if packed or len(sizes) < len(members) or sum(sizes.values()) > len(content):
+            raise Damaged("it is packed, and would be larger than it is")
+        schema = json.loads(archive.read(_SCHEMA))
+    protocol = schema.get("protocol")
+    if not isinstance(protocol, int) or protocol < _OLDEST_PROTOCOL:
+        raise Damaged(f"protocol {protocol!r} of skops is not read here")
+    nodes = list(_nodes(schema))
+    _check_sharing(schema, nodes, sizes)
+    for node in nodes:
+        if node["__loader__"] == "ObjectNode" and _named(node) == _BOOSTER:
+            check_trees(_text_of(node))
+    return sorted({refused for node in nodes if (refused := _refused(node, trusted))})
+
+
+def _nodes(state: Any) -> Iterator[dict[str, Any]]:
+    """Every node of the tree, in any order. Raises Damaged for what would stand for one without being one."""
+    waiting = [state]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if isinstance(item.get("__loader__"), str):
+                yield item
+            elif "__loader__" in item or isinstance(item.get("__id__"), int):
+                raise Damaged("it refers to parts of itself")
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _named(node: Mapping[str, Any]) -> str:
+    return f"{node['__module__']}.{node['__class__']}"
+
+
+def _refused(node: Mapping[str, Any], trusted: frozenset[str]) -> str:
+    """What a node names that it may not; empty if there is nothing."""
+    loader, name = node["__loader__"], _named(node)
+    allowed = trusted if loader == "ObjectNode" else _NODES.get(loader)
+    if allowed is None:
+        return f"{name} ({loader})"
+    return "" if name in allowed else name
+
+
+def _check_sharing(schema: dict[str, Any], nodes: list[dict[str, Any]], sizes: Mapping[str, int]) -> None:
+    """Nodes of one number are made once: all are of one size, or few bytes would stand for many.
+
+    Likewise the bytes of an array belong to one node.
+    """
+    measured: dict[int, int] = {}
+    _measure(schema, measured)
+    owners: dict[str, Any] = {}
+    for node in nodes:
+        file, number = node.get("file"), node["__id__"]
+        if file is not None and (file not in sizes or owners.setdefault(file, number) != number):
+            raise Damaged(f"the array {file!r} is not there, or belongs to several")
+
+
+def _measure(item: Any, measured: dict[int, int]) -> int:
+    """Nodes in a part of the tree. Raises Damaged if nodes of one number differ in that."""
+    if isinstance(item, list):
+        return sum(_measure(value, measured) for value in item)
+    if not isinstance(item, dict):
+        return 0
+    size = 1 + sum(_measure(value, measured) for value in item.values())
+    if "__loader__" in item and measured.setdefault(item["__id__"], size) != size:
+        raise Damaged("it refers to parts of itself")
+    return size
+
+
+def _text_of(booster: Mapping[str, Any]) -> str:
+    """The text of LightGBM's trees; nothing else may stand in for it."""
+    content = booster["content"]["content"]
+    if "handle" not in content and content["_handle"]["__loader__"] == "JsonNode":
+        text = json.loads(content["_handle"]["content"])
+        if isinstance(text, str):
+            return text
+    raise Damaged("boosted trees without their text")
+
+
+def _check_steps(pipeline: Any, expected: Pipeline) -> None:
+    """The pipeline has the steps of its candidate."""
+    actual = [(name, type(step)) for name, step in pipeline.steps] if type(pipeline) is Pipeline else []
+    if actual != [(name, type(step)) for name, step in expected.steps]:
+        wanted = ", ".join(type(step).__name__ for _, step in expected.steps)
+        raise Damaged(f"it does not consist of {wanted}, as model.json says")
+
+
+def _check_prediction(pipeline: Pipeline, width: int, trees: Sequence[str]) -> None:
+    """Predicts one row, so that arrays which do not fit each other show here."""
+    names = getattr(pipeline.steps[0][1], "feature_names_in_", None)
+    if names is None or len(names) != width:
+        raise Damaged(f"it does not take the {width} features of the model")
+    row = pd.DataFrame(np.zeros((1, width)), columns=list(names), index=[0])
+    for name in trees:
+        row[name] = column(Trees.from_brackets(["(S (W w))"]))
+    predicted = np.asarray(pipeline.predict(row))
+    if predicted.shape != (1,) or predicted.dtype.kind != "f":
+        raise Damaged(f"it predicts {predicted.dtype} {predicted.shape} for one row")

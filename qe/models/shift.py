@@ -1,0 +1,84 @@
+"""Shift: how much more often segments like this one occur where the model will work than in its training."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, typed
+from qe.models.difficulty import inputs, medians_of
+
+_PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # scikit-learn's C: from next to no shift to all that the rows say
+_MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a few rows are not to decide all
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """The ratio of two densities, by logistic regression that tells the two sets of segments apart.
+
+    medians       (k,) stand in for undefined features
+    centre        (k + 2,) mean of each input (features, prediction, its square)
+    coefficients  (k + 2,) change of the ratio's logarithm per unit of each input
+    intercept     its logarithm at the centre
+
+    Source: Tibshirani, Barber, Candes and Ramdas 2019, section 2.3.
+    """
+
+    medians: FloatArray
+    centre: FloatArray
+    coefficients: FloatArray
+    intercept: float
+
+    @classmethod
+    def fit(
+        cls,
+        features: FloatArray,
+        predicted: FloatArray,
+        new_features: FloatArray,
+        new_predicted: FloatArray,
+        seed: int = 0,
+    ) -> Self:
+        """From (n, k) features and (n,) predictions of calibration rows, and those of the new segments.
+
+        No label is seen. How far the coefficients are shrunk is chosen by 5-fold cross-validation, so that
+        sets which do not differ get weights of about 1.
+        """
+        from sklearn.linear_model import LogisticRegressionCV
+        from sklearn.model_selection import StratifiedKFold
+
+        medians = medians_of(features)
+        own, other = inputs(features, predicted, medians), inputs(new_features, new_predicted, medians)
+        table = np.concatenate([own, other])
+        centre, spread = table.mean(axis=0), table.std(axis=0)
+        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12)
+        is_new = np.repeat([0, 1], [len(own), len(other)])
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        fitted = LogisticRegressionCV(
+            Cs=list(_PENALTIES), l1_ratios=(0.0,), cv=folds, scoring="neg_log_loss", max_iter=1000,
+            use_legacy_attributes=False,
+        )  # fmt: skip
+        fitted.fit((table - centre) * scale, is_new)
+        intercept = float(np.ravel(fitted.intercept_)[0] - np.log(len(other) / len(own)))
+        return cls(medians, centre, np.ravel(fitted.coef_) * scale, intercept)
+
+    def weights(self, features: FloatArray, predicted: FloatArray) -> FloatArray:
+        """(n,) density of new segments over that of calibration rows, from 1/20 to 20."""
+        table = inputs(features, predicted, self.medians) - self.centre
+        raw = self.intercept + (table * self.coefficients).sum(axis=1)
+        return np.asarray(np.exp(np.clip(raw, -np.log(_MOST), np.log(_MOST))))
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Raises Damaged if arrays do not fit each other."""
+        names = ("medians", "centre", "coefficients")
+        medians, centre, coefficients = (np.array(content[name], np.float64) for name in names)
+        typed("medians", medians, np.float64, None)
+        typed("centre", centre, np.float64, len(medians) + 2)
+        typed("coefficients", coefficients, np.float64, len(medians) + 2)
+        finite("intercept", np.array([content["intercept"]], np.float64))
+        return cls(medians, centre, coefficients, float(content["intercept"]))

@@ -1,0 +1,129 @@
+"""Signatures of models: Ed25519 over model.json, which holds the checksums of all other files."""
+
+import base64
+import binascii
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from features.core.damage import Damaged, read_json, whole
+from features.core.errors import InputError
+from features.core.files import atomic_file
+from qe.models import description
+from qe.models.description import SIGNATURE
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+_CONTEXT = b"mtqe model 1\n"  # signed before model.json: no other text that the key signs can pass for one
+_MAKE_KEY = "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
+_MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
+
+
+def sign(folder: Path, key: Path) -> str:
+    """Signs the model in `folder` with a private key (PEM): writes model.sig; the fingerprint of the key.
+
+    The files are compared with model.json first. A model without checksums (saved before version 0.2) gets
+    them: who signs it vouches for it as it is.
+
+    Raises InputError for a model that is damaged, and a key that cannot be used.
+    """
+    private = _private_key(key)
+    description.record(folder)
+    signature = private.sign(_signed(folder))
+    fingerprint = _fingerprint(private.public_key())
+    content = {"key": fingerprint, "signature": base64.b64encode(signature).decode()}
+    with atomic_file(folder / SIGNATURE) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    return fingerprint
+
+
+def verify(folder: Path, key: Path) -> str:
+    """Verifies that the model in `folder` is as it was signed with a key; the fingerprint of its public key.
+
+    Raises InputError if it is not signed, by another key, or has changed since, in any file; and for a
+    public key (PEM) that cannot be used.
+    """
+    from cryptography.exceptions import InvalidSignature
+
+    public = _public_key(key)
+    fingerprint = _fingerprint(public)
+    path = folder / SIGNATURE
+    if not path.is_file():
+        raise InputError("the model is not signed", where=folder, remedy="sign it: `qe models sign`")
+    content = read_json("the signature", path, "sign the model again")
+    with whole("the signature", path, "sign the model again"):
+        signature = _decoded(content["signature"])
+    if content.get("key") != fingerprint:
+        raise InputError(
+            f"the model is signed with the key {content.get('key')}, not {fingerprint}",
+            where=folder,
+            remedy="give the public key of who signed it, if you trust them",
+        )
+    try:
+        public.verify(signature, _signed(folder))
+    except InvalidSignature:
+        raise InputError(
+            "the signature does not go with model.json, which has changed since",
+            where=folder,
+            remedy=description.REMEDY,
+        ) from None
+    if description.read(folder).files is None:
+        raise InputError("model.json lists no checksums, so that a signature says nothing", where=folder)
+    return fingerprint
+
+
+def _signed(folder: Path) -> bytes:
+    return _CONTEXT + (folder / description.NAME).read_bytes()
+
+
+def _decoded(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, binascii.Error):
+        raise Damaged("no signature in base64") from None
+
+
+def _fingerprint(key: "Ed25519PublicKey") -> str:
+    """The first 16 hex digits of SHA-256 of the key's 32 bytes."""
+    return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
+
+
+def _private_key(path: Path) -> "Ed25519PrivateKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    content = _content(path)
+    try:
+        key = load_pem_private_key(content, password=None)
+    except TypeError:
+        raise InputError(
+            "the key is encrypted", where=path, remedy="decrypt it with `openssl pkey`"
+        ) from None
+    except ValueError:
+        raise InputError("is no private key (PEM)", where=path, remedy=_MAKE_KEY) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError("is no Ed25519 key", where=path, remedy=_MAKE_KEY)
+    return key
+
+
+def _public_key(path: Path) -> "Ed25519PublicKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    content = _content(path)
+    try:
+        key = load_pem_public_key(content)
+    except ValueError:
+        raise InputError("is no public key (PEM)", where=path, remedy=_MAKE_PUBLIC) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError("is no Ed25519 key", where=path, remedy=_MAKE_PUBLIC)
+    return key
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=path, remedy="give a key") from None

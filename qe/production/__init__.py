@@ -1,0 +1,1 @@
+"""What runs after training: promotion, serving, decisions."""

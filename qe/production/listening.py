@@ -1,0 +1,36 @@
+"""Listening: a port is taken, or refused in one message, before anything is loaded."""
+
+import socket
+
+from features.core.errors import InputError
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that holds the port: who connects before it is served waits. Port 0: any that is free.
+
+    Raises InputError if the port is taken, or the address is none of this machine.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"is no address to listen on ({reason})", where=host, remedy="such as 127.0.0.1"
+        ) from None
+    held = socket.socket(family, kind, protocol)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        held.bind(address)
+        held.listen()
+    except OSError as error:
+        held.close()
+        raise InputError(
+            f"cannot listen there ({error.strerror})", where=f"{host}:{port}", remedy="choose another --port"
+        ) from None
+    return held
+
+
+def address_of(held: socket.socket) -> str:
+    """HOST:PORT, as it stands in a URL."""
+    host, port = held.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

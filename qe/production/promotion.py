@@ -1,0 +1,342 @@
+"""Registry: versions of a model, and promotion of a challenger that is better, on record."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.progress import silent
+from features.core.undefined import or_none
+from qe.config.experiment import Experiment
+from qe.data.dataset import LabelScale
+from qe.evaluation.pairs import bootstrap
+from qe.metrics._base import METRICS
+from qe.models.learned import Learned
+from qe.models.model import Model
+from qe.scoring import tables
+from qe.scoring.scorer import Options, Scorer
+from qe.scoring.tables import Row
+from qe.significance.bootstrap import bootstrap_test
+from qe.significance.intervals import percentile_interval
+from qe.significance.result import check_seed
+from qe.tracking import store as tracking
+from qe.training.train import Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Segments with gold labels (n,) that two models are compared on."""
+
+    name: str
+    rows: Sequence[Row]
+    gold: FloatArray
+
+    @property
+    def fingerprint(self) -> str:
+        texts = [sorted((k, v) for k, v in columns.items() if v is not None) for columns, _ in self.rows]
+        return digest(texts, self.gold.tobytes())
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of a challenger, and the evidence.
+
+    gain  challenger minus champion on the metric, in the direction in which more is better; None without
+          a champion
+    ci    its 95 % bootstrap interval
+    p     of a gain no larger than the margin (paired bootstrap, centred, one-sided)
+    n     segments that were compared on
+    learned  segments that were left out, because a model has learned from them
+    silent   versions that do not say what they have learned from (of earlier releases)
+    """
+
+    name: str
+    challenger: str
+    champion: str | None
+    promoted: bool
+    reason: str
+    metric: str
+    scores: Mapping[str, float]
+    gain: float | None
+    ci: tuple[float, float] | None
+    p: float | None
+    margin: float
+    level: float
+    samples: int
+    seed: int
+    data: str
+    data_fingerprint: str
+    n: int
+    learned: int = 0
+    silent: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def promote(
+    name: str,
+    data: Labelled,
+    *,
+    metric: str = "mae",
+    margin: float = 0.0,
+    level: float = 0.05,
+    samples: int = 10_000,
+    seed: int = 0,
+    challenger: str | None = None,
+) -> Decision:
+    """Makes the challenger champion if it is better by more than `margin`, at significance `level`.
+
+    challenger  its version; default: the version with that alias
+
+    Segments that either has learned from are left out. The decision and its evidence are recorded on the
+    challenger (tags `promotion.decision`, `promotion.evidence`). Without a champion the challenger becomes it
+    unopposed.
+
+    Raises InputError for an unknown model or version, none to promote, labels of different scales, rows that
+    a model cannot score, or none that is new to both.
+    """
+    _check(margin, level, samples)
+    check_seed(seed)
+    own, other = _contenders(name, challenger)
+    unseen, silent = _unseen(name, [version for version in (own, other) if version is not None], data)
+    decision = replace(
+        _judge(name, own, other, unseen, metric, margin, level, samples, seed),
+        learned=len(data.gold) - len(unseen.gold),
+        silent=silent,
+    )
+    if decision.promoted:
+        tracking.make_champion(name, own)
+    state = "promoted" if decision.promoted else "refused"
+    evidence = json.dumps({**decision.to_json(), "at": _now()})
+    tracking.tag_version(name, own, {"promotion.decision": state, "promotion.evidence": evidence})
+    return decision
+
+
+def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelled, tuple[str, ...]]:
+    """The segments that none of the versions has learned from, and the versions that do not say."""
+    pairs = [(str(columns.get("source")), str(columns.get("target"))) for columns, _ in data.rows]
+    new, silent = np.ones(len(pairs), bool), []
+    for version in versions:
+        learned = Learned.load(tracking.model_directory(f"models:/{name}/{version}"))
+        if learned is None:
+            silent.append(version)
+        else:
+            new &= ~learned.knows(pairs)
+    if not new.any():
+        raise InputError(
+            f"versions {' and '.join(versions)} of '{name}' have learned from every segment",
+            where=data.name,
+            remedy="compare them on other data",
+        )
+    rows = [row for row, is_new in zip(data.rows, new, strict=True) if is_new]
+    return Labelled(data.name, rows, data.gold[new]), tuple(silent)
+
+
+@dataclass(frozen=True)
+class Candidacy:
+    """A model that was just trained, and the labelled segments that it is to be judged by."""
+
+    outcome: Outcome
+    metric: str
+    data: Labelled
+
+
+def promote_trained(candidates: Sequence[Candidacy]) -> list[Decision]:
+    """`promote` for models that were just registered: of each name, the one that measured best.
+
+    A model that is the champion already (the first of its name) is left as it is.
+    """
+    best: dict[str, Candidacy] = {}
+    for candidate in candidates:
+        entry = candidate.outcome.report["registration"]
+        if entry is None or entry["champion"]:
+            continue
+        other = best.get(entry["name"])
+        sign = 1 if METRICS.get(candidate.metric).higher_is_better else -1
+        if other is None or sign * (entry["value"] - other.outcome.report["registration"]["value"]) > 0:
+            best[entry["name"]] = candidate
+    return [
+        promote(name, c.data, metric=c.metric, challenger=c.outcome.report["registration"]["version"])
+        for name, c in best.items()
+    ]
+
+
+def rollback(name: str) -> tuple[str, str]:
+    """Gives the alias back to the champion's predecessor: (version demoted, version champion again).
+
+    Raises InputError if no version is champion or none was before it.
+    """
+    versions = {entry.version: entry for entry in tracking.model_versions(name)}
+    champion = tracking.aliased(name, tracking.CHAMPION)
+    if champion is None:
+        raise InputError(f"no version of '{name}' is champion")
+    previous = versions[champion].tags.get(tracking.PREVIOUS)
+    if previous is None or previous not in versions:
+        raise InputError(f"version {champion} of '{name}' has no predecessor to go back to")
+    tracking.set_alias(name, tracking.CHAMPION, previous)
+    tracking.tag_version(
+        name, champion, {"promotion.decision": "rolled back", "rollback.to": previous, "rollback.at": _now()}
+    )
+    return champion, previous
+
+
+def from_table(path: Path, label: str) -> Labelled:
+    """Labelled segments of a TSV, CSV, JSONL or Parquet table; `label` is the column of the labels.
+
+    Raises InputError, with the row, for a label that is missing or no number.
+    """
+    rows = list(tables.read_rows(path))
+    gold = np.empty(len(rows))
+    for number, (columns, reason) in enumerate(rows):
+        where = f"{path}, row {number + 1}"
+        if reason:
+            raise InputError(reason, where=where)
+        if label not in columns:
+            raise InputError(f"no column '{label}'", where=where, remedy=f"it has {', '.join(columns)}")
+        try:
+            gold[number] = float(columns[label])
+        except (TypeError, ValueError):
+            raise InputError(f"the label {columns[label]!r} is no number", where=where) from None
+        if not np.isfinite(gold[number]):
+            raise InputError(f"the label {columns[label]!r} is not finite", where=where)
+    return Labelled(path.name, rows, gold)
+
+
+def from_experiment(path: Path, split: str | None, data_root: Path | None) -> Labelled:
+    """The labelled split of an experiment's dataset (default: its test split).
+
+    Raises InputError for a split that is unknown or has no labels.
+    """
+    from qe.config import experiment
+
+    return of_experiment(experiment.load(path, data_root=data_root), split)
+
+
+def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
+    """The labelled split of an experiment's dataset (default: its test split).
+
+    Raises InputError for a split that is unknown or has no labels.
+    """
+    from qe.training.preparation import read_dataset, test_split
+
+    dataset = read_dataset(loaded)
+    name = split or test_split(dataset, loaded)
+    if name is None:
+        raise InputError("it has no test split", where=f"experiment '{loaded.name}'", remedy="name a split")
+    chosen = dataset.split(name)
+    if chosen.scores is None:
+        raise InputError(
+            f"the split '{name}' has no labels",
+            where=f"experiment '{loaded.name}'",
+            remedy="name another split",
+        )
+    names, columns = zip(*chosen.segments.columns(), strict=True)
+    rows = [(dict(zip(names, values, strict=True)), "") for values in zip(*columns, strict=True)]
+    return Labelled(f"{dataset.name}/{name}", rows, chosen.scores)
+
+
+def _check(margin: float, level: float, samples: int) -> None:
+    if margin < 0 or not 0 < level < 1 or samples < 100:
+        raise InputError(
+            f"margin >= 0, 0 < level < 1, samples >= 100 must hold, but got {margin:g}, {level:g}, {samples}"
+        )
+
+
+def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
+    """The versions of challenger and champion (None: there is none)."""
+    known = [entry.version for entry in tracking.model_versions(name)]
+    champion = tracking.aliased(name, tracking.CHAMPION)
+    own = challenger or tracking.aliased(name, tracking.CHALLENGER)
+    if own is None:
+        raise InputError(
+            f"no version of '{name}' is challenger",
+            remedy=f"name one: --challenger {known[-1] if known else 'N'}",
+        )
+    if own not in known:
+        raise InputError(f"'{name}' has no version {own}", remedy=f"versions: {', '.join(known)}")
+    if own == champion:
+        raise InputError(f"version {own} of '{name}' is the champion already")
+    return own, champion
+
+
+def _judge(
+    name: str,
+    own: str,
+    other: str | None,
+    data: Labelled,
+    metric: str,
+    margin: float,
+    level: float,
+    samples: int,
+    seed: int,
+) -> Decision:
+    kind = METRICS.get(metric)
+    versions = [version for version in (own, other) if version is not None]
+    predicted, scale = _predictions(name, versions, data)
+    gold = scale.sign * data.gold
+    scores = {version: kind().score(gold, values) for version, values in predicted.items()}
+    decision = Decision(
+        name, own, other, True, "there is no champion", metric, scores, None, None, None, margin, level,
+        samples, seed, data.name, data.fingerprint, len(data.gold),
+    )  # fmt: skip
+    if other is None:
+        return decision
+    drawn = bootstrap(gold, predicted, {metric: kind()}, samples, seed, None, silent)
+    sign = 1.0 if kind.higher_is_better else -1.0
+    gain = sign * (scores[own] - scores[other])
+    new, old = (sign * drawn[version, metric] for version in (own, other))
+    # Gain over the champion with the margin added: is it more than nothing?
+    p = bootstrap_test(new, old + margin, gain - margin, tail="greater").p
+    better = bool(gain > margin and p <= level)
+    ci = percentile_interval(new - old)
+    return replace(
+        decision,
+        promoted=better,
+        reason=_reason(better, own, other, metric, gain, margin, p, level),
+        gain=or_none(gain),
+        ci=None if np.isnan(ci[0]) else ci,
+        p=or_none(p),
+    )
+
+
+def _reason(
+    better: bool, own: str, other: str, metric: str, gain: float, margin: float, p: float, level: float
+) -> str:
+    than = (
+        f"than champion version {other} by {gain:+.4f} {metric} (more than {margin:g} asked for), p = {p:.4g}"
+    )
+    if better:
+        return f"version {own} is better {than}"
+    why = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"
+    return f"version {own} is not shown to be better {than}: {why}"
+
+
+def _predictions(
+    name: str, versions: Sequence[str], data: Labelled
+) -> tuple[dict[str, FloatArray], LabelScale]:
+    """Predicted quality (higher is better) of every version, and their common label scale."""
+    predicted, scales = {}, []
+    for version in versions:
+        model = Model.load(tracking.model_directory(f"models:/{name}/{version}"))
+        outputs = Scorer(model, Options(drift=False)).score(data.rows).rows
+        for number, output in enumerate(outputs, start=1):
+            if output["score"] is None:
+                reason = output["reason"] or "undefined score"
+                raise InputError(f"version {version} cannot score row {number}: {reason}", where=data.name)
+        predicted[version] = model.scale.sign * np.array([output["score"] for output in outputs])
+        scales.append(model.scale)
+    if any(scale != scales[0] for scale in scales):
+        raise InputError(f"versions {' and '.join(versions)} of '{name}' predict labels of different scales")
+    return predicted, scales[0]
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")

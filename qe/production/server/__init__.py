@@ -1,0 +1,1 @@
+"""The scoring server: what a request may ask for, how it is read, scored and answered."""

@@ -1,0 +1,77 @@
+"""Metrics of the server, as Prometheus reads them."""
+
+import time
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from qe.production.server.answers import Answer
+
+_FRESH = 1.0  # seconds
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """Counters of one server, in a registry of its own; the process's memory and descriptors beside them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._made: tuple[float, Answer] | None = None
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._requests = Counter(
+            "qe_requests", "Requests that were answered.", ["path", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "qe_request_seconds",
+            "From headers to answer.",
+            ["path"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._segments = Counter(
+            "qe_segments", "Segments of the requests that were scored.", registry=self.registry
+        )
+        self._gone = Counter(
+            "qe_clients_gone", "Requests whose client left before the answer.", registry=self.registry
+        )
+        self._closed = Counter(
+            "qe_connections_closed", "Connections that were given up.", ["why"], registry=self.registry
+        )
+        self._left_out = Counter(
+            "qe_log_lines_left_out", "Lines that the log was spared.", registry=self.registry
+        )
+
+    def watch(
+        self, busy: Callable[[], int], bodies: Callable[[], int], connections: Callable[[], int]
+    ) -> None:
+        """Gauges that are read when they are asked for."""
+        for name, text, value in (
+            ("qe_requests_busy", "Requests that are being scored, those given up on included.", busy),
+            ("qe_bodies_bytes", "Bytes of bodies that are being received.", bodies),
+            ("qe_connections", "Open connections.", connections),
+        ):
+            Gauge(name, text, registry=self.registry).set_function(value)
+
+    def answered(self, path: str, answer: Answer, seconds: float) -> None:
+        """`path` is one of the server's, so that a client cannot make new series."""
+        self._requests.labels(path, str(answer.status)).inc()
+        self._seconds.labels(path).observe(seconds)
+        self._segments.inc(answer.rows or 0)
+
+    def gone(self) -> None:
+        self._gone.inc()
+
+    def closed(self, why: str) -> None:
+        self._closed.labels(why).inc()
+
+    def left_out(self) -> None:
+        self._left_out.inc()
+
+    def answer(self) -> Answer:
+        """All of them, in Prometheus' text format; for a second the same, as they take some time to make."""
+        now = self._clock()
+        if self._made is None or now - self._made[0] >= _FRESH:
+            self._made = (now, Answer(200, generate_latest(self.registry), CONTENT_TYPE_LATEST))
+        return self._made[1]

@@ -1,0 +1,127 @@
+"""Service: a loaded model, and what it answers to the body of a request."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from features.core.errors import InputError
+from features.core.files import digest
+from qe.models.model import versions
+from qe.production.server.answers import Answer, Refused, json_answer
+from qe.production.server.extras import Extras, asked_for
+from qe.production.server.limits import Limits
+from qe.production.server.parsing import Kind, Parsed, parse
+from qe.production.thresholds import Thresholds
+from qe.scoring.scorer import Options, Scorer
+
+_TRIED = 0.9  # level to ask the model's intervals for when they are loaded: any
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """Scores the rows of requests, in several threads at a time.
+
+    scorer      the model with its intervals and explanations, as far as it has them
+    lacks       extra -> why the model cannot give it
+    thresholds  of triage; None: it is refused
+    defaults    extras of a request that names none
+    about       what /version says
+    """
+
+    scorer: Scorer
+    limits: Limits
+    about: Mapping[str, Any]
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Thresholds | None = None
+    defaults: Extras = field(default_factory=Extras)
+
+    @classmethod
+    def load(
+        cls, folder: Path, limits: Limits, *, level: float | None = None, triage: Path | None = None
+    ) -> Self:
+        """The model of a folder; `level` of intervals that every answer has, `triage` a file of thresholds.
+
+        Raises InputError if the model cannot be loaded, has no intervals though a level is given, and
+        for a file without thresholds.
+        """
+        # No cache: threads share the scorer.
+        scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0))
+        lacks = {}
+        for name, options in {
+            "interval": Options(level=level or _TRIED),
+            "explain": Options(explain=1),
+        }.items():
+            try:
+                loaded = Scorer.load(folder, replace(options, drift=False), scorer.model)
+            except InputError as error:
+                lacks[name] = error.what
+            else:
+                scorer = replace(
+                    scorer,
+                    intervals=loaded.intervals or scorer.intervals,
+                    explainer=loaded.explainer or scorer.explainer,
+                )
+        thresholds = None if triage is None else Thresholds.read(triage, scorer.model.scale)
+        _warm(plain)
+        about = _about(plain, folder)
+        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level))
+
+    def answer(self, body: bytes, kind: Kind, query: bytes) -> Answer:
+        """The answer to a body. Raises Refused if there is none."""
+        try:
+            parsed = parse(body, kind, self.limits)
+            extras = asked_for(query, parsed.params, self.defaults)
+            self._check(extras)
+            rows = self._scored(parsed, extras)
+        except InputError as error:
+            raise Refused(422, str(error)) from None
+        except RecursionError:
+            raise Refused(422, "a value is nested too deeply") from None
+        return json_answer({"predictions": rows}, rows=len(rows))
+
+    def _check(self, extras: Extras) -> None:
+        if extras.interval is not None and "interval" in self.lacks:
+            raise Refused(422, self.lacks["interval"])
+        if extras.explain and "explain" in self.lacks:
+            raise Refused(422, self.lacks["explain"])
+        if extras.triage and self.thresholds is None:
+            raise Refused(422, "this server has no thresholds of triage; start it with --triage")
+
+    def _scored(self, parsed: Parsed, extras: Extras) -> list[dict[str, Any]]:
+        """One object for each row: score, what was asked for, and the reason why there is no score."""
+        options = Options(level=extras.interval, explain=extras.explain, drift=False, cache=0)
+        names = [name for name in options.columns if name != "id"]
+        # Intervals may need columns of their own: they are asked for with them alone.
+        intervals = None if extras.interval is None else self.scorer.intervals
+        scorer = replace(self.scorer, options=options, intervals=intervals)
+        scored = scorer.score(parsed.needed(scorer.columns())).rows
+        made = [{name: _plain(row[name]) for name in names} for row in scored]
+        if extras.triage and self.thresholds is not None:
+            for row in made:
+                row["action"] = None if row["score"] is None else self.thresholds.action(row["score"])
+        return made
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: None for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _warm(scorer: Scorer) -> None:
+    """Scores a segment, so that the first client does not wait for what is compiled and read only once."""
+    if set(scorer.columns()) == {"source", "target"}:  # other columns have forms of their own
+        scorer.score([({"source": "a", "target": "a"}, "")])
+
+
+def _about(scorer: Scorer, folder: Path) -> dict[str, Any]:
+    """What /version says: which model, made of what, run by what."""
+    model = scorer.model
+    return {
+        "model": model.name,
+        "fingerprint": digest((folder / "model.json").read_bytes()),
+        "features": model.feature_set.fingerprint,
+        "columns": list(scorer.columns()),
+        "versions": versions(),
+    }

@@ -1,0 +1,87 @@
+"""Serving: a model behind an HTTP server (uvicorn) with limits, on loopback unless told otherwise."""
+
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import uvicorn
+
+from qe.production.server.app import App
+from qe.production.server.connections import BACKLOG, Connection, Gate, check_descriptors
+from qe.production.server.limits import Limits
+from qe.production.server.service import Service
+from qe.production.server.throttle import Throttle, logged
+
+
+def application(
+    folder: Path, limits: Limits | None = None, level: float | None = None, triage: Path | None = None
+) -> App:
+    """The server's application (ASGI) for the model in `folder`, loaded.
+
+    level   of prediction intervals that every answer has; a request may ask for others
+    triage  what `qe triage --json` printed: its thresholds, for requests that ask for actions
+
+    Raises InputError if the model cannot be loaded or has no intervals, and for bad thresholds.
+    """
+    limits = limits or Limits()
+    return App(limits, Service.load(folder, limits, level=level, triage=triage))
+
+
+def http_server(app: App) -> uvicorn.Server:
+    """The server of an application, not yet started; the application knows when it is stopping."""
+    gate = Gate(app.limits, app.metrics.closed)
+    app.metrics.watch(lambda: app.busy, lambda: app.bodies.held, lambda: gate.open)
+    config = uvicorn.Config(
+        app,
+        http=cast(Any, partial(Connection, gate=gate)),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=app.limits.idle,
+        timeout_graceful_shutdown=app.limits.seconds,
+    )
+    server = uvicorn.Server(config)
+    app.stopping = lambda: server.should_exit
+    return server
+
+
+def serve(
+    load: Callable[[], Service],
+    listening: socket.socket,
+    limits: Limits,
+    *,
+    quiet: bool = False,
+    loaded: Callable[[Service], None] = lambda service: None,
+) -> None:
+    """Answers requests until it is stopped (Ctrl-C, SIGTERM); not ready until `load` has returned.
+
+    quiet   no line per request in the log (stderr)
+    loaded  told when the model is there
+
+    Raises what `load` raises, and InputError where so many connections need more descriptors than there are.
+    """
+    check_descriptors(limits)
+    app = App(limits)
+    server = http_server(app)
+    failures: list[BaseException] = []
+
+    def become_ready() -> None:
+        try:
+            app.service = load()
+            loaded(app.service)
+        except BaseException as error:
+            failures.append(error)
+            server.should_exit = True
+
+    threading.Thread(target=become_ready, name="loading", daemon=True).start()
+    with logged(quiet, Throttle(dropped=app.metrics.left_out)):
+        server.run(sockets=[listening])
+    if failures:
+        raise failures[0]

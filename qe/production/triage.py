@@ -1,0 +1,319 @@
+"""Triage: publish, post-edit or retranslate, by thresholds on the predicted quality, from a cost table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from features.core import strict_yaml
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.undefined import or_none
+from qe.config.schema import Section, validated
+from qe.data.dataset import LabelScale
+from qe.significance.bootstrap import bootstrap_scores
+from qe.significance.intervals import percentile_interval
+from qe.significance.result import check_enough, check_seed
+
+Action = Literal["publish", "post-edit", "retranslate"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+_LARGEST = 400  # thresholds tried per side: quantiles of the predictions
+
+
+Cost = Annotated[float, Field(ge=0)]
+
+
+class ActionCosts(Section):
+    """What a decision costs per segment, in one unit (minutes, cents), from 0; truth is the gold label.
+
+    publish_good     publishing a segment whose label is at least `good`
+    publish_bad      publishing one that is not: the complaint, the correction after the fact
+    post_edit        post-editing a segment of the best label
+    post_edit_worst  post-editing one of the worst label; in between it grows linearly
+    retranslate      translating from scratch, whatever the machine wrote
+    good             the label from which a segment may be published as it is
+    """
+
+    good: float
+    publish_good: Cost = 0.0
+    publish_bad: Cost
+    post_edit: Cost
+    post_edit_worst: Cost
+    retranslate: Cost
+
+
+def read_costs(path: Path) -> ActionCosts:
+    """The cost table of a YAML file.
+
+    Raises InputError for a file that cannot be read, and for keys that are unknown, missing or no numbers.
+    """
+    content = strict_yaml.read(path, "cost table")
+    if not isinstance(content, dict):
+        raise InputError(
+            "a cost table is a mapping", where=path, remedy=f"keys: {', '.join(ActionCosts.model_fields)}"
+        )
+    return validated(ActionCosts, content, path)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % bootstrap interval (None if it is undefined)."""
+
+    value: float | None
+    ci: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Triage:
+    """Thresholds on the predicted label, and what they do on labelled data.
+
+    publish, retranslate  labels: predictions at least as good as the first are published, those worse than
+                          the second retranslated, the rest post-edited; None: none is
+    shares                action -> share of the segments
+    published_bad         share of the published segments that should not have been
+    edited_needlessly     share of the post-edited or retranslated ones that could have been published
+    retranslated_wrongly  share of the retranslated ones that post-editing would have made cheaper
+    cost                  mean cost per segment
+    saved                 action -> cost saved per segment against treating every segment that way
+    saved_share           share of the cost of the cheapest single treatment that is saved
+    """
+
+    publish: float | None
+    retranslate: float | None
+    shares: Mapping[str, Estimate]
+    published_bad: Estimate
+    edited_needlessly: Estimate
+    retranslated_wrongly: Estimate
+    cost: Estimate
+    saved: Mapping[str, Estimate]
+    saved_share: Estimate
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict}
+
+    @property
+    def verdict(self) -> str:
+        """What the saving against the cheapest single treatment amounts to, in words, at the 95 % level."""
+        value, ci = self.saved_share.value, self.saved_share.ci
+        if value is None or ci is None:
+            return "whether anything is saved is undefined"
+        if ci[0] > 0:
+            return "the saving is significant: its 95 % interval lies above 0"
+        if ci[1] < 0:
+            return "this costs more than treating all segments alike: the interval lies below 0"
+        return (
+            "no saving is shown: its 95 % interval includes 0, so that treating all segments alike "
+            "may cost as little"
+        )
+
+    def action(self, prediction: float, sign: float) -> Action:
+        """What to do with a segment; `sign` is the label scale's."""
+        return action(prediction, self.publish, self.retranslate, sign)
+
+
+def action(prediction: float, publish: float | None, retranslate: float | None, sign: float) -> Action:
+    """What to do with a segment of that predicted label; thresholds and sign as in `Triage`."""
+    if publish is not None and sign * prediction >= sign * publish:
+        return "publish"
+    if retranslate is not None and sign * prediction < sign * retranslate:
+        return "retranslate"
+    return "post-edit"
+
+
+def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> FloatArray:
+    """(n, 3) cost of publishing, post-editing and retranslating every segment.
+
+    Raises InputError for a label without a closed range: the cost of post-editing needs its ends.
+    """
+    if scale.low is None or scale.high is None:
+        raise InputError(f"the cost of post-editing needs the ends of the label '{scale.name}'",
+                         remedy="give --scale-low and --scale-high")  # fmt: skip
+    best, worst = (scale.high, scale.low) if scale.higher_is_better else (scale.low, scale.high)
+    badness = (best - gold) / (best - worst)
+    good = scale.sign * gold >= scale.sign * costs.good
+    return np.column_stack(
+        [
+            np.where(good, costs.publish_good, costs.publish_bad),
+            costs.post_edit + badness * (costs.post_edit_worst - costs.post_edit),
+            np.full(len(gold), costs.retranslate),
+        ]
+    )
+
+
+def triage(
+    gold: FloatArray,
+    predicted: FloatArray,
+    costs: ActionCosts,
+    scale: LabelScale,
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    folds: int = 5,
+) -> Triage:
+    """The thresholds that cost least on (n,) gold labels and predictions, and what they would do.
+
+    The thresholds named are those of all segments. The figures are those of thresholds chosen on other
+    segments (`folds`-fold cross-fitting), so that they do not flatter the choice. Intervals resample
+    segments, with the cross-fitted decisions as they are.
+
+    Raises InputError for fewer than 2 segments per fold, values that are not finite, and a negative seed.
+    """
+    check_seed(seed)
+    check_enough(samples)
+    if len(gold) < 2 * folds or len(gold) != len(predicted):
+        raise InputError(f"{len(gold)} labels and {len(predicted)} predictions are too few, or differ")
+    if not (np.isfinite(gold).all() and np.isfinite(predicted).all()):
+        raise InputError("labels and predictions must be finite numbers")
+    table, quality = cost_table(gold, costs, scale), scale.sign * predicted
+    actions = np.empty(len(gold), np.int64)
+    for test in np.array_split(np.random.default_rng(seed).permutation(len(gold)), folds):
+        train = np.setdiff1d(np.arange(len(gold)), test)
+        actions[test] = decide(quality[test], *thresholds(quality[train], table[train]))
+    publish, retranslate = thresholds(quality, table)
+    good = scale.sign * gold >= scale.sign * costs.good
+    return Triage(
+        publish=None if publish == np.inf else _label(publish, scale),
+        retranslate=None if retranslate == -np.inf else _label(retranslate, scale),
+        n=len(gold),
+        **_figures(actions, table, good, samples, seed),
+    )
+
+
+def _label(quality: float, scale: LabelScale) -> float:
+    """A threshold as a label; one that takes in every segment lies at its end, or just beyond."""
+    low, high = sorted(scale.sign * end for end in (scale.low, scale.high) if end is not None)
+    return float(scale.sign * np.clip(quality, low, np.nextafter(high, np.inf)))
+
+
+def _figures(
+    actions: NDArray[np.int64], table: FloatArray, good: NDArray[np.bool_], samples: int, seed: int
+) -> dict[str, Any]:
+    """The estimates of a Triage: every figure is a function of sums, resampled together."""
+    rows = np.arange(len(actions))
+    taken = np.stack([actions == number for number in range(3)], axis=1)
+    wasted = taken[:, 2] & (table[:, 1] < table[:, 2])
+    counts = [*taken.T, taken[:, 0] & ~good, ~taken[:, 0], ~taken[:, 0] & good, wasted, rows >= 0]
+    statistics = np.column_stack([*(c.astype(np.float64) for c in counts), table[rows, actions], table])
+    real = statistics.sum(axis=0)[None]
+    drawn = bootstrap_scores(statistics, lambda sums: sums, samples=samples, seed=seed)[0]
+
+    def estimate(part: Callable[[FloatArray], FloatArray]) -> Estimate:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value, (low, high) = float(part(real)[0]), percentile_interval(part(drawn))
+        return Estimate(or_none(value), None if np.isnan(low) else (low, high))
+
+    def share(above: int, below: int) -> Estimate:
+        return estimate(lambda sums: sums[:, above] / sums[:, below])
+
+    def saved(action: int) -> Estimate:
+        return estimate(lambda sums: (sums[:, 9 + action] - sums[:, 8]) / sums[:, 7])
+
+    return {
+        "shares": {action: share(number, 7) for number, action in enumerate(ACTIONS)},
+        "published_bad": share(3, 0),
+        "edited_needlessly": share(5, 4),
+        "retranslated_wrongly": share(6, 2),
+        "cost": share(8, 7),
+        "saved": {action: saved(number) for number, action in enumerate(ACTIONS)},
+        "saved_share": estimate(lambda sums: 1 - sums[:, 8] / sums[:, 9:12].min(axis=1)),
+    }
+
+
+def thresholds(quality: FloatArray, table: FloatArray) -> tuple[float, float]:
+    """(publish from, retranslate below), on predicted quality (higher is better), at least cost.
+
+    All pairs of thresholds between distinct predictions (at most 400 of them, at even shares of the
+    segments); infinite where an action is never best. Ties go to the pair that post-edits most.
+    """
+    order = np.argsort(quality, kind="stable")
+    ranked, sums = quality[order], np.vstack([np.zeros(3), np.cumsum(table[order], axis=0)])
+    cuts = np.flatnonzero(np.diff(ranked) > 0) + 1
+    if len(cuts) > _LARGEST:
+        cuts = cuts[np.linspace(0, len(cuts) - 1, _LARGEST).astype(np.int64)]
+    cuts = np.concatenate([[0], cuts, [len(ranked)]])
+    # below cuts[i]: retranslate; from cuts[j]: publish; between: post-edit
+    low, high = sums[cuts][:, None], sums[cuts][None, :]
+    cost = low[..., 2] + (high[..., 1] - low[..., 1]) + (sums[-1, 0] - high[..., 0])
+    width = cuts[None, :] - cuts[:, None]
+    cost = np.where(width >= 0, cost, np.inf)
+    least = cost <= cost.min() + 1e-9 * max(1.0, abs(float(cost.min())))
+    i, j = np.unravel_index(int(np.argmax(np.where(least, width, -1))), cost.shape)
+    return _between(ranked, int(cuts[j])), _between(ranked, int(cuts[i]))
+
+
+def _between(ranked: FloatArray, cut: int) -> float:
+    """A threshold that parts ranked[:cut] from ranked[cut:]; infinite where all lie on one side."""
+    if cut == 0:
+        return -np.inf
+    if cut == len(ranked):
+        return np.inf
+    return float((ranked[cut - 1] + ranked[cut]) / 2)
+
+
+def decide(quality: FloatArray, publish: float, retranslate: float) -> NDArray[np.int64]:
+    """(n,) 0 publish, 1 post-edit, 2 retranslate."""
+    return np.where(quality >= publish, 0, np.where(quality < retranslate, 2, 1)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """What publishing the best-predicted segments costs and lets through; row i: the best `published[i]`.
+
+    published  (k,) share published
+    bad        (k,) share of the published that should not have been; NaN if none is
+    bad_ci     (k, 2) its 95 % bootstrap interval
+    perfect    (k,) the same share if predictions ranked like the gold labels
+    cost       (k,) mean cost, the rest post-edited or (below the threshold) retranslated
+    base       share of bad segments among all: what publishing at random lets through
+    """
+
+    published: FloatArray
+    bad: FloatArray
+    bad_ci: FloatArray
+    perfect: FloatArray
+    cost: FloatArray
+    base: float
+
+
+def trade_off(
+    gold: FloatArray,
+    predicted: FloatArray,
+    costs: ActionCosts,
+    scale: LabelScale,
+    retranslate: float | None,
+    *,
+    points: int = 60,
+    samples: int = 500,
+    seed: int = 0,
+) -> TradeOff:
+    """The curve over the share published; the retranslation threshold stays."""
+    table, quality = cost_table(gold, costs, scale), scale.sign * predicted
+    bad = (scale.sign * gold < scale.sign * costs.good).astype(np.float64)
+    cuts = np.unique(np.linspace(0, len(gold), points + 1).round().astype(np.int64))
+    order = np.argsort(-quality, kind="stable")
+    other = table[:, 1].copy()
+    if retranslate is not None:
+        other = np.where(quality < scale.sign * retranslate, table[:, 2], other)
+    summed = np.concatenate([[0.0], np.cumsum((table[:, 0] - other)[order])])
+    ideal = bad[np.argsort(-scale.sign * gold, kind="stable")]
+    shares = [_bad_share(bad[order][:cut], samples, seed) for cut in cuts]
+    return TradeOff(
+        cuts / len(gold),
+        np.array([value for value, _ in shares]),
+        np.array([interval for _, interval in shares]),
+        np.array([ideal[:cut].mean() if cut else np.nan for cut in cuts]),
+        (other.sum() + summed[cuts]) / len(gold),
+        float(bad.mean()),
+    )
+
+
+def _bad_share(bad: FloatArray, samples: int, seed: int) -> tuple[float, tuple[float, float]]:
+    if not len(bad):
+        return np.nan, (np.nan, np.nan)
+    drawn = bootstrap_scores(bad[:, None], lambda sums: sums[..., 0], samples=samples, seed=seed)[0]
+    return float(bad.mean()), percentile_interval(drawn / len(bad))

@@ -1,0 +1,66 @@
+"""The trade-off of triage as a figure: what is published, what slips through, what it costs."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from qe.evaluation.plots import BLUE, GREEN, ORANGE, VERMILLION, _figure, _legend, _plain, _title
+from qe.production.triage import ACTIONS, TradeOff, Triage
+
+_GREY, _INK = "#6B6B6B", "#222222"
+
+
+def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Figure:
+    """Left: the share of what is published that is bad; right: the mean cost; over the share published.
+
+    unit  what a cost is counted in, for the axis
+    """
+    figure = _figure(10.4, 4.8)
+    errors, costs = figure.subplots(1, 2)
+    _plain(errors)
+    _plain(costs)
+    _draw_errors(errors, curve, chosen)
+    _draw_costs(costs, curve, chosen, unit)
+    return figure
+
+
+def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
+    share = 100 * curve.published
+    axes.fill_between(share, *(100 * curve.bad_ci.T), color=BLUE, alpha=0.15, linewidth=0)
+    axes.plot(share, 100 * curve.bad, color=BLUE, linewidth=1.8, label="by prediction, with 95 % interval")
+    axes.plot(
+        share, 100 * curve.perfect, color=GREEN, linestyle="--", label="by gold label: the best possible"
+    )
+    axes.axhline(100 * curve.base, color=_GREY, linestyle=":", label="at random")
+    published, bad = chosen.shares["publish"].value, chosen.published_bad.value
+    if published and bad is not None:
+        axes.plot(
+            100 * published, 100 * bad, "o", color=VERMILLION, markersize=7, label="chosen, cross-fitted"
+        )
+    axes.set(xlim=(0, 100), ylim=(0, None), xlabel="segments published (%)")
+    axes.set_ylabel("published segments that are bad (%)")
+    _legend(axes, "best")
+    _title(axes, "What slips through", f"n = {chosen.n:,} segments · {100 * curve.base:.0f} % are bad")
+
+
+def _draw_costs(axes: Axes, curve: TradeOff, chosen: Triage, unit: str) -> None:
+    axes.plot(100 * curve.published, curve.cost, color=BLUE, linewidth=1.8, label="by prediction")
+    assert chosen.cost.value is not None  # a mean over all segments
+    colours = (ORANGE, _GREY, VERMILLION)
+    for action, colour in zip(ACTIONS, colours, strict=True):
+        value = chosen.cost.value + (chosen.saved[action].value or 0.0)
+        if value <= 1.6 * max(np.nanmax(curve.cost), chosen.cost.value):
+            axes.axhline(value, color=colour, linestyle=":", label=f"{action} everything")
+    x = 100 * (chosen.shares["publish"].value or 0.0)
+    low, high = chosen.cost.ci or (chosen.cost.value, chosen.cost.value)
+    whisker = [[chosen.cost.value - low], [high - chosen.cost.value]]
+    axes.errorbar(
+        x, chosen.cost.value, yerr=whisker, fmt="o", color=VERMILLION, ecolor=_INK, elinewidth=1, capsize=2,
+        markersize=7, label="chosen, cross-fitted",
+    )  # fmt: skip
+    axes.set(xlim=(0, 100), xlabel="segments published (%)", ylabel=f"mean {unit} per segment")
+    _legend(axes, "best")
+    saved = chosen.saved_share
+    note = "undefined" if saved.value is None else f"{100 * saved.value:.1f} %"
+    interval = "" if saved.ci is None else f" [{100 * saved.ci[0]:.1f}, {100 * saved.ci[1]:.1f}]"
+    _title(axes, "What it costs", f"saved against the cheapest single treatment: {note}{interval}")

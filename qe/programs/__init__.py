@@ -1,0 +1,1 @@
+"""Programs outside: taggers, translation engines, the columns they make."""

@@ -1,0 +1,1 @@
+"""Translation engines, one per file; a file's name is the engine's."""

@@ -1,0 +1,422 @@
+"""Batch scoring: rows in, one row out for each, in chunks; resumable; all cores."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from features.core.damage import read_json
+from features.core.errors import InputError
+from features.core.files import atomic_file, digest
+from features.core.outputs import check_output, locked_file
+from features.core.progress import Progress, silent
+from qe.models.drift import Counts, DriftReport, Profile
+from qe.models.model import Model
+from qe.scoring import tables
+from qe.scoring.scorer import Options, Scorer
+from qe.scoring.tables import Row
+from qe.scoring.workers import forks, worker_pool
+
+CHUNK = 5000
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """What a scoring job did.
+
+    repeated  rows that took the score of an equal segment
+    drift     how the scored rows differ from the training data; None for a model without a profile
+    """
+
+    rows: int
+    scored: int
+    reasons: Mapping[str, int]
+    resumed_chunks: int
+    repeated: int
+    drift: DriftReport | None = None
+
+
+def score_file(
+    model_path: Path,
+    source: Sequence[Path],
+    output: Path,
+    *,
+    options: Options | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    workers: int | None = None,
+    chunk: int = CHUNK,
+    progress: Progress = silent,
+) -> ScoredFile:
+    """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
+
+    `options` add columns (intervals, explanations).
+
+    Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
+    ends byte-identical to an uninterrupted one. Memory does not grow with the input.
+
+    Raises InputError for a model, input or output that cannot be used, before any row is scored, and while
+    another job writes `output`.
+    """
+    kind = tables.kind_of(output)
+    check_output(output, [*source, model_path])
+    scorer = Scorer.load(model_path, options or Options())
+    _check_columns(scorer, source)
+    work = _Work(scorer, scorer.options.columns, kind, chunk)
+    with locked_file(output):
+        fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, scorer.options)
+        rows = _begun(
+            tables.read_rows(source[0]) if len(source) == 1 else tables.read_parallel(source[0], source[1])
+        )
+        job = _Job.open(output, fingerprint, resume, overwrite)
+        sizes: list[int] = []
+        for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
+            sizes.append(done)
+            progress("scoring (segments)", sum(sizes), None)
+        return job.finish(work.columns, kind, scorer.profile, len(sizes), sum(sizes))
+
+
+def _begun(rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows, the first one read already: a table that cannot be read leaves no job behind."""
+    first = next(rows, None)
+    return rows if first is None else chain([first], rows)
+
+
+def _check_columns(scorer: Scorer, source: Sequence[Path]) -> None:
+    """A column that the model needs and the table's header lacks is an error before any work."""
+    declared = ["source", "target"] if len(source) == 2 else tables.columns_of(source[0])
+    if declared is None:
+        return
+    for name in scorer.columns():
+        if name not in declared:
+            raise InputError(
+                f"the model '{scorer.model.name}' needs the column '{name}'",
+                where=source[0],
+                remedy=f"the input has {', '.join(declared)}",
+            )
+
+
+def _fingerprint(
+    model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str, options: Options
+) -> str:
+    """What the pieces of a job depend on; an input changed since is another job."""
+    inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
+    description = (path / "model.json").read_bytes()
+    asked = (options.columns, options.level, options.explain, options.drift)
+    return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
+
+
+def score_rows(model: Model, rows: Sequence[Row], start: int = 0) -> list[dict[str, Any]]:
+    """One output row per input row, in order; a row that cannot be scored says why.
+
+    `start` numbers rows that bring no id of their own (from 1).
+    """
+    return Scorer(model).score(rows, start).rows
+
+
+def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
+    """`score` and `reason` for a DataFrame, with its index.
+
+    Raises InputError, by name, for a column that the model needs and the table lacks.
+    """
+    return frame_of(Scorer(model), table)
+
+
+def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
+    """The scorer's output columns but the id for a DataFrame, with its index. Raises as `score_frame`."""
+    for name in scorer.columns():
+        if name not in table.columns:
+            raise InputError(
+                f"the model '{scorer.model.name}' needs the column '{name}'",
+                remedy=f"the input has {', '.join(map(str, table.columns)) or 'none'}",
+            )
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    scored = scorer.score([({str(k): v for k, v in record.items()}, "") for record in records]).rows
+    columns = [name for name in scorer.options.columns if name != "id"]
+    values = {
+        name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
+        if name in tables.NUMBERS
+        else [row[name] for row in scored]
+        for name in columns
+    }
+    return pd.DataFrame(values, index=table.index)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """How a chunk becomes a piece of the output."""
+
+    scorer: Scorer
+    columns: tuple[str, ...]
+    kind: tables.Kind
+    chunk: int
+
+    def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
+        scored = self.scorer.score(batch, number * self.chunk)
+        outcomes: dict[str, int] = {}
+        for row in scored.rows:
+            outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
+        content = tables.encode(scored.rows, self.columns, self.kind)
+        return _Piece(content, outcomes, scored.repeated, scored.counts)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The encoded output rows of a chunk, how many had which outcome ("" is scored), and how they look."""
+
+    content: bytes
+    outcomes: Mapping[str, int]
+    repeated: int
+    looks: Counts | None
+
+    def counts(self) -> bytes:
+        looks = None if self.looks is None else self.looks.to_json()
+        content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
+        return json.dumps(content).encode()
+
+
+class _Worker:
+    """What a worker process keeps."""
+
+    work: _Work
+
+    @classmethod
+    def start(cls, work: _Work | None, path: Path, options: Options, rest: tuple[Any, ...]) -> None:
+        """`work` where it is inherited; otherwise the model is loaded."""
+        cls.work = work or _Work(Scorer.load(path, options), *rest)
+
+    @classmethod
+    def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
+        return cls.work.piece(number, batch)
+
+
+def _scored_chunks(
+    work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
+) -> Iterator[int]:
+    """Scores what the job lacks, chunk by chunk; yields the size of every finished one."""
+    todo = enumerate(tables.chunks(rows, work.chunk))
+    if workers == 1:
+        for number, batch in todo:
+            if not job.has(number):
+                job.store(number, work.piece(number, batch))
+            yield len(batch)
+        return
+    # Forked workers share what the parent has loaded; elsewhere each loads it.
+    rest = (work.columns, work.kind, work.chunk)
+    start = (work if forks() else None, model_path, work.scorer.options, rest)
+    waiting: _Waiting = {}
+    try:
+        with worker_pool(workers, _Worker.start, start) as pool:
+            for number, batch in _until_damaged(todo, waiting, job):
+                if job.has(number):
+                    yield len(batch)
+                    continue
+                waiting[pool.submit(_Worker.piece, number, batch)] = number, len(batch)
+                if len(waiting) >= 2 * workers:
+                    yield from _collect(waiting, job)
+            while waiting:
+                yield from _collect(waiting, job)
+    except BrokenProcessPool:
+        raise InputError(
+            "a worker process died (out of memory?); the finished chunks are kept",
+            where=job.folder,
+            remedy="go on with --resume, with fewer --workers",
+        ) from None
+
+
+_Waiting = dict[Future[_Piece], tuple[int, int]]
+
+
+def _until_damaged(
+    todo: Iterable[tuple[int, list[Row]]], waiting: _Waiting, job: "_Job"
+) -> Iterator[tuple[int, list[Row]]]:
+    """The chunks; where the input turns out to be damaged, what is being scored is kept first."""
+    try:
+        yield from todo
+    except InputError:
+        while waiting:
+            for _ in _collect(waiting, job):
+                pass
+        raise
+
+
+def _collect(waiting: _Waiting, job: "_Job") -> Iterator[int]:
+    """Stores the chunks that are done."""
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        number, size = waiting.pop(future)
+        job.store(number, future.result())
+        yield size
+
+
+# Everything that a job leaves in its folder; the hidden ones are files that a kill left half written.
+_OWN = re.compile(r"\d{9}\.(piece|json)|job\.json|joined|\.(\d{9}\.(piece|json)|job\.json)\..*")
+
+
+@dataclass
+class _Job:
+    """A scoring job on disk: `OUTPUT.partial/` with job.json and one piece per finished chunk."""
+
+    output: Path
+    resumed: int = 0
+
+    @property
+    def folder(self) -> Path:
+        return self.output.with_name(self.output.name + ".partial")
+
+    @property
+    def _description(self) -> Path:
+        return self.folder / "job.json"
+
+    @classmethod
+    def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
+        """The job to go on with. Raises InputError if that would mix or lose work, or files of others."""
+        job = cls(output)
+        job._check_own()
+        if job._description.is_file() and not overwrite:
+            if not resume:
+                raise InputError(
+                    "holds an unfinished job", where=job.folder, remedy="use --resume, or --overwrite"
+                )
+            job._check_same(fingerprint)
+            job.resumed = len(list(job.folder.glob("*.piece")))
+            return job
+        job._remove()
+        try:
+            job.folder.mkdir(parents=True)
+            with atomic_file(job._description) as temporary:
+                temporary.write_text(json.dumps({"fingerprint": fingerprint}) + "\n", "utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", where=job.folder) from None
+        return job
+
+    def _check_own(self) -> None:
+        """Raises InputError if the place of the job's folder is taken by what no job left there."""
+        if not self.folder.is_dir() or self.folder.is_symlink():
+            if self.folder.exists() or self.folder.is_symlink():
+                raise InputError(
+                    "is in the way: unfinished jobs are kept there",
+                    where=self.folder,
+                    remedy="choose another --output",
+                )
+            return
+        strangers = (path.name for path in sorted(self.folder.iterdir()) if not _OWN.fullmatch(path.name))
+        name = next(strangers, None)
+        if name is not None:
+            raise InputError(
+                f"holds {name!r}, which no scoring job left there",
+                where=self.folder,
+                remedy="choose another --output",
+            )
+
+    def _check_same(self, fingerprint: str) -> None:
+        if _read_json(self._description).get("fingerprint") != fingerprint:
+            raise InputError(
+                "was begun with another model, input or chunk size",
+                where=self.folder,
+                remedy="start anew with --overwrite",
+            )
+
+    def _remove(self) -> None:
+        """Removes the job, job.json first: what a kill leaves then is no job to go on with."""
+        self._description.unlink(missing_ok=True)
+        if self.folder.is_dir():
+            for path in self.folder.iterdir():
+                if _OWN.fullmatch(path.name):
+                    path.unlink()
+            with suppress(OSError):  # something came in meanwhile, and stays
+                self.folder.rmdir()
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:09d}.piece"
+
+    def has(self, number: int) -> bool:
+        piece = self._path(number)
+        return piece.is_file() and piece.with_suffix(".json").is_file()
+
+    def store(self, number: int, piece: _Piece) -> None:
+        """Keeps a finished chunk: the counts first, so that a piece is never without them."""
+        try:
+            for path, content in (
+                (self._path(number).with_suffix(".json"), piece.counts()),
+                (self._path(number), piece.content),
+            ):
+                with atomic_file(path) as temporary:
+                    temporary.write_bytes(content)
+        except InputError as error:
+            raise InputError(
+                f"{error.what}; the finished chunks are kept",
+                where=self.folder,
+                remedy="make room, then go on with --resume",
+            ) from None
+
+    def finish(
+        self, columns: tuple[str, ...], kind: tables.Kind, profile: Profile | None, chunks: int, rows: int
+    ) -> ScoredFile:
+        """Joins the pieces into the output, removes them, and sums up.
+
+        Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
+        read.
+        """
+        outcomes: dict[str, int] = {}
+        repeated, looks = 0, None
+        pieces = [self._path(number) for number in range(chunks)]
+        for piece in pieces:
+            counts = read_json("a chunk's counts", piece.with_suffix(".json"), "start anew with --overwrite")
+            repeated += counts["repeated"]
+            if counts["looks"] is not None:
+                more = Counts.from_json(counts["looks"])
+                looks = more if looks is None else looks + more
+            for reason, count in counts["outcomes"].items():
+                outcomes[reason] = outcomes.get(reason, 0) + count
+        self._check_whole(pieces, sum(outcomes.values()), rows)
+        # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
+        joined = self.folder / "joined"
+        try:
+            tables.join(pieces, joined, columns, kind, self.output.suffix.lower() == ".gz")
+            joined.replace(self.output)
+        except OSError as error:
+            raise InputError(
+                f"cannot be written ({error.strerror}); the finished chunks are kept",
+                where=self.output,
+                remedy="make room, then go on with --resume",
+            ) from None
+        self._remove()
+        scored = outcomes.pop("", 0)
+        drift = None if profile is None or looks is None else profile.report(looks)
+        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift)
+
+    def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
+        there = {path.name for path in self.folder.glob("*.piece")}
+        if scored != rows or there != {piece.name for piece in pieces}:
+            raise InputError(
+                f"{rows:,} rows were read in {len(pieces):,} chunks, but {len(there):,} finished chunks with "
+                f"{scored:,} rows are there",
+                where=self.folder,
+                remedy="something else changed this folder; start anew with --overwrite",
+            )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A file of a job. Raises InputError if it is gone or damaged."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"is damaged ({error})", where=path, remedy="start the job anew with --overwrite"
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(
+            "is damaged (no JSON object)", where=path, remedy="start the job anew with --overwrite"
+        )
+    return content

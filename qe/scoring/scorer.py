@@ -1,0 +1,176 @@
+"""Scorer: rows in, one output row for each; scores, intervals and reasons; repeated segments scored once."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from features.core.errors import InputError
+from features.core.tree_columns import numbers
+from features.core.undefined import or_none
+from qe.models.drift import Counts, Profile, Rows
+from qe.models.explanation import Explainer
+from qe.models.intervals import Intervals
+from qe.models.model import Model
+from qe.scoring import tables
+from qe.scoring.tables import Row, unusable
+from qe.scoring.word_level import WordLevel
+
+CACHE = 100_000
+CACHE_WITH_TOKENS = 10_000  # some kilobytes each
+
+Output = dict[str, Any]
+_Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for beside the score.
+
+    level    of prediction intervals (columns `low` and `high`), such as 0.9
+    explain  how many features the column `because` names; 0: no such column
+    tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap
+    drift    whether segments are counted beside the training data's profile (where the model has one)
+    cache    distinct segments that a process remembers, the oldest dropped first; 0: none
+    """
+
+    level: float | None = None
+    explain: int = 0
+    tokens: bool = False
+    drift: bool = True
+    cache: int = CACHE
+
+    def __post_init__(self) -> None:
+        if self.level is not None and not 0 < self.level < 1:
+            raise InputError(f"--interval lies between 0 and 1, but got {self.level:g}", remedy="such as 0.9")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The output columns."""
+        bounds = () if self.level is None else ("low", "high")
+        because = ("because",) if self.explain else ()
+        words = tables.LISTS if self.tokens else ()
+        return ("id", "score", *bounds, *because, *words, "reason")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Output rows, in order; how many took the score of an equal segment; what the scored ones look like."""
+
+    rows: list[Output]
+    repeated: int
+    counts: Counts | None
+
+
+@dataclass(eq=False)
+class Scorer:
+    """A model with what is asked for beside the score.
+
+    A row's output is a function of the row alone, so that a remembered one is what would be computed again.
+    """
+
+    model: Model
+    options: Options = Options()
+    intervals: Intervals | None = None
+    explainer: Explainer | None = None
+    profile: Profile | None = None
+    words: WordLevel | None = None
+    _known: dict[bytes, _Known] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path, options: Options, model: Model | None = None) -> Self:
+        """The model of the folder `path`; `model`, where it was loaded from there already.
+
+        Raises InputError if it is no model or lacks what the options ask for.
+        """
+        intervals = None if options.level is None else Intervals.load(path)
+        if intervals is not None and options.level is not None:
+            intervals.check_level(options.level)
+        model = model or Model.load(path)
+        if intervals is not None:
+            intervals.check(len(model.feature_set.names), path)
+        explainer = Explainer.load(model, path) if options.explain else None
+        profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
+        if profile is not None:
+            profile.check(model.feature_set.names, path)
+        words = WordLevel.of(model) if options.tokens else None
+        return cls(model, options, intervals, explainer, profile, words)
+
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that scores and intervals need."""
+        more = () if self.intervals is None else self.intervals.columns
+        return tuple(dict.fromkeys((*self.model.columns(), *more)))
+
+    def score(self, rows: Sequence[Row], start: int = 0) -> Batch:
+        """One output row per input row; a row that cannot be scored says why.
+
+        `start` numbers rows that bring no id of their own (from 1).
+        """
+        needed = self.columns()
+        reasons = [reason or unusable(columns, needed) for columns, reason in rows]
+        keys = [None if reason else _key(row[0], needed) for reason, row in zip(reasons, rows, strict=True)]
+        known: dict[bytes, _Known] = {}
+        new: dict[bytes, Mapping[str, Any]] = {}
+        for key, (columns, _) in zip(keys, rows, strict=True):
+            if key in self._known:
+                known[key] = self._known[key]
+            elif key is not None:
+                new.setdefault(key, columns)
+        known |= self._computed(new)
+        nothing = dict.fromkeys(self.options.columns)
+        outputs = [
+            {
+                **(nothing if key is None else known[key][0]),
+                "id": str(columns["id"]) if columns.get("id") is not None else str(start + i + 1),
+                "reason": reason,
+            }
+            for i, ((columns, _), key, reason) in enumerate(zip(rows, keys, reasons, strict=True))
+        ]
+        used = [known[key][1] for key in keys if key is not None]
+        counts = Rows.unpacked(used).counts() if used and self.profile is not None else None
+        return Batch(outputs, len(used) - len(new), counts)
+
+    def _computed(self, rows: Mapping[bytes, Mapping[str, Any]]) -> dict[bytes, _Known]:
+        """The outputs of distinct segments, which are remembered."""
+        if not rows:
+            return {}
+        # Own ids: those of the input may repeat, and no feature reads them unless the model asks.
+        given = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
+        segments = self.model.segments(given)
+        features = self.model.features(segments)
+        scores = self.model.predict_features(features)
+        columns: dict[str, Sequence[Any]] = {"score": [or_none(score) for score in scores]}
+        if self.intervals is not None and self.options.level is not None:
+            groups = next((given[name] for name in self.intervals.columns), ())
+            bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
+            for name, values in zip(("low", "high"), bounds, strict=True):
+                columns[name] = [or_none(value) for value in values]
+        if self.explainer is not None:
+            columns["because"] = self.explainer.because(features, self.options.explain)
+        if self.words is not None:
+            columns |= self.words.columns(segments)
+        outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        looks = [b""] * len(rows)
+        if self.profile is not None:
+            looks = self.profile.rows(segments, numbers(features)).packed()
+        computed = dict(zip(rows, zip(outputs, looks, strict=True), strict=True))
+        self._remember(computed)
+        return computed
+
+    def _remember(self, computed: Mapping[bytes, _Known]) -> None:
+        for key, known in computed.items():
+            if len(self._known) >= self.options.cache:
+                if not self._known:
+                    return
+                del self._known[next(iter(self._known))]
+            self._known[key] = known
+
+
+def _key(columns: Mapping[str, Any], needed: Sequence[str]) -> bytes:
+    """Identifies the text that a score depends on."""
+    state = hashlib.blake2b(digest_size=16)
+    for name in needed:
+        text = str(columns[name]).encode("utf-8", "surrogatepass")
+        state.update(len(text).to_bytes(8, "little") + text)
+    return state.digest()

@@ -1,0 +1,310 @@
+"""Tables of new translations: read and written in chunks, row for row, in the kinds people have."""
+
+import csv
+import gzip
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from features.core.errors import InputError
+from features.core.files import read_lines
+from features.core.longest import too_long
+
+Kind = Literal["tsv", "csv", "jsonl", "parquet"]
+_LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
+Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
+NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
+# Output columns with a list in every row: JSON and Parquet lists, joined by blanks in TSV and CSV.
+LISTS: Mapping[str, pa.DataType] = {
+    "tokens": pa.list_(pa.string()),
+    "bad": pa.list_(pa.float64()),
+    "gaps": pa.list_(pa.float64()),
+}
+TEXTS = ("source", "target", "pseudo_reference", "back_translation")
+KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
+
+
+def kind_of(path: Path) -> Kind:
+    """The kind by the file's name, `.gz` aside.
+
+    Raises InputError for any other name.
+    """
+    suffixes = [s.lstrip(".").lower() for s in path.suffixes if s.lower() != ".gz"]
+    ending = suffixes[-1] if suffixes else ""
+    ending = {"ndjson": "jsonl", "txt": "tsv", "pq": "parquet"}.get(ending, ending)
+    if ending not in KINDS:
+        raise InputError(
+            f"cannot tell the kind of table from the ending '{ending}'",
+            where=path,
+            remedy=f"known: {', '.join(KINDS)} (and .gz of the first three)",
+        )
+    return ending
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a table; a row that cannot be read comes with a reason, never vanishes.
+
+    TSV is unquoted (a quotation mark is a character), CSV quoted. Raises InputError for a file that cannot
+    be read at all: no header, not UTF-8, not the kind its name says.
+    """
+    kind = kind_of(path)
+    if kind == "parquet":
+        return _parquet_rows(path)
+    if kind == "jsonl":
+        return json_rows(read_lines(path))
+    return _delimited_rows(path, kind)
+
+
+def read_parallel(source: Path, target: Path) -> Iterator[Row]:
+    """Rows from two text files, one segment per line.
+
+    Raises InputError, with both counts, where the files differ in length (before the last row is given).
+    """
+    left, right = read_lines(source), read_lines(target)
+    number = 0
+    while True:
+        a, b = next(left, None), next(right, None)
+        if a is None and b is None:
+            return
+        if a is None or b is None:
+            short, long = (source, target) if a is None else (target, source)
+            rest = 1 + sum(1 for _ in (right if a is None else left))
+            raise InputError(
+                f"the two sides must have the same number of lines, but {short} has {number} "
+                f"and {long} has {number + rest}"
+            )
+        number += 1
+        yield {"source": a, "target": b}, ""
+
+
+def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Rows in lists of `size`, the last one shorter."""
+    batch: list[Row] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _delimited_rows(path: Path, kind: Kind) -> Iterator[Row]:
+    lines = read_lines(path)
+    header_line = next(lines, None)
+    if not header_line:
+        raise InputError("is empty", where=path, remedy="the first line names the columns")
+    if kind == "tsv":
+        header = header_line.split("\t")
+        records: Iterator[list[str]] = (line.split("\t") for line in lines)
+    else:
+        records = _csv_records(_with_line_ends(header_line, lines), path)
+        header = next(records)
+    check_header(header, path)
+    return rows_of(header, records)
+
+
+def _with_line_ends(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first + "\n"
+    for line in rest:
+        yield line + "\n"
+
+
+def _csv_records(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+    csv.field_size_limit(_LONGEST_FIELD)  # of the whole process: a reader has no limit of its own
+    reader = csv.reader(lines, strict=True)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise InputError(f"not valid CSV ({error})", where=f"{path}:{reader.line_num}") from None
+
+
+def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
+    """Records as rows; one with more or fewer fields than the header says so as its reason."""
+    for fields in records:
+        if len(fields) == len(header):
+            yield dict(zip(header, fields, strict=True)), ""
+        else:
+            there = dict(zip(header, fields, strict=False))
+            yield there, f"{len(fields)} fields where the header has {len(header)}"
+
+
+def json_rows(lines: Iterable[str]) -> Iterator[Row]:
+    """JSONL lines as rows; one that is no JSON object says so as its reason."""
+    for line in lines:
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            yield {}, f"not valid JSON ({error.msg})"
+        except RecursionError:
+            yield {}, "not valid JSON (nested too deeply)"
+        except ValueError:  # Python reads whole numbers of up to 4,300 digits
+            yield {}, "not valid JSON (a whole number of too many digits)"
+        else:
+            yield (value, _unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
+
+
+def _unusable_id(row: dict[str, Any]) -> str:
+    """Why a row's id cannot be written, or an empty string; the row then has none."""
+    name = row.get("id")
+    if isinstance(name, dict | list):
+        row["id"] = None
+        return "the id is neither text nor a number"
+    if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+        row["id"] = None
+        return "the id holds half a surrogate pair"
+    return ""
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise InputError("no such file", where=path) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"not a Parquet file ({error})", where=path) from None
+    check_header(file.schema_arrow.names, path)
+    batches = file.iter_batches(batch_size=4096)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"a damaged Parquet file ({reason})", where=path) from None
+        if batch is None:
+            return
+        try:
+            values = batch.to_pylist()
+        except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
+            yield from _readable_parts(batch)
+        else:
+            yield from ((value, "") for value in values)
+
+
+def _readable_parts(batch: pa.RecordBatch) -> Iterator[Row]:
+    """Rows in which some values cannot be read; those that need such a value say so as their reason."""
+    for number in range(batch.num_rows):
+        row: dict[str, Any] = {}
+        reason = ""
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                row[name] = column[number].as_py()
+            except (ValueError, OverflowError):
+                row[name] = None
+                if name in ("id", "source", "target"):
+                    reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
+        yield row, reason
+
+
+def check_header(header: Sequence[str], path: object) -> None:
+    """Raises InputError if a header names a column twice."""
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise InputError(f"the header names {sorted(twice)} more than once", where=f"{path}:1")
+
+
+def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
+    """Why a row cannot be scored, or an empty string."""
+    for name in needed:
+        value = columns.get(name)
+        if value is None:
+            return f"no {name}"
+        if not isinstance(value, str):
+            return f"{name} is not text"
+        if name in ("source", "target") and not value.strip():
+            return f"empty {name}"
+        if name in TEXTS and (reason := too_long(value)):
+            return f"{name} has {reason}"
+    return ""
+
+
+def columns_of(path: Path) -> list[str] | None:
+    """The columns a table declares; None for JSONL, where every row says its own."""
+    kind = kind_of(path)
+    if kind == "jsonl":
+        return None
+    if kind == "parquet":
+        next(_parquet_rows(path), None)
+        return list(pq.read_schema(path).names)
+    first = next(read_lines(path), None)
+    if not first:
+        raise InputError("is empty", where=path, remedy="the first line names the columns")
+    return first.split("\t") if kind == "tsv" else next(_csv_records([first], path))
+
+
+def encode(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind) -> bytes:
+    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own)."""
+    if kind == "parquet":
+        sink = io.BytesIO()
+        pq.write_table(arrow_table(rows, columns), sink)
+        return sink.getvalue()
+    text = io.StringIO(newline="")
+    if kind == "jsonl":
+        for row in rows:
+            text.write(json.dumps({c: row[c] for c in columns}, ensure_ascii=False, allow_nan=False) + "\n")
+    elif kind == "csv":
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerows([_cell(row[c]) for c in columns] for row in rows)
+    else:
+        for row in rows:
+            text.write("\t".join(_plain(_cell(row[c])) for c in columns) + "\n")
+    return text.getvalue().encode("utf-8")
+
+
+def header(columns: Sequence[str], kind: Kind) -> bytes:
+    """What stands before the first row."""
+    if kind == "jsonl":
+        return b""
+    return ((",", "\t")[kind == "tsv"].join(columns) + "\n").encode("utf-8")
+
+
+def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
+    """Rows as an Arrow table: `score` and interval bounds double, lists as `LISTS` says, the rest string."""
+    types = {c: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c in columns}
+    schema = pa.schema([(c, types[c]) for c in columns])
+    return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
+
+
+def join(pieces: Sequence[Path], path: Path, columns: Sequence[str], kind: Kind, gzipped: bool) -> None:
+    """Writes the table made of the pieces, in order; equal pieces give equal bytes."""
+    if kind == "parquet":
+        empty = arrow_table([], columns)
+        with pq.ParquetWriter(path, empty.schema) as writer:
+            for piece in pieces:
+                writer.write_table(pq.read_table(piece))
+        return
+    with _output(path, gzipped) as stream:
+        stream.write(header(columns, kind))
+        for piece in pieces:
+            stream.write(piece.read_bytes())
+
+
+@contextmanager
+def _output(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as raw:
+        if not gzipped:
+            yield raw
+            return
+        with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
+            yield cast(IO[bytes], stream)
+
+
+def _cell(value: Any) -> str:
+    """A value as text; nothing for None, all digits of a number; the values of a list joined by blanks."""
+    if isinstance(value, list):
+        return " ".join(map(_cell, value))
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _plain(text: str) -> str:
+    """A cell of an unquoted table cannot hold tabs or line ends: they become spaces."""
+    return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")

@@ -1,0 +1,1 @@
+"""MT systems: comparison, choice among their translations, documents."""

@@ -1,0 +1,88 @@
+"""BleuModel: five regressions that predict the statistics of BLEU, segment by segment, without references."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from features.core.array_types import FloatArray
+from qe.models.pipeline import Candidate
+from qe.systems.mt_metrics.bleu import Bleu
+
+ORDER = 4
+REFERENCE_LENGTH = 1  # its column in the statistics of Bleu
+MATCHED = slice(2, 2 + ORDER)
+TOTAL = slice(2 + ORDER, 2 + 2 * ORDER)
+
+
+def without_reference(statistics: FloatArray) -> FloatArray:
+    """BLEU statistics (..., 10) with NaN for what only a reference tells: its length and the matches."""
+    known = statistics.copy()
+    known[..., REFERENCE_LENGTH] = np.nan
+    known[..., MATCHED] = np.nan
+    return known
+
+
+def targets(statistics: FloatArray) -> FloatArray:
+    """(n, 5) what the models learn: the precisions p1 .. p4 and the length ratio |r| / |c|.
+
+    NaN if the translation has no n-grams of that order, or no word. The brevity penalty is a function of
+    the ratio (equation 2); unlike the penalty, ratio times length can be summed over a document.
+
+    >>> targets(np.array([[4.0, 6, 3, 2, 1, 0, 4, 3, 2, 1]])).round(3).tolist()
+    [[0.75, 0.667, 0.5, 0.0, 1.5]]
+    """
+    parts = np.column_stack([statistics[:, MATCHED], statistics[:, REFERENCE_LENGTH]])
+    whole = np.column_stack([statistics[:, TOTAL], statistics[:, 0]])
+    labels: FloatArray = np.divide(parts, whole, out=np.full(parts.shape, np.nan), where=whole > 0)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class BleuModel:
+    """Predicts p1 .. p4 and the length ratio from features, each by a model of its own.
+
+    learner, params   a learner of the project and its parameters; M5P as published
+
+    What is predicted has the form of `Bleu.statistics`, so that sums over a document aggregate as
+    true ones do.
+
+    Source: Soricut and Narsale 2012, section 3.1. The paper models the factor BP; how it is summed over
+    sentences it does not say, so the reference length is modelled (by the ratio) and summed instead.
+    """
+
+    learner: str = "m5p"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    fitted: tuple[Pipeline, ...] = ()
+    longest: float = np.inf  # length ratios predicted stay within those seen
+    shortest: float = 0.0
+
+    def fit(self, features: pd.DataFrame, statistics: FloatArray) -> Self:
+        """The models fitted to (n, k) features and (n, 10) statistics; a row counts where it is defined."""
+        labels = targets(statistics)
+        fitted = []
+        for column in labels.T:
+            rows = np.flatnonzero(np.isfinite(column))
+            pipeline = Candidate(self.learner, self.params).pipeline(self.seed)
+            fitted.append(pipeline.fit(features.iloc[rows], column[rows]))
+        ratio = labels[:, ORDER]
+        bounds = {"longest": float(np.nanmax(ratio)), "shortest": float(np.nanmin(ratio))}
+        return type(self)(self.learner, self.params, self.seed, tuple(fitted), **bounds)
+
+    def predict(self, features: pd.DataFrame, known: FloatArray) -> FloatArray:
+        """(n, 10) statistics: reference length and matches as predicted, the rest from `known`."""
+        predicted = np.column_stack([pipeline.predict(features) for pipeline in self.fitted])
+        statistics = known.copy()
+        statistics[:, MATCHED] = np.clip(predicted[:, :ORDER], 0.0, 1.0) * known[:, TOTAL]
+        ratio = np.clip(predicted[:, ORDER], self.shortest, self.longest)
+        statistics[:, REFERENCE_LENGTH] = ratio * known[:, 0]
+        return statistics
+
+
+def segment_bleu(statistics: FloatArray) -> FloatArray:
+    """(..., 10) statistics -> (...) BLEU of single segments, 0 to 100, over the orders that they have."""
+    return Bleu().segment_scores(statistics)

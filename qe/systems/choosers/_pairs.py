@@ -1,0 +1,33 @@
+"""Pairs of outputs of the same segment: differences of standardised features, and which one is better."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from features.core.array_types import FloatArray
+from qe.models.pipeline import imputer, scaler
+from qe.systems.bleu_model import segment_bleu
+from qe.systems.choosers._base import Outputs
+
+
+def standardiser(outputs: Outputs) -> Pipeline:
+    """Medians for undefined features and a common scale, learned from the outputs of all systems."""
+    steps = Pipeline([("impute", imputer()), ("scale", scaler())])
+    return steps.fit(pd.concat(outputs.features, ignore_index=True))
+
+
+def standardised(steps: Pipeline, outputs: Outputs) -> FloatArray:
+    """(S, n, k) features."""
+    return np.stack([np.asarray(steps.transform(table), np.float64) for table in outputs.features])
+
+
+def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
+    """Of every two systems: their numbers, the segments where BLEU differs, whether the second is better."""
+    scores = segment_bleu(outputs.statistics)
+    for first, second in combinations(range(len(scores)), 2):
+        rows = np.flatnonzero(scores[first] != scores[second])
+        yield first, second, rows, scores[second, rows] > scores[first, rows]

@@ -1,0 +1,184 @@
+"""Documents: statistics or scores of segments -> scores of documents, and how well documents are ranked."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from qe.metrics.pearson import Pearson
+from qe.metrics.spearman import Spearman
+from qe.significance.bootstrap import bootstrap_rescored
+from qe.significance.groups import Groups, group_index, group_sums
+from qe.significance.intervals import percentile_interval
+from qe.significance.result import Aggregate
+
+Rows = NDArray[np.int64]
+
+
+def blocks(segments: int, size: int = 10) -> tuple[str, ...]:
+    """Document ids of `size` consecutive segments each, where the data name no documents.
+
+    Source: Soricut and Narsale 2012, section 3.4 (10 consecutive sentences).
+
+    >>> blocks(5, 2)
+    ('1', '1', '2', '2', '3')
+    """
+    if size < 1:
+        raise InputError(f"a document has at least one segment, but got {size}")
+    return tuple(str(i // size + 1) for i in range(segments))
+
+
+def document_names(documents: Groups) -> list[str]:
+    """The documents in order of first appearance: the order of all results here."""
+    return list(dict.fromkeys(map(str, documents)))
+
+
+def document_statistics(statistics: FloatArray, documents: Groups) -> FloatArray:
+    """(n, k) statistics of segments -> (d, k) sums by document."""
+    sums: FloatArray = group_sums(statistics[None], documents)[0]
+    return sums
+
+
+def document_scores(statistics: FloatArray, documents: Groups, aggregate: Aggregate) -> FloatArray:
+    """(d,) the metric of every document, from (n, k) statistics of its segments, true or predicted."""
+    scores: FloatArray = aggregate(document_statistics(statistics, documents))
+    return scores
+
+
+def document_means(scores: FloatArray, documents: Groups, weights: FloatArray | None = None) -> FloatArray:
+    """(d,) means of segment scores, weighted by (n,) `weights` such as lengths; NaN if these sum to 0.
+
+    >>> document_means(np.array([1.0, 2, 6]), ["a", "a", "b"], np.array([1.0, 3, 2])).tolist()
+    [1.75, 6.0]
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    sums = document_statistics(np.stack([scores * weights, weights], axis=1), documents)
+    means: FloatArray = np.divide(
+        sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0
+    )
+    return means
+
+
+def quantile_numbers(values: FloatArray, quantiles: int) -> Rows:
+    """(n,) the quantile of every element, 0 the highest values; ties by position, the first one higher.
+
+    All quantiles hold n // quantiles elements, the last one the rest too (the paper's footnote 3).
+
+    >>> quantile_numbers(np.array([5.0, 1, 9, 7, 3]), 2).tolist()
+    [1, 1, 0, 0, 1]
+    """
+    order = np.argsort(-values, kind="stable")
+    numbers = np.empty(len(values), np.int64)
+    numbers[order] = np.minimum(np.arange(len(values)) // (len(values) // quantiles), quantiles - 1)
+    return numbers
+
+
+def ranking_accuracy(gold: FloatArray, predicted: FloatArray, quantiles: int = 2) -> float:
+    """rAcc[n]: the share of elements that a ranking puts into their true quantile, 0 .. 1.
+
+    rAcc[n] = (1 / N) sum over quantiles of TP_i. A random ranking gives 1 / n where quantiles are equal.
+    NaN for fewer elements than quantiles; InputError for fewer than 2 quantiles.
+
+    Source: Soricut and Narsale 2012, section 3.3.
+
+    >>> ranking_accuracy(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
+    0.5
+    """
+    if quantiles < 2:
+        raise InputError(f"a ranking is cut into at least 2 quantiles, but got {quantiles}")
+    if len(gold) < quantiles:
+        return float("nan")
+    true = quantile_numbers(gold, quantiles)
+    return float((true == quantile_numbers(predicted, quantiles)).mean())
+
+
+def delta_avg_of_sets(
+    statistics: FloatArray, predicted: FloatArray, aggregate: Aggregate, quantiles: int = 2
+) -> float:
+    """DeltaAvg[n] of (d,) predictions, the value of a set being the metric of its summed (d, k) statistics.
+
+    For n = 2: the BLEU of the better half less the BLEU of all. NaN for fewer elements than quantiles.
+
+    Source: Soricut and Narsale 2012, equation 4.
+    """
+    if quantiles < 2:
+        raise InputError(f"a ranking is cut into at least 2 quantiles, but got {quantiles}")
+    if len(statistics) < quantiles:
+        return float("nan")
+    numbers = quantile_numbers(predicted, quantiles)
+    heads = [statistics[numbers <= k].sum(axis=0) for k in range(quantiles - 1)]
+    return float(aggregate(np.stack(heads)).mean() - aggregate(statistics.sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value with its 95 % bootstrap interval over documents."""
+
+    value: float
+    ci: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class DocumentReport:
+    """How well document scores were predicted: correlations, rAcc[2], DeltaAvg[2] in points of the metric."""
+
+    documents: int
+    pearson: Figure
+    spearman: Figure
+    ranking_accuracy: Figure
+    delta_avg: Figure
+
+    def to_json(self) -> dict[str, Any]:
+        plain: dict[str, Any] = _without_nan(asdict(self))
+        return plain
+
+
+def evaluate_documents(
+    statistics: FloatArray,
+    predicted: FloatArray,
+    documents: Sequence[str],
+    aggregate: Aggregate,
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+) -> DocumentReport:
+    """Predicted document scores (d,) against the metric of the true (n, k) statistics of the segments.
+
+    Raises InputError for another number of predictions than documents.
+    """
+    count = group_index(documents, len(statistics))[1]
+    if len(predicted) != count:
+        raise InputError(f"{count} documents, but {len(predicted)} predicted scores")
+    sums = document_statistics(statistics, documents)
+    gold = aggregate(sums)
+    measures: dict[str, Callable[[Rows], float]] = {
+        "pearson": lambda rows: Pearson().score(gold[rows], predicted[rows]),
+        "spearman": lambda rows: Spearman().score(gold[rows], predicted[rows]),
+        "ranking_accuracy": lambda rows: ranking_accuracy(gold[rows], predicted[rows]),
+        "delta_avg": lambda rows: delta_avg_of_sets(sums[rows], predicted[rows], aggregate),
+    }
+    figures = {name: _figure(measure, count, samples, seed) for name, measure in measures.items()}
+    return DocumentReport(count, **figures)
+
+
+def _figure(measure: Callable[[Rows], float], count: int, samples: int, seed: int) -> Figure:
+    every = np.arange(count)
+
+    def rescore(counts: NDArray[np.int32]) -> FloatArray:
+        return np.array([measure(np.repeat(every, drawn)) for drawn in counts])
+
+    drawn = bootstrap_rescored(rescore, count, samples=samples, seed=seed)
+    return Figure(measure(every), percentile_interval(drawn))
+
+
+def _without_nan(value: Any) -> Any:
+    """Numbers as JSON has them: None for NaN."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_without_nan(item) for item in value]
+    return None if value != value else value

@@ -1,0 +1,20 @@
+"""Edit distances to several references."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+
+
+def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:
+    """(n, 2) edits to the reference that needs fewest, mean reference length; columns[0] is translated."""
+    from rapidfuzz.distance import Levenshtein
+
+    hypotheses, *references = columns
+    edits = [
+        [Levenshtein.distance(left, right) for left, right in zip(hypotheses, reference, strict=True)]
+        for reference in references
+    ]
+    lengths = np.mean([[len(text) for text in reference] for reference in references], axis=0)
+    return np.stack([np.min(edits, axis=0), lengths], axis=1).astype(np.float64)

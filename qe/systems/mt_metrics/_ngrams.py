@@ -1,0 +1,39 @@
+"""Metrics of the n-grams that a translation shares with its references."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.ngram_matches import Ids, matched_ngrams
+from features.core.ter import common_ids
+from features.core.tokens import Tokens
+from qe.systems.mt_metrics._base import TextMetric
+from qe.systems.mt_metrics._texts import Texts, Tokenization
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Hypotheses and references as tokens and ids; (order, n_tokens) the hypotheses' matched n-grams."""
+
+    tokens: Sequence[Tokens]
+    ids: Sequence[Ids]
+    matched: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class NgramMetric(TextMetric):
+    """Options of every metric of n-grams up to `order`."""
+
+    tokenize: Tokenization = "none"
+    lowercase: bool = False
+    order: int = 4
+    language: str = "en"
+
+    def shared(self, hypotheses: Texts, references: Sequence[Texts]) -> Shared:
+        """What the n-grams of the hypotheses have in common with those of the references."""
+        tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
+        ids = common_ids(*tokens)
+        columns = list(zip(ids, (t.offsets for t in tokens), strict=True))
+        return Shared(tokens, ids, matched_ngrams(columns[0], columns[1:], self.order))

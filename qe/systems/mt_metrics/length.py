@@ -1,0 +1,39 @@
+"""Length ratio."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.tokens import ratio
+from qe.systems.mt_metrics._base import TextMetric
+from qe.systems.mt_metrics._lengths import closest_lengths
+from qe.systems.mt_metrics._texts import Texts, Tokenization
+
+
+@dataclass(frozen=True)
+class Length(TextMetric):
+    """Hypothesis words per 100 words of the reference closest in length; neither direction is better.
+
+    statistics   hypothesis length, reference length
+
+    NaN if the references are empty.
+
+    >>> Length().score(["a b c"], [["a b", "a b c d e"][:1]])
+    150.0
+    """
+
+    higher_is_better: ClassVar[bool | None] = None
+    tokenize: Tokenization = "none"
+    language: str = "en"
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        tokens = [t.tokens(self.tokenize, language=self.language) for t in (hypotheses, *references)]
+        return np.stack([tokens[0].lengths, closest_lengths(tokens[0], tokens[1:])], axis=1).astype(
+            np.float64
+        )
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return 100 * ratio(sums[..., 0], sums[..., 1])

@@ -1,0 +1,72 @@
+"""A user's table of counts per segment: precision, recall, F, a ratio or a mean."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.tokens import ratio
+from qe.systems.mt_metrics._base import TextMetric
+from qe.systems.mt_metrics._texts import Texts
+
+_COLUMNS = {
+    "f": ("matched", "predicted", "gold"),
+    "precision": ("matched", "predicted", "gold"),
+    "recall": ("matched", "predicted", "gold"),
+    "ratio": ("numerator", "denominator"),
+    "mean": ("value",),
+}
+
+
+@dataclass(frozen=True)
+class Table(TextMetric):
+    """A score of summed counts; each line of a run holds the counts of one segment, separated by blanks.
+
+    statistics   what the lines hold: `matched predicted gold` for f, precision and recall, `numerator
+                 denominator` for ratio, `value` for mean (and the number 1 besides)
+
+    Higher is taken to be better. NaN if a denominator is 0. References are not looked at.
+
+    Raises InputError for lines with another number of columns, or values that are not finite numbers.
+
+    >>> Table().score(["2 4 3", "1 1 2"], [])  # precision 3/5, recall 3/5
+    0.6
+    """
+
+    higher_is_better: ClassVar[bool | None] = True
+    needs_references: ClassVar[bool] = False
+    score_of: Literal["f", "precision", "recall", "ratio", "mean"] = "f"
+    beta: float = 1.0
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        rows = [
+            self._numbers(line, f"{hypotheses.name}:{number}")
+            for number, line in enumerate(hypotheses.lines, start=1)
+        ]
+        counts = np.array(rows, np.float64).reshape(len(rows), len(_COLUMNS[self.score_of]))
+        return np.hstack([counts, np.ones((len(rows), 1))]) if self.score_of == "mean" else counts
+
+    def _numbers(self, line: str, where: str) -> list[float]:
+        names = _COLUMNS[self.score_of]
+        try:
+            values = [float(cell) for cell in line.split()]
+        except ValueError:
+            values = []
+        if len(values) != len(names) or not np.isfinite(values).all():
+            raise InputError(
+                f"expected {len(names)} finite numbers ({' '.join(names)}), but got {line!r}",
+                where=where,
+            )
+        return values
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        first = sums[..., 0]
+        if self.score_of in ("ratio", "precision", "mean"):
+            return ratio(first, sums[..., 1])
+        if self.score_of == "recall":
+            return ratio(first, sums[..., 2])
+        weight = self.beta**2
+        return ratio((1 + weight) * first, weight * sums[..., 2] + sums[..., 1])

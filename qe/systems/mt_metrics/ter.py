@@ -1,0 +1,94 @@
+"""Translation edit rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
+from features.core.tokens import Tokens, ratio
+from qe.systems.mt_metrics._base import TextMetric
+from qe.systems.mt_metrics._texts import Texts, Tokenization
+
+
+@dataclass(frozen=True)
+class Ter(TextMetric):
+    """Edits (shifts, insertions, deletions, substitutions) per 100 reference words, as tercom 0.8.0.
+
+    normalized     tercom's normalisation: punctuation split off, XML entities read
+    no_punct       without punctuation
+    asian_support  both of these for Chinese, Japanese and Korean characters, too
+
+    statistics   edits to the reference that needs fewest, mean reference length
+
+    NaN if the references are empty. Raises InputError for tercom's preparation of text that another
+    tokenization has split, and for `asian_support` alone. With several references MultEval
+    rounds their mean length down to a whole number, segment by segment, and so reports a slightly higher
+    rate; here it is not rounded.
+
+    Source: Snover et al. 2006; see features/core/ter.py.
+
+    >>> Ter().score(["c a b"], [["a b c"]])  # one shift of three words
+    33.3...
+    """
+
+    higher_is_better: ClassVar[bool | None] = False
+    tokenize: Tokenization = "none"
+    lowercase: bool = True
+    beam_width: int = BEAM_WIDTH
+    shift_distance: int = SHIFT_DISTANCE
+    shift_size: int = SHIFT_SIZE
+    language: str = "en"
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+
+    def __post_init__(self) -> None:
+        if self._prepared and self.tokenize != "none":
+            raise InputError(
+                f"ter: normalized and no_punct do not go with tokenize={self.tokenize}",
+                remedy="add tokenize=none to the options of ter",
+            )
+        if self.asian_support and not self._prepared:
+            raise InputError(
+                "ter: asian_support has no effect alone", remedy="add normalized=true or no_punct=true"
+            )
+
+    @property
+    def _prepared(self) -> bool:
+        return self.normalized or self.no_punct
+
+    def signature_parts(self) -> dict[str, Any]:
+        tok = "tercom" if self.tokenize == "none" else super().signature_parts()["tok"]
+        parts = {
+            "case": "lc" if self.lowercase else "mixed", "tok": tok, "norm": self.normalized,
+            "punct": not self.no_punct, "asian": self.asian_support,
+        }  # fmt: skip
+        search = {"beam_width": BEAM_WIDTH, "shift_distance": SHIFT_DISTANCE, "shift_size": SHIFT_SIZE}
+        return parts | {
+            name: getattr(self, name) for name, usual in search.items() if getattr(self, name) != usual
+        }
+
+    def _tokens(self, texts: Texts) -> Tokens:
+        if self._prepared:
+            return texts.tercom(self.lowercase, self.normalized, self.no_punct, self.asian_support)
+        return texts.tokens(self.tokenize, self.lowercase, self.language)
+
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        tokens = [self._tokens(texts) for texts in (hypotheses, *references)]
+        left, *right = common_ids(*tokens)
+        edits = [
+            ter_edits(
+                left, tokens[0].offsets, ids, column.offsets,
+                beam_width=self.beam_width, shift_distance=self.shift_distance, shift_size=self.shift_size,
+            ).edits
+            for ids, column in zip(right, tokens[1:], strict=True)
+        ]  # fmt: skip
+        lengths = np.mean([column.lengths for column in tokens[1:]], axis=0)
+        return np.stack([np.min(edits, axis=0), lengths], axis=1).astype(np.float64)
+
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        return 100 * ratio(sums[..., 0], sums[..., 1])

@@ -1,0 +1,43 @@
+"""Large files of a folder: copied once, straight to where they belong."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from features.core.files import clone_or_copy
+
+# Bytes. Of a model's folder: resources and fitted word models, nothing that is edited by hand.
+LARGE = 1 << 20
+
+
+def large_files(folder: Path) -> list[Path]:
+    """The files of LARGE bytes or more, relative to `folder`, in order."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size >= LARGE)
+    return sorted(path.relative_to(folder) for path in paths)
+
+
+@contextmanager
+def without(folder: Path, left_out: Sequence[Path]) -> Iterator[Path]:
+    """A temporary copy of `folder`, of its name, without the files `left_out` (relative paths).
+
+    `folder` itself where nothing is left out.
+    """
+    if not left_out:
+        yield folder
+        return
+    skipped = {folder / path for path in left_out}
+
+    def ignore(parent: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(parent, name) in skipped]
+
+    with TemporaryDirectory() as scratch:
+        yield Path(shutil.copytree(folder, Path(scratch) / folder.name, ignore=ignore))
+
+
+def bring(folder: Path, files: Iterable[Path], target: Path) -> None:
+    """Copies files (relative paths) of `folder` to below `target`, which share no bytes that can change."""
+    for path in files:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        clone_or_copy(folder / path, target / path)

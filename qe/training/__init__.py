@@ -1,0 +1,1 @@
+"""One experiment: preparation, extraction, search, fit, report."""

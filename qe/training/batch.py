@@ -1,0 +1,77 @@
+"""A batch of experiments under one parent run: shared resources and caches, one leaderboard."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from features.core.outputs import locked_folder
+from features.core.progress import Progress, silent
+from qe.config.experiment import Experiment
+from qe.evaluation import leaderboard
+from qe.evaluation.leaderboard import Leaderboard
+from qe.tracking import store as tracking
+from qe.training.run_state import STATE
+from qe.training.train import Outcome, train
+
+
+def train_all(
+    experiments: Sequence[Experiment],
+    output: Path,
+    *,
+    cache: Path,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_outcome: Callable[[Outcome], None] | None = None,
+    progress: Progress = silent,
+) -> tuple[list[Outcome], list[Leaderboard]]:
+    """Runs the experiments one after the other into `output/NAME`, then ranks those of the same dataset.
+
+    With `resume`, experiments whose report is there already are trained again only where they changed.
+    """
+    with locked_folder(output, "train", before=(f"*/{STATE}",)):
+        return _trained(experiments, output, cache, resume, overwrite, on_outcome, progress)
+
+
+def _trained(
+    experiments: Sequence[Experiment],
+    output: Path,
+    cache: Path,
+    resume: bool,
+    overwrite: bool,
+    on_outcome: Callable[[Outcome], None] | None,
+    progress: Progress,
+) -> tuple[list[Outcome], list[Leaderboard]]:
+    outcomes: list[Outcome] = []
+    with tracking.run(
+        f"batch of {len(experiments)}", description=", ".join(e.name for e in experiments)
+    ) as run:
+        for experiment in experiments:
+            outcome = train(
+                experiment,
+                output / experiment.name,
+                cache=cache,
+                resume=resume,
+                overwrite=overwrite,
+                parent=run.id,
+                progress=progress,
+            )
+            outcomes.append(outcome)
+            if on_outcome:
+                on_outcome(outcome)
+        boards = []
+        for number, group in enumerate(_by_data(outcomes)):
+            if len(group) > 1:
+                board = leaderboard.make([outcome.output for outcome in group])
+                folder = output if number == 0 else output / f"leaderboard-{number + 1}"
+                for path in leaderboard.write(board, folder):
+                    run.artifact(path, None if number == 0 else folder.name)
+                boards.append(board)
+    return outcomes, boards
+
+
+def _by_data(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    """Outcomes of the same training data together, in order."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        data = outcome.report["data"]
+        groups.setdefault(repr((data["name"], data["label"])), []).append(outcome)
+    return list(groups.values())

@@ -1,0 +1,132 @@
+"""Candidates: the search over learners, selectors and parameters, on the folds of an experiment."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+from numpy.typing import NDArray
+from optuna.trial import FrozenTrial
+
+from features.core.array_types import FloatArray
+from features.core.progress import Progress, silent
+from qe.config.experiment import Experiment, StrategySection
+from qe.data.dataset import Dataset, Split
+from qe.learners._base import LEARNERS
+from qe.metrics._base import METRICS
+from qe.selection._base import SELECTORS
+from qe.training import search
+from qe.training.preparation import Prepared, folds_of, scores_of, weights_of
+
+OnTrial = Callable[[optuna.Study, FrozenTrial], None]
+
+
+def search_candidates(
+    prepared: Prepared,
+    *,
+    journal: Path | None = None,
+    on_trial: OnTrial | None = None,
+    progress: Progress = silent,
+) -> tuple[search.SearchResult, search.Objective]:
+    """The study over the folds of the training rows.
+
+    journal   the study's file, from which a killed search goes on
+    on_trial  called after every trial of this process
+    """
+    experiment, training = prepared.experiment, prepared.training
+    data = []
+    for train_rows, held_out in prepared.folds:
+        own, other = prepared.extraction.fold(training, train_rows, held_out)
+        data.append(_fold_data(experiment, training, train_rows, held_out, own, other))
+    objective = _objective(experiment, prepared.dataset, data)
+    section = experiment.search
+    storage = search.storage_at(section.storage) if section.storage else None
+    result = search.run(
+        objective,
+        section,
+        name=experiment.name,
+        storage=storage or (search.journal(journal) if journal else None),
+        seed=experiment.seed,
+        warm_start=[p for path in section.warm_start for p in search.earlier_trials(path, objective.space)],
+        shared=section.storage is not None,
+        on_trial=on_trial,
+        progress=progress,
+    )
+    return result, objective
+
+
+def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:
+    """(n,) predictions of the whole procedure: for every outer fold, search on the others, fit, predict.
+
+    None unless the experiment asks for outer folds. Inside an outer fold, the inner folds share the
+    features cross-fitted on its training rows.
+    """
+    experiment, training, dataset = prepared.experiment, prepared.training, prepared.dataset
+    if experiment.split.outer is None:
+        return None
+    predictions = np.full(len(training), np.nan)
+    outer = folds_of(training, experiment, experiment.split.outer)
+    for number, (train_rows, held_out) in enumerate(outer):
+        progress("nested cross-validation", number, len(outer))
+        own, other = prepared.extraction.fold(training, train_rows, held_out)
+        fitting = training.take(train_rows)
+        data = [
+            _fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out], train_rows[rows])
+            for rows, out in folds_of(fitting, experiment, experiment.split.folds)
+        ]
+        best = search.run(_objective(experiment, dataset, data), experiment.search, seed=experiment.seed).best
+        whole = _fold_data(experiment, training, train_rows, held_out, own, other)
+        predictions[held_out] = whole.predict(best, dataset.scale, experiment.seed)
+    return predictions
+
+
+def out_of_fold_predictions(prepared: Prepared, objective: search.Objective, best: Any) -> FloatArray:
+    """(repeats, n) predictions of the training rows, each by a pipeline that was fitted without it."""
+    k = prepared.experiment.split.folds
+    gathered = np.full((len(objective.folds) // k, len(prepared.training)), np.nan)
+    for i, (fold, predicted) in enumerate(zip(objective.folds, objective.predictions(best), strict=True)):
+        gathered[i // k, fold.rows] = predicted
+    return gathered
+
+
+def _objective(
+    experiment: Experiment, dataset: Dataset, folds: Sequence[search.FoldData]
+) -> search.Objective:
+    for metric in (*experiment.search.objective, experiment.evaluation.metric):
+        METRICS.get(metric)
+    space = search.Space(
+        [_directed(s, LEARNERS.get(s.kind)().estimator, dataset) for s in experiment.learner],
+        [_directed(s, SELECTORS.get(s.kind), dataset) for s in experiment.selection],
+    )
+    return search.Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
+
+
+def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Dataset) -> StrategySection:
+    """Tells strategies that rank which labels are good, where they ask (`label_sign`)."""
+    if dataset.scale.higher_is_better or "label_sign" not in maker().get_params():
+        return section
+    return section.model_copy(update={"params": {"label_sign": dataset.scale.sign, **section.params}})
+
+
+def _fold_data(
+    experiment: Experiment,
+    split: Split,
+    train_rows: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    own: pd.DataFrame,
+    other: pd.DataFrame,
+    columns: NDArray[np.int64] | None = None,
+) -> search.FoldData:
+    """`columns`: the places of the training rows among all, if `split` is not all of them."""
+    scores, weights = scores_of(split), weights_of(split, experiment)
+    return search.FoldData(
+        own,
+        scores[train_rows],
+        None if weights is None else weights[train_rows],
+        other,
+        scores[held_out],
+        held_out,
+        train_rows if columns is None else columns,
+    )

@@ -1,0 +1,329 @@
+"""Checks of an experiment: everything that is wrong with it, before anything is read or built."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from features.core.bundle import MANIFEST, known_parts, resource_parameters, unknown_part
+from features.core.errors import InputError, shown, together, unknown_name
+from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, setting_errors
+from features.core.tree_columns import make_trees
+from qe.config import experiment as experiment_file
+from qe.config.distributions import Distribution
+from qe.config.experiment import IN_MEMORY, Experiment, StrategySection
+from qe.config.spaces import grid, parse_space
+from qe.data.formats._base import option_errors
+from qe.learners._base import LEARNERS
+from qe.learners._parameters import strategy_mistakes, takes_weights
+from qe.metrics._base import METRICS
+from qe.selection._base import SELECTORS
+
+MOST_POINTS = 1_000_000  # of a grid
+
+
+def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
+    """The experiment of a file, checked.
+
+    Raises InputError with all mistakes of the file in one list: keys, names, types, ranges.
+    """
+    try:
+        experiment, wrong = experiment_file.draft(path, data_root=data_root, overrides=overrides)
+        wrong += [mistake for mistake in mistakes(experiment) if mistake not in wrong]
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise InputError(f"{shown(error.filename)}: {error.strerror}", where=path) from None
+    if wrong:
+        raise together(wrong, path)
+    return experiment
+
+
+def check(experiment: Experiment, *, in_memory: bool = False) -> None:
+    """Raises InputError with everything that is wrong with an experiment.
+
+    in_memory  whether its dataset is given as an object, so that the section about it does not count
+    """
+    wrong = list(mistakes(experiment, in_memory=in_memory))
+    if wrong:
+        raise together(wrong, f"experiment '{experiment.name}'")
+
+
+def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
+    """What is wrong with an experiment whose keys are right, a line each, with its place."""
+    if not (in_memory or experiment.dataset.format == IN_MEMORY):
+        yield from _of_dataset(experiment)
+    yield from _of_programs(experiment)
+    parts = list[str]()
+    yield from _of_features(experiment, parts)
+    yield from _of_trees(experiment)
+    yield from _of_resources(experiment, parts)
+    yield from _of_splits(experiment)
+    yield from _of_strategies(experiment)
+    yield from _of_search(experiment)
+    yield from _of_model_name(experiment)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a checked experiment would run; `str` of it is a short text."""
+
+    experiment: Experiment
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        made, section = self.experiment, self.experiment.search
+        data = made.dataset
+        return {
+            "name": made.name,
+            "dataset": "an object" if data.format == IN_MEMORY else f"{data.format} at {data.path}",
+            "extractors": [config["kind"] for config in expand(made.features)],
+            "trees": [tree.name for tree in make_trees(made.trees)],
+            "resources": parts_needed(made.features),
+            "folds": made.split.folds,
+            "by": made.split.by,
+            "repeats": made.split.repeats,
+            "outer": made.split.outer,
+            "selectors": [each.kind for each in made.selection],
+            "learners": [each.kind for each in made.learner],
+            "searched": list(_searched(made)),
+            "trials": _trials(made),
+            "objective": list(section.objective),
+            "metric": made.evaluation.metric,
+        }
+
+    def __str__(self) -> str:
+        plan = self.to_json()
+        extractors, resources = len(plan["extractors"]), len(plan["resources"])
+        trees = f", and {', '.join(plan['trees'])}" if plan["trees"] else ""
+        times = f"{plan['repeats']} x " if plan["repeats"] > 1 else ""
+        outer = f", inside {plan['outer']} outer folds" if plan["outer"] else ""
+        trials = f"{plan['trials']} trials of {', '.join(plan['searched'])}" if plan["searched"] else "none"
+        lines = {
+            "data": plan["dataset"],
+            "features": f"{extractors} extractors{trees}, of {resources} resources",
+            "folds": f"{times}{plan['folds']} by {plan['by']}{outer}",
+            "selection": ", ".join(plan["selectors"]),
+            "learner": ", ".join(plan["learners"]),
+            "search": f"{trials}; by {', '.join(plan['objective'])}",
+        }
+        return f"{plan['name']}: ok\n" + "\n".join(f"  {name:<10}{text}" for name, text in lines.items())
+
+
+def _of_dataset(experiment: Experiment) -> Iterator[str]:
+    section = experiment.dataset
+    for error in option_errors(section.format, section.options()):
+        yield _at("dataset", error)
+    if not section.path.exists():
+        yield f"dataset.path: no such dataset: {section.path}; check it, or --data-root"
+
+
+def _of_programs(experiment: Experiment) -> Iterator[str]:
+    """Only their names: whether a program is installed for the languages is seen when it is asked."""
+    if experiment.translations:
+        from qe.programs.engines._base import ENGINES
+
+        for column, name in experiment.translations.items():
+            if name not in ENGINES.names:
+                yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
+    if experiment.annotations:
+        from qe.programs.taggers import KNOWN, is_tagger
+
+        for side, name in experiment.annotations.items():
+            if not is_tagger(name):
+                yield f"annotations.{side}: unknown annotator '{name}'; known: {KNOWN}"
+
+
+def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
+    """Gathers the parts that right ones need."""
+    right = []
+    for config in experiment.features:
+        try:
+            expanded = expand([config])
+        except InputError as error:
+            yield _at("features", error)
+            continue
+        for single in expanded:
+            errors = list(setting_errors(single)) or list(_errors_of_one(single))
+            yield from (_at("features", error) for error in errors)
+            right += [] if errors else [single]
+    parts += parts_needed(right)
+    if not (experiment.features or experiment.trees):
+        yield "features: there are none"
+
+
+def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
+    """What an extractor says itself, if it needs no resources; of others, that parts are of another kind."""
+    try:
+        if resource_parameters(EXTRACTORS.get(config["kind"])):
+            parts_needed([config])
+        else:
+            FeatureSet.make([config], None)
+    except InputError as error:
+        yield error
+
+
+def _of_trees(experiment: Experiment) -> Iterator[str]:
+    for number, config in enumerate(experiment.trees):
+        try:
+            make_trees([config])
+        except InputError as error:
+            yield _at(f"trees.{number}", error)
+    if not experiment.trees:
+        return
+    for section in experiment.learner:
+        if section.kind in LEARNERS.names and not LEARNERS.get(section.kind).takes_trees:
+            yield f"learner: '{section.kind}' takes no trees; svr_tree_kernels does, for example"
+    for section in experiment.selection:
+        if section.kind != "none":
+            yield f"selection: '{section.kind}' cannot select beside trees; set `kind: none`"
+
+
+def _of_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
+    section = experiment.resources
+    if section is None:
+        if parts:
+            remedy = "name a parallel corpus (source, target) or a bundle built by `qe resources build`"
+            yield f"resources: the features need {', '.join(parts)}; {remedy}"
+        return
+    if section.bundle is not None:
+        if not (section.bundle / MANIFEST).is_file():
+            yield f"resources.bundle: no {MANIFEST} in {section.bundle}; build it with `qe resources build`"
+        return
+    for part in _named(experiment):  # only these: to know all parts is to import all kinds of resources
+        if part in parts and part not in known_parts():
+            yield _at("features", unknown_part(part))
+    if parts and section.incomplete:
+        yield "resources: needs both source and target, or a bundle"
+    corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
+    for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
+        path = getattr(section, key)
+        if path is not None and not path.is_file():
+            yield f"resources.{key}: no such file: {path}"
+    if section.read or section.settings:
+        yield from _of_parts(section.read, section.settings, section.alignments)
+
+
+def _named(experiment: Experiment) -> set[str]:
+    """The parts that extractors take in place of those of their own names."""
+    return {
+        v for config in experiment.features for k, v in config.items() if k != "kind" and isinstance(v, str)
+    }
+
+
+def _of_parts(
+    read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None
+) -> Iterator[str]:
+    """Of files that parts are read from, and settings of parts."""
+    from qe.bundles.alignments import Alignments
+    from qe.bundles.files import PartFiles
+    from qe.bundles.settings import checked
+
+    makers = dict(Alignments(alignments).makers({}))
+    for part, path in read.items():
+        try:
+            makers |= PartFiles({part: path}).readers
+        except InputError as error:
+            yield _at(f"resources.read.{part}", error)
+    for part, values in settings.items():
+        for key, value in values.items():
+            try:
+                checked({part: {key: value}}, makers)
+            except InputError as error:
+                yield _at(f"resources.settings.{part}", error)
+
+
+def _of_splits(experiment: Experiment) -> Iterator[str]:
+    train = experiment.split.train
+    if not train:
+        yield "split.train: there is none"
+    for name in sorted({name for name in train if train.count(name) > 1}):
+        yield f"split.train: '{name}' stands there {train.count(name)} times"
+    if experiment.intervals.calibration in train:
+        name = experiment.intervals.calibration
+        yield f"intervals.calibration: the split '{name}' is learned from, and so cannot calibrate"
+
+
+def _of_strategies(experiment: Experiment) -> Iterator[str]:
+    for what, catalogue, sections in (
+        ("learner", LEARNERS, experiment.learner),
+        ("selection", SELECTORS, experiment.selection),
+    ):
+        if not sections:
+            yield f"{what}: there is none"
+        for number, section in enumerate(sections):
+            place = what if len(sections) == 1 else f"{what}.{number}"
+            for where, text in strategy_mistakes(
+                catalogue, section.kind, section.params, section.space, place, f"{place}.params"
+            ):
+                yield f"{where}: {text}"
+            if section.kind in [other.kind for other in sections[:number]]:
+                yield f"{place}: '{section.kind}' stands there twice; join their search spaces"
+    if experiment.weights != "none":
+        for section in experiment.learner:
+            if section.kind in LEARNERS.names and not takes_weights(LEARNERS, section.kind):
+                yield f"weights: the learner '{section.kind}' takes no weights; set `weights: none`"
+
+
+def _of_search(experiment: Experiment) -> Iterator[str]:
+    section = experiment.search
+    if not section.objective:
+        yield "search.objective: there is none"
+    metrics = [("search.objective", name) for name in section.objective]
+    for place, name in (*metrics, ("evaluation.metric", experiment.evaluation.metric)):
+        if name not in METRICS.names:
+            yield f"{place}: {unknown_name(METRICS.noun, name, METRICS.names)}"
+    for path in section.warm_start:
+        if not (path / "study.journal").is_file():
+            yield f"search.warm_start: no study (study.journal) in {path}; name an output folder of qe train"
+    if section.sampler == "grid":
+        if len(experiment.learner) > 1 or len(experiment.selection) > 1:
+            yield "search.sampler: a grid takes one learner and one selector"
+        try:
+            points = math.prod(len(values) for values in grid(_searched(experiment)).values())
+            if points > MOST_POINTS:
+                yield f"search.sampler: a grid of {points:,} points; at most {MOST_POINTS:,} can be tried"
+        except InputError as error:
+            yield _at("search.sampler", error)
+
+
+def _searched(experiment: Experiment) -> dict[str, Distribution]:
+    """What is searched, of what can be; names as in the study."""
+    spaces: dict[str, Distribution] = {}
+    known: tuple[tuple[Any, Sequence[StrategySection]], ...] = (
+        (LEARNERS, experiment.learner),
+        (SELECTORS, experiment.selection),
+    )
+    for catalogue, sections in known:
+        for section in (each for each in sections if each.kind in catalogue.names):
+            try:
+                space = _space(section, catalogue.get(section.kind).space)
+            except (InputError, ModuleNotFoundError):  # told of with the strategy
+                continue
+            spaces |= {f"{section.kind}.{name}": value for name, value in space.items()}
+    return spaces
+
+
+def _space(section: StrategySection, own: Mapping[str, Distribution]) -> dict[str, Distribution]:
+    if section.space is None:
+        return {name: value for name, value in own.items() if name not in section.params}
+    return parse_space(section.space, "space")
+
+
+def _trials(experiment: Experiment) -> int:
+    searched = _searched(experiment)
+    if not searched and len(experiment.learner) == len(experiment.selection) == 1:
+        return 1
+    if experiment.search.sampler == "grid":
+        return math.prod(len(values) for values in grid(searched).values())
+    return experiment.search.trials * experiment.search.restarts
+
+
+def _of_model_name(experiment: Experiment) -> Iterator[str]:
+    name = experiment.tracking.model_name
+    if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
+        yield f"tracking.model_name: no name for a model in MLflow: {shown(name)}; leave out `/` and `:`"
+
+
+def _at(place: str, error: InputError) -> str:
+    text = str(error)
+    return text if text.startswith(place) else f"{place}: {text}"

@@ -1,0 +1,198 @@
+"""Extraction: a dataset's split and a feature set -> cached feature tables, honest inside every fold."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import FeatureSet, checked, extractor_fingerprint
+from features.core.files import atomic_file, digest
+from features.core.progress import Progress, silent
+from features.core.segments import Segments
+from features.core.tree_columns import tree_table
+from qe.data.dataset import Split
+from qe.data.splits import make_folds
+
+Rows = NDArray[np.int64]
+Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
+
+
+def _here(feature_set: FeatureSet, i: int, segments: Segments) -> NDArray[np.float64]:
+    """What extractor i computes, in this process."""
+    return checked(feature_set.extractors[i], segments)
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
+
+    `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
+    they are made like the folds of the experiment (`by`, `block`). `compute` is how an extractor that learns
+    nothing is run.
+    """
+
+    feature_set: FeatureSet
+    cache: Path | None
+    by: Literal["random", "block", "document"] = "random"
+    block: int = 31
+    seed: int = 0
+    cross_fit: int = 5
+    progress: Progress = silent
+    compute: Compute = _here
+    _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
+    _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
+    _trees: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
+
+    def static(self, segments: Segments) -> pd.DataFrame:
+        """(n, k) columns of the extractors that learn nothing from labels, and those of trees."""
+        blocks = {
+            i: self._cached(
+                digest(self._key(i), segments.fingerprint),
+                lambda i=i: self.compute(self.feature_set, i, segments),
+                i,
+            )
+            for i, extractor in enumerate(self.feature_set.extractors)
+            if not isinstance(extractor, FittedExtractor)
+        }
+        table = self._frame(blocks, segments)
+        return table.join(self.trees(segments)) if self.feature_set.trees else table
+
+    def fold(self, split: Split, train: Rows, held_out: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the training rows (fitted families cross-fitted) and of the held-out rows."""
+        fitting, scoring = split.take(train), split.take(held_out).segments
+        return self.fit_and_score(fitting, scoring, self.static(split.segments))
+
+    def fit_and_score(
+        self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the rows learned from and of other rows, which no label of theirs reaches."""
+        own = self.static(fitting.segments) if static is None else static.loc[list(fitting.segments.id)]
+        other = self.static(scoring) if static is None else static.loc[list(scoring.id)]
+        trained: dict[int, FloatArray] = {}
+        applied: dict[int, FloatArray] = {}
+        for i, extractor in enumerate(self.feature_set.extractors):
+            if isinstance(extractor, FittedExtractor):
+                trained[i] = self._cross_fitted(i, extractor, fitting)
+                applied[i] = self._applied(i, extractor, fitting, scoring)
+        left = pd.concat([own, self._frame(trained, fitting.segments)], axis=1)
+        right = pd.concat([other, self._frame(applied, scoring)], axis=1)
+        return left[self.feature_set.columns], right[self.feature_set.columns]
+
+    def training_table(self, fitting: Split) -> pd.DataFrame:
+        """Features of the rows learned from, fitted families cross-fitted."""
+        return self.fit_and_score(fitting, fitting.segments.take([]))[0]
+
+    def fitted_extractors(self, split: Split) -> FeatureSet:
+        """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
+        extractors = tuple(
+            self._fitted(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
+            for i, extractor in enumerate(self.feature_set.extractors)
+        )
+        return replace(self.feature_set, extractors=extractors)
+
+    def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
+        key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
+
+        def compute() -> FloatArray:
+            result = np.full((len(fitting), len(extractor.names)), np.nan)
+            folds = make_folds(
+                len(fitting),
+                self.cross_fit,
+                seed=self.seed,
+                by=self.by,
+                block=self.block,
+                documents=fitting.segments.doc_id,
+            )
+            for train, held_out in folds:
+                fitted = _fit(extractor, fitting.take(train))
+                result[held_out] = checked(fitted, fitting.segments.take(held_out))
+            return result
+
+        return self._cached(key, compute, i)
+
+    def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
+        if not len(scoring):
+            return np.empty((0, len(extractor.names)))
+        key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "applied")
+        return self._cached(key, lambda: checked(self._fitted(i, extractor, fitting), scoring), i)
+
+    def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
+        """Extractor i fitted on all rows; the last fit is remembered, for other rows and for the model."""
+        key = fitting.fingerprint
+        if i not in self._last or self._last[i][0] != key:
+            self._last[i] = (key, _fit(extractor, fitting))
+        return self._last[i][1]
+
+    def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
+        names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]
+        kept = [self.feature_set.keep(i, block) for i, block in blocks.items()]
+        data = np.hstack(kept) if kept else np.empty((len(segments), 0))
+        return pd.DataFrame(data, index=pd.Index(segments.id, name="id"), columns=names)
+
+    def trees(self, segments: Segments) -> pd.DataFrame:
+        """(n, t) the columns of trees: one batch for all folds, so that its kernels are computed once."""
+        key = segments.fingerprint
+        if key not in self._trees:
+            self._trees[key] = tree_table(self.feature_set.trees, segments)
+        return self._trees[key]
+
+    def _key(self, i: int) -> str:
+        """Identifies extractor i: settings, resources, and the code of its module.
+
+        Found once: files that are edited while this runs are not the code that runs.
+        """
+        if i not in self._keys:
+            config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
+            self._keys[i] = digest(extractor_fingerprint(config, extractor), _source(extractor))
+        return self._keys[i]
+
+    def _cached(self, key: str, compute: Any, i: int) -> FloatArray:
+        kind = self.feature_set.configs[i]["kind"]
+        path = self.cache / "features" / f"{kind}-{key}.npy" if self.cache else None
+        if path and path.is_file():
+            return np.asarray(np.load(path, allow_pickle=False), np.float64)
+        self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
+        block: FloatArray = compute()
+        if path:
+            with atomic_file(path) as temporary, temporary.open("wb") as stream:
+                np.save(stream, block, allow_pickle=False)
+        return block
+
+
+def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:
+    labels = split.labels()
+    for name in extractor.labels_used():
+        if name not in labels:
+            raise InputError(
+                f"{type(extractor).__name__} learns from '{name}', which the dataset lacks",
+                remedy=f"it has {', '.join(labels) or 'no labels'}",
+            )
+    return extractor.fit(split.segments, labels)
+
+
+def _source(extractor: Extractor) -> str:
+    """The source text of the extractor's module and of all it uses: no changed definition is ever read
+    from the cache.
+    """
+    sources: dict[str, str] = {}
+    waiting = [type(extractor).__module__]
+    while waiting:
+        name = waiting.pop()
+        if name in sources or name.partition(".")[0] != "features" or name not in sys.modules:
+            continue
+        module = sys.modules[name]
+        sources[name] = inspect.getsource(module)
+        for value in vars(module).values():
+            used = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+            if isinstance(used, str):
+                waiting.append(used)
+    return "\n".join(sources[name] for name in sorted(sources))

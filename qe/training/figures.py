@@ -1,0 +1,76 @@
+"""Figures: a run's predictions beside the baselines', with intervals."""
+
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from qe.config.experiment import Experiment
+from qe.data.dataset import Dataset
+from qe.evaluation import baselines
+from qe.evaluation.evaluate import evaluate
+from qe.evaluation.oracles import SplitOracles, split_oracles
+from qe.metrics._base import METRICS
+from qe.training.preparation import Prepared, scores_of
+
+
+def cross_validated(prepared: Prepared, predicted: FloatArray) -> dict[str, Any]:
+    """The report of (n,) out-of-fold predictions, beside the baselines'."""
+    systems = {prepared.experiment.name: predicted} | baselines.cross_validated(
+        prepared.training.segments, prepared.scores, prepared.first_folds, prepared.dataset.scale
+    )
+    return _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
+
+
+def on_test(prepared: Prepared, predictions: dict[str, FloatArray]) -> dict[str, Any] | None:
+    """The report on the test split; None if there is none or its labels are not known."""
+    test = prepared.test
+    if test is None or prepared.dataset.split(test).scores is None:
+        return None
+    split = prepared.dataset.split(test)
+    lengths = baselines.length_features(prepared.training.segments), baselines.length_features(split.segments)
+    systems = {prepared.experiment.name: predictions[test]} | baselines.predict(
+        lengths[0], prepared.scores, lengths[1], prepared.dataset.scale
+    )
+    section = prepared.experiment.evaluation
+    oracles = split_oracles(split, prepared.dataset.scale, samples=section.samples, seed=section.seed)
+    return _report(prepared.experiment, prepared.dataset, scores_of(split), systems, oracles)
+
+
+def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] | None:
+    """Mean and standard deviation over the seeds of the folds, per metric; None for a single repeat.
+
+    predictions  (repeats, n); the intervals of the report are over segments: the two kinds of variance stand
+                 apart
+    """
+    if len(predictions) == 1:
+        return None
+    sign = prepared.dataset.scale.sign
+    gold = sign * prepared.scores
+    summary = {}
+    for name in ("delta_avg", "spearman", "pearson", "mae", "rmse"):
+        values = [METRICS.get(name)().score(gold, sign * row) for row in predictions]
+        summary[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
+    return summary
+
+
+def _report(
+    experiment: Experiment,
+    dataset: Dataset,
+    gold: FloatArray,
+    systems: dict[str, FloatArray],
+    oracles: SplitOracles | None,
+) -> dict[str, Any]:
+    """Figures of all systems; `oracles` is None without post-edits."""
+    section = experiment.evaluation
+    report = evaluate(
+        gold,
+        systems,
+        dataset.scale,
+        baselines=baselines.NAMES,
+        samples=section.samples,
+        seed=section.seed,
+        correction=section.correct,
+    )
+    delta_avg = {name: report.score(name, "delta_avg") for name in systems}
+    return {**report.to_json(), "oracles": None if oracles is None else oracles.to_json(delta_avg)}

@@ -1,0 +1,106 @@
+"""Fitting: the chosen candidate on all training rows, and what it predicts for the other splits."""
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.segments import Column
+from features.core.tree_columns import numbers
+from qe.data.dataset import Split
+from qe.evaluation.coverage import Coverage, coverage
+from qe.models.companions import CalibrationRows, Companions, Conditions, make_companions
+from qe.models.intervals import Intervals
+from qe.models.model import Model
+from qe.models.pipeline import Candidate, fit
+from qe.training.calibration import group_column, grouping_of
+from qe.training.preparation import Prepared, scores_of, weights_of
+
+
+def fit_model(prepared: Prepared, best: Candidate) -> Model:
+    """The candidate fitted on all training rows, with everything that scoring needs."""
+    experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
+    table = extraction.training_table(training)
+    pipeline = fit(best.pipeline(experiment.seed), table, prepared.scores, prepared.weights)
+    segments = training.segments
+    return Model(
+        experiment.name,
+        best,
+        pipeline,
+        extraction.fitted_extractors(training),
+        prepared.dataset.scale,
+        (segments.source_tokenizer, segments.target_tokenizer),
+        prepared.bundle,
+        made_columns=experiment.made_columns(),
+    )
+
+
+def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> Companions:
+    """Intervals, background and profile, from the training rows and their (n,) out-of-fold predictions."""
+    calibration = prepared.calibration
+    return make_companions(
+        prepared.training,
+        prepared.extraction.training_table(prepared.training),
+        out_of_fold,
+        [held_out for _, held_out in prepared.first_folds],
+        prepared.dataset.scale,
+        prepared.experiment.seed,
+        None if calibration is None else _calibration(prepared, model, calibration),
+        _conditions(prepared, model),
+    )
+
+
+def _calibration(prepared: Prepared, model: Model, split: Split) -> CalibrationRows:
+    """The model's predictions of rows that it never saw."""
+    features, predicted = _scored(prepared, model, split)
+    column, weights = _groups_and_weights(prepared, split)
+    return CalibrationRows(features, predicted, scores_of(split), column, weights)
+
+
+def _conditions(prepared: Prepared, model: Model) -> Conditions:
+    section = prepared.experiment.intervals
+    new = None
+    if section.weighted_to is not None:
+        new = _scored(prepared, model, prepared.dataset.split(section.weighted_to))
+    column, weights = _groups_and_weights(prepared, prepared.training)
+    return Conditions(grouping_of(prepared.experiment), new, section.levels, column, weights)
+
+
+def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, FloatArray | None]:
+    section = prepared.experiment.intervals
+    column = () if section.column is None else group_column(split.segments, section.column)
+    return column, weights_of(split, prepared.experiment) if section.row_weights else None
+
+
+def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
+    """(n, k) features and (n,) predictions of rows that the model never saw."""
+    table = prepared.extraction.fit_and_score(prepared.training, split.segments)[1]
+    return numbers(table), model.predict_features(table)
+
+
+def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -> dict[str, list[Coverage]]:
+    """The coverage on every labelled split that neither the model nor its intervals were made from."""
+    section, scale = prepared.experiment.intervals, prepared.dataset.scale
+    seen = {*prepared.experiment.split.train, section.calibration}
+    measured = {}
+    for name, split in prepared.dataset.splits.items():
+        if name in seen or split.scores is None or not np.isfinite(split.scores).all():
+            continue
+        features, predicted = _scored(prepared, model, split)
+        column, _ = _groups_and_weights(prepared, split)
+        bounds = {
+            x.level: intervals.reached(features, predicted, x.level, column) for x in intervals.measured
+        }
+        measured[name] = [
+            coverage(split.scores, *ends, level, prepared.experiment.seed, predicted=predicted, scale=scale)
+            for level, ends in bounds.items()
+        ]
+    return measured
+
+
+def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
+    """Predictions for every split that was not learned from."""
+    predictions = {}
+    for name, split in prepared.dataset.splits.items():
+        if name not in prepared.experiment.split.train:
+            table = prepared.extraction.fit_and_score(prepared.training, split.segments)[1]
+            predictions[name] = model.predict_features(table)
+    return predictions

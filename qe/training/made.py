@@ -1,0 +1,38 @@
+"""Made: what a run has made, for those who report it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from features.core.array_types import FloatArray
+from qe.evaluation.coverage import Coverage
+from qe.models.companions import Companions
+from qe.models.model import Model
+from qe.training.preparation import Prepared
+from qe.training.search import Objective, SearchResult
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Everything between preparation and report.
+
+    repeats      (repeats, n) out-of-fold predictions of the training rows
+    nested       (n,) predictions of the whole procedure, search included; None unless asked for
+    predictions  split -> its predictions, for every split that was not learned from
+    covered      split -> coverage of the intervals, for every labelled one that they were not made from
+    """
+
+    prepared: Prepared
+    result: SearchResult
+    objective: Objective
+    repeats: FloatArray
+    nested: FloatArray | None
+    model: Model
+    companions: Companions
+    predictions: Mapping[str, FloatArray]
+    covered: Mapping[str, Sequence[Coverage]]
+
+    @property
+    def out_of_fold(self) -> FloatArray:
+        """(n,) out-of-fold predictions of the first repeat."""
+        first: FloatArray = self.repeats[0]
+        return first

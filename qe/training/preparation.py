@@ -1,0 +1,296 @@
+"""Preparation: from an experiment's file to data, folds, resources and the way to feature tables."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.bundle import Bundle
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.progress import Progress, silent
+from features.core.tree_columns import make_trees
+from qe.bundles.cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
+from qe.config.experiment import Experiment
+from qe.config.schema import MOST_SEED
+from qe.data.dataset import Dataset, Split, concatenate
+from qe.data.formats._base import make_format
+from qe.data.splits import Fold, make_folds
+from qe.evaluation.oracles import SplitOracles, split_oracles
+from qe.learners._base import LEARNERS
+from qe.programs.made_columns import with_made_columns
+from qe.training.calibration import check_calibration, check_groups
+from qe.training.extraction import Extraction
+
+SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What an experiment works on: data, folds, resources, and the way to feature tables.
+
+    training      the rows that are learned from; all have labels
+    folds         of every repeat, one repeat after the other
+    calibration   labelled rows that are not learned from, for split-conformal intervals
+    """
+
+    experiment: Experiment
+    dataset: Dataset
+    training: Split
+    folds: list[Fold]
+    bundle: Bundle | None
+    extraction: Extraction
+    calibration: Split | None = None
+
+    @property
+    def scores(self) -> FloatArray:
+        """(n,) labels of the training rows."""
+        return scores_of(self.training)
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """(n,) weights of the training rows; None if all count the same."""
+        return weights_of(self.training, self.experiment)
+
+    @cached_property
+    def test(self) -> str | None:
+        """The split that predictions.tsv is for, if there is one."""
+        return test_split(self.dataset, self.experiment)
+
+    @cached_property
+    def oracles(self) -> SplitOracles | None:
+        """What those would reach on the training rows who know their post-edits; None without post-edits."""
+        section = self.experiment.evaluation
+        return split_oracles(self.training, self.dataset.scale, samples=section.samples, seed=section.seed)
+
+    @property
+    def first_folds(self) -> list[Fold]:
+        """The folds of the first repeat: every training row is held out once."""
+        return self.folds[: self.experiment.split.folds]
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The manifest entries of the bundle parts that the experiment uses."""
+        if self.bundle is None:
+            return {}
+        entries: dict[str, Any] = self.bundle.manifest["parts"]
+        return {name: entries[name] for name in parts_needed(self.experiment.features)}
+
+
+def prepare(
+    experiment: Experiment,
+    cache: Path,
+    progress: Progress = silent,
+    *,
+    calibrating: bool = False,
+    dataset: Dataset | None = None,
+) -> Prepared:
+    """Reads the data, makes the folds, and loads or builds the resources.
+
+    `dataset` takes the place of what the experiment's section names.
+
+    `calibrating` sets aside the rows that split-conformal intervals ask for.
+    Raises InputError for anything that cannot be used.
+    """
+    check_trees(experiment)
+    if calibrating:
+        check_groups(experiment)
+    read = read_dataset(experiment) if dataset is None else tokenized(dataset, experiment)
+    dataset = translated(read, experiment, cache, progress)
+    training = training_split(dataset, experiment)
+    corpus = training.segments  # what own resources would be built from
+    needed = parts_needed(experiment.features)
+    if needed and corpus_absent(experiment.resources):
+        learned, given = rows_of_own_corpus(len(training))
+        training, corpus = training.take(learned), training.segments.take(given)
+        dataset = replace(dataset, notes=(*dataset.notes, OWN_CORPUS.format(len(given))))
+    calibration = None
+    if calibrating:
+        check_calibration(dataset, training, experiment)
+    if calibrating and experiment.intervals.method == "split":
+        training, calibration = set_aside(dataset, training, experiment)
+        if experiment.intervals.calibration is None:
+            dataset = replace(dataset, notes=(*dataset.notes, SET_ASIDE.format(len(calibration))))
+    folds = [
+        fold
+        for repeat in range(experiment.split.repeats)
+        for fold in folds_of(training, experiment, experiment.split.folds, repeat)
+    ]
+    programs = {str(side): by for side, by in experiment.annotations.items() if side != "pseudo_reference"}
+    bundle = resources_for(experiment.resources, corpus, needed, cache, progress, programs)
+    section = experiment.split
+    extraction = Extraction(
+        FeatureSet.make(experiment.features, bundle, experiment.trees),
+        cache,
+        section.by,
+        section.block,
+        section.seed,
+        progress=progress,
+    )
+    if experiment.trees:  # read before anything is computed: a wrong parse is found now
+        for name, split in dataset.splits.items():
+            if name not in experiment.split.train:
+                extraction.trees(split.segments)
+        _check_parsed(extraction, training)
+    return Prepared(experiment, dataset, training, folds, bundle, extraction, calibration)
+
+
+def set_aside(dataset: Dataset, training: Split, experiment: Experiment) -> tuple[Split, Split]:
+    """The rows to learn from, and those that calibrate the intervals: another split's, or some of them.
+
+    Raises InputError if the split named is learned from, or has no labels.
+    """
+    section = experiment.intervals
+    if section.calibration is None:
+        rows, held_out = folds_of(training, experiment, max(2, round(1 / section.share)))[0]
+        return training.take(rows), training.take(held_out)
+    split = dataset.split(section.calibration)
+    if section.calibration in experiment.split.train:
+        raise InputError(
+            f"the split '{section.calibration}' is learned from, and so cannot calibrate",
+            where="intervals.calibration",
+        )
+    if split.scores is None or not np.isfinite(split.scores).all():
+        raise InputError(f"the split '{section.calibration}' lacks labels", where="intervals.calibration")
+    return training, split
+
+
+def check_trees(experiment: Experiment) -> None:
+    """Raises InputError if there are trees, and a learner or selector that cannot work with them."""
+    if not make_trees(experiment.trees):
+        return
+    for section in experiment.learner:
+        if not LEARNERS.get(section.kind).takes_trees:
+            raise InputError(
+                f"'{section.kind}' takes no trees",
+                where="learner",
+                remedy="svr_tree_kernels does, for example",
+            )
+    for section in experiment.selection:
+        if section.kind != "none":
+            raise InputError(
+                f"'{section.kind}' cannot select beside trees", where="selection", remedy="set `kind: none`"
+            )
+
+
+def _check_parsed(extraction: Extraction, training: Split) -> None:
+    """Raises InputError if no training segment has a tree of some kind that was asked for."""
+    table = extraction.trees(training.segments)
+    for tree in extraction.feature_set.trees:
+        if not any(value.batch.sizes[value.row] for value in table[tree.name]):
+            raise InputError(
+                f"no training segment has a {tree.description}",
+                where="trees",
+                remedy=f"annotate by a parser that gives it, or give it in the column '{tree.requires()}'",
+            )
+
+
+def read_dataset(experiment: Experiment) -> Dataset:
+    """The experiment's dataset, tokenized as its `text` section says.
+
+    Raises InputError for unknown keys of the format and for whatever the format finds wrong.
+    """
+    section = experiment.dataset
+    if not section.path.exists():
+        raise InputError("no such dataset", where=section.path, remedy="check `dataset.path`, or --data-root")
+    return tokenized(make_format(section.format, section.options()).read(section.path), experiment)
+
+
+def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
+    """The dataset, tokenized as the experiment's `text` section says."""
+    changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    if not changes:
+        return dataset
+    splits = {name: _retokenized(split, changes) for name, split in dataset.splits.items()}
+    return replace(dataset, splits=splits)
+
+
+def translated(
+    dataset: Dataset, experiment: Experiment, cache: Path | None, progress: Progress = silent
+) -> Dataset:
+    """The dataset with the second translations and annotations that the experiment asks for."""
+    columns = experiment.made_columns()
+    if not columns:
+        return dataset
+    splits = {
+        name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))
+        for name, split in dataset.splits.items()
+    }
+    return replace(dataset, splits=splits)
+
+
+def _retokenized(split: Split, changes: dict[str, Any]) -> Split:
+    segments = split.segments
+    return replace(
+        split,
+        segments=replace(
+            segments,
+            source_tokenizer=replace(segments.source_tokenizer, **changes),
+            target_tokenizer=replace(segments.target_tokenizer, **changes),
+        ),
+    )
+
+
+def training_split(dataset: Dataset, experiment: Experiment) -> Split:
+    """The rows that are learned from.
+
+    Raises InputError if they have no labels, or labels are undefined.
+    """
+    split = concatenate([dataset.split(name) for name in experiment.split.train])
+    if split.scores is None:
+        raise InputError(f"the splits {', '.join(experiment.split.train)} have no labels to learn from")
+    if not np.isfinite(split.scores).all():
+        row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
+        raise InputError(f"segment '{split.segments.id[row]}' has no label")
+    return split
+
+
+def test_split(dataset: Dataset, experiment: Experiment) -> str | None:
+    """The split that predictions.tsv is for: the one named, else `test...`, else `dev...`, else none."""
+    if experiment.split.test is not None:
+        dataset.split(experiment.split.test)
+        return experiment.split.test
+    others = [name for name in dataset.splits if name not in experiment.split.train]
+    for prefix in ("test", "dev"):
+        for name in others:
+            if name.startswith(prefix):
+                return name
+    return None
+
+
+def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) -> list[Fold]:
+    """Folds of the rows as the experiment's `split` section says; every repeat has a seed of its own."""
+    section = experiment.split
+    return make_folds(
+        len(split),
+        folds,
+        seed=(section.seed + repeat) % (MOST_SEED + 1),
+        by=section.by,
+        block=section.block,
+        documents=split.segments.doc_id,
+    )
+
+
+def scores_of(split: Split) -> FloatArray:
+    """(n,) labels. Raises InputError for a split without labels."""
+    if split.scores is None:
+        raise InputError("these segments have no labels")
+    return split.scores
+
+
+def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
+    """(n,) row weights: the number of annotators behind each label to `weight_power`, relative to the mean.
+
+    None if all rows count the same. Raises InputError if the numbers of annotators are not known.
+    """
+    if experiment.weights == "none":
+        return None
+    if split.annotators is None:
+        raise InputError("the dataset does not say how many annotators judged", where="weights")
+    powers = split.annotators**experiment.weight_power
+    weights: FloatArray = powers / powers.mean()
+    return weights

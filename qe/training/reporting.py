@@ -1,0 +1,395 @@
+"""Reporting: what an experiment leaves behind, on disk and in MLflow."""
+
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import optuna
+import pandas as pd
+from optuna.trial import FrozenTrial, TrialState
+
+from features.core.array_types import FloatArray
+from features.core.files import atomic_file, digest
+from qe.config.experiment import Experiment
+from qe.data.submission import write_submission
+from qe.evaluation import plots
+from qe.metrics._base import METRICS
+from qe.metrics.delta_avg import delta_avg_by_n
+from qe.models.model import Model, versions
+from qe.models.pipeline import Candidate
+from qe.tracking import store as tracking
+from qe.training import figures, search
+from qe.training.made import Made
+from qe.training.preparation import Prepared
+
+_IMPORTANCE_FITS = 400  # (feature, fold) pairs that permutation importance may take
+
+
+def log_start(run: tracking.Run, prepared: Prepared) -> None:
+    """Parameters, data and fingerprints, before anything long begins."""
+    dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
+    run.params(prepared.experiment.settings())
+    run.tags(
+        {
+            "git_commit": tracking.git_commit(),
+            "dataset": dataset.name,
+            "dataset_fingerprint": dataset.fingerprint,
+            "features_fingerprint": feature_set.fingerprint,
+            "n_features": str(len(feature_set.names)),
+            **{f"resource.{n}": p["fingerprint"] for n, p in prepared.parts.items()},
+            **{f"version.{name}": version for name, version in versions().items()},
+        }
+    )
+    segments = prepared.training.segments
+    table = pd.DataFrame(
+        {"source": segments.source, "target": segments.target, dataset.scale.name: prepared.scores}
+    )
+    run.dataset(table, dataset.name, dataset.scale.name, "training")
+
+
+def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> Callable[[optuna.Study, FrozenTrial], None]:
+    """Logs every finished trial as a child run: parameters, metrics, metrics per fold."""
+
+    def log(study: optuna.Study, trial: FrozenTrial) -> None:
+        if trial.state != TrialState.COMPLETE:
+            return
+        values = dict(zip(metrics, trial.values, strict=True))
+        per_fold = {
+            f"{name}_fold_{i}": value
+            for name, folds in trial.user_attrs["fold_values"].items()
+            for i, value in enumerate(folds, start=1)
+        }
+        run.child(
+            f"trial {trial.number}",
+            {**trial.user_attrs["candidate"], "trial": trial.number},
+            {**values, **per_fold, "seconds": trial.user_attrs["seconds"]},
+            trial.datetime_start,
+            trial.datetime_complete,
+        )
+
+    return log
+
+
+def assemble(made: Made) -> dict[str, Any]:
+    """The report as JSON values; every figure with its recipe."""
+    prepared, result = made.prepared, made.result
+    experiment, dataset, extraction = prepared.experiment, prepared.dataset, prepared.extraction
+    table = extraction.training_table(prepared.training)
+    undefined = table.isna().sum()
+    return {
+        "experiment": experiment.settings(),
+        "recipe": {
+            "seed": experiment.seed,
+            "versions": versions(),
+            "python": platform.python_version(),
+            "git_commit": tracking.git_commit(),
+            "dataset": dataset.fingerprint,
+            "files": {Path(name).name: value for name, value in dataset.provenance.items()},
+            "features": extraction.feature_set.fingerprint,
+            "resources": {n: p["fingerprint"] for n, p in prepared.parts.items()},
+        },
+        "data": {
+            "name": dataset.name,
+            "label": asdict(dataset.scale),
+            "splits": {name: len(split) for name, split in dataset.splits.items()},
+            "notes": list(dataset.notes),
+        },
+        "features": {
+            "n": len(extraction.feature_set.names),
+            "names": extraction.feature_set.names,
+            "undefined": {name: int(count) for name, count in undefined.items() if count},
+            "trees": [tree.config for tree in extraction.feature_set.trees],
+            "absent": list(experiment.absent),
+        },
+        "search": {
+            "trials": len(result.trials),
+            "reproducible": result.reproducible,
+            "objective": list(result.metrics),
+            "best": result.best.settings(),
+            "best_trial": result.best_trial.number,
+            "best_values": dict(zip(result.metrics, result.best_trial.values, strict=True)),
+            "fold_values": result.best_trial.user_attrs["fold_values"],
+            "front": result.front() if len(result.metrics) > 1 else None,
+        },
+        "cross_validation": {
+            **asdict_split(experiment),
+            "selected_on_these_folds": not search.Space(experiment.learner, experiment.selection).single,
+            **figures.cross_validated(prepared, made.out_of_fold),
+            "repeats": figures.over_repeats(prepared, made.repeats),
+        },
+        "nested": None if made.nested is None else figures.cross_validated(prepared, made.nested),
+        "test": figures.on_test(prepared, dict(made.predictions)),
+    }
+
+
+def interval_report(made: Made) -> dict[str, Any]:
+    """How the prediction intervals were made, and what they covered; `splits`: on rows never learned from."""
+    splits = {name: [entry.to_json() for entry in entries] for name, entries in made.covered.items()}
+    return {**made.companions.report(), "splits": splits}
+
+
+def interval_metrics(made: Made) -> dict[str, float]:
+    """The same as flat metrics: `intervals.coverage_90`, `intervals.dev.coverage_90`, ..."""
+    metrics = made.companions.metrics()
+    for split, entries in made.covered.items():
+        for entry in entries:
+            metrics |= {f"intervals.{split}.{name}": value for name, value in entry.metrics().items()}
+    return metrics
+
+
+def model_notes(model: Model, output: Path) -> dict[str, Any]:
+    """What is to be said of the fitted learner; a readable print-out, where it has one, in model.txt."""
+    learner = model.pipeline.named_steps["learn"]
+    notes: dict[str, Any] = {"calibrated": getattr(learner, "calibration_", None) is not None}
+    if "select" in model.pipeline.named_steps:
+        names = np.asarray(model.feature_set.names, dtype=object)
+        support = model.pipeline.named_steps["select"].get_support()
+        notes["selected"] = names[support].tolist() if len(support) == len(names) else int(support.sum())
+        front = getattr(model.pipeline.named_steps["select"], "front_", None)
+        if front is not None:
+            notes["front"] = [
+                {"cost": float(cost), "metric": float(metric), "features": int(features)}
+                for cost, metric, features in front
+            ]
+    before = model.pipeline[:-1]  # empty for a learner that takes its features as they are
+    names_in = list(before.get_feature_names_out()) if len(before) else model.feature_set.names
+    if hasattr(learner, "describe"):
+        with atomic_file(output / "model.txt") as temporary:
+            temporary.write_text(learner.describe(names_in, model.scale.name) + "\n", "utf-8")
+        notes["print_out"] = "model.txt"
+    elif hasattr(learner, "coef_") and np.size(learner.coef_) == len(names_in):
+        with atomic_file(output / "model.txt") as temporary:
+            temporary.write_text(equation(model, names_in), "utf-8")
+        notes["print_out"] = "model.txt"
+    return notes
+
+
+def equation(model: Model, names: list[str]) -> str:
+    """A linear model as an equation in the features' own units, largest effect first.
+
+    Standardisation is undone: coefficient / standard deviation, and the intercept moved accordingly.
+    """
+    learner = model.pipeline.named_steps["learn"]
+    coefficients = np.ravel(learner.coef_).astype(np.float64)
+    intercept = float(np.ravel(learner.intercept_)[0])
+    effects = coefficients.copy()
+    scaler = model.pipeline.named_steps.get("scale")
+    if scaler is not None:
+        kept = [model.feature_set.names.index(name) for name in names]
+        coefficients = coefficients / scaler.scale_[kept]
+        intercept -= float(coefficients @ scaler.mean_[kept])
+    lines = [f"{model.scale.name} = {intercept:.4f}"]
+    for i in np.argsort(-np.abs(effects)):
+        if coefficients[i]:
+            lines.append(
+                f"  {coefficients[i]:+.4g} * {names[i]}    ({effects[i]:+.3f} per standard deviation)"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def asdict_split(experiment: Experiment) -> dict[str, Any]:
+    """How the folds were made."""
+    section = experiment.split
+    return {"folds": section.folds, "by": section.by, "seed": section.seed}
+
+
+def about(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model says of its origin."""
+    name = report["experiment"]["name"]
+    return {
+        "recipe": report["recipe"],
+        "versions": report["recipe"]["versions"],
+        "data": report["data"],
+        "best": report["search"]["best"],
+        "cross_validation": report["cross_validation"]["systems"][name],
+    }
+
+
+def write(output: Path, made: Made) -> None:
+    """predictions.tsv, predictions.parquet, trials.tsv and the plots."""
+    prepared = made.prepared
+    if prepared.test is not None:
+        predicted = made.predictions[prepared.test]
+        quality = prepared.dataset.scale.sign * predicted
+        write_submission(output / "predictions.tsv", prepared.experiment.name, predicted, quality)
+    with atomic_file(output / "predictions.parquet") as temporary:
+        _predictions_table(made).to_parquet(temporary, index=False)
+    with atomic_file(output / "trials.tsv") as temporary:
+        made.result.history().to_csv(temporary, sep="\t", index=False)
+    _write_plots(output / "plots", made)
+
+
+def _predictions_table(made: Made) -> pd.DataFrame:
+    """One row per segment: split, id, gold, predicted (out of fold for training rows), nested."""
+    training = made.prepared.training
+    nothing = np.full(len(training), np.nan)
+    blocks = [
+        pd.DataFrame(
+            {
+                "split": "train",
+                "id": training.segments.id,
+                "gold": training.scores,
+                "predicted": made.out_of_fold,
+                "nested": nothing if made.nested is None else made.nested,
+            }
+        )
+    ]
+    for name, values in made.predictions.items():
+        split = made.prepared.dataset.split(name)
+        gold = np.full(len(split), np.nan) if split.scores is None else split.scores
+        blocks.append(
+            pd.DataFrame(
+                {"split": name, "id": split.segments.id, "gold": gold, "predicted": values, "nested": np.nan}
+            )
+        )
+    return pd.concat(blocks, ignore_index=True)
+
+
+def _write_plots(folder: Path, made: Made) -> None:
+    prepared, result = made.prepared, made.result
+    scale = prepared.dataset.scale
+    gold, out_of_fold = prepared.scores, made.out_of_fold
+    drawn = {
+        "predicted_against_gold": plots.predicted_against_gold(gold, out_of_fold, scale),
+        "residuals": plots.residuals(gold, out_of_fold, scale),
+        "delta_avg": plots.delta_avg_by_quantiles(_delta_avg_curves(made)),
+    }
+    for name, entries in {"": made.companions.intervals.measured, **made.covered}.items():
+        if entries:
+            where = name or "held-out training rows"
+            figure = plots.interval_coverage(entries, scale, where)
+            drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
+    if not result.best.pairwise:  # a kernel's columns are segments, not features
+        names, values, spread = permutation_importance(made.objective, result.best)
+        drawn["feature_importance"] = plots.feature_importance(
+            names,
+            values,
+            spread,
+            unit="rise of the MAE when the column is shuffled",
+            spread_name="± 1 sd over folds",
+        )
+    metric = result.metrics[0]
+    history = result.history()[metric].to_numpy()
+    direction: Literal["maximize", "minimize"] = (
+        "maximize" if METRICS.get(metric).higher_is_better else "minimize"
+    )
+    drawn["study_history"] = plots.study_history(history, None, direction, metric)
+    for name, figure in drawn.items():
+        plots.save(figure, folder / f"{name}.png")
+
+
+def _delta_avg_curves(made: Made) -> dict[str, FloatArray]:
+    """DeltaAvg[n] of the experiment, and of the oracles that know the post-edits."""
+    prepared = made.prepared
+    sign = prepared.dataset.scale.sign
+    quality = {prepared.experiment.name: sign * made.out_of_fold}
+    known = {} if prepared.oracles is None else prepared.oracles.known
+    quality |= {f"oracle {name}": oracle.quality for name, oracle in known.items() if name != "effort"}
+    return {name: delta_avg_by_n(sign * prepared.scores, values) for name, values in quality.items()}
+
+
+def permutation_importance(
+    objective: search.Objective, best: Candidate
+) -> tuple[list[str], FloatArray, FloatArray]:
+    """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
+
+    Measured on as many folds as keep it cheap (one at least).
+    """
+    names = list(objective.folds[0].train.columns)
+    folds = objective.folds[: max(1, min(len(objective.folds), _IMPORTANCE_FITS // max(len(names), 1)))]
+    rises = np.array([_rises(fold, best, objective, names) for fold in folds])
+    spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
+    return names, rises.mean(axis=0), spread
+
+
+def _rises(
+    fold: search.FoldData, best: Candidate, objective: search.Objective, names: list[str]
+) -> FloatArray:
+    fitted = fold.fitted(best, objective.seed)
+    generator = np.random.default_rng(objective.seed)
+
+    def error(table: pd.DataFrame) -> float:
+        return float(np.abs(fold.gold - objective.scale.clip(fitted(table))).mean())
+
+    _, held_out = fold.prepared(best)
+    plain = error(held_out)
+    rises = np.empty(len(names))
+    for i, name in enumerate(names):
+        shuffled = held_out.copy()
+        shuffled[name] = generator.permutation(held_out[name].to_numpy())
+        rises[i] = error(shuffled) - plain
+    return rises
+
+
+def register(
+    run: tracking.Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Logs the model and registers it; the answer says whether it is the champion now, and why."""
+    experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
+    segments = training.segments.take(range(min(3, len(training))))
+    columns = dict(segments.columns())
+    example = pd.DataFrame({name: columns[name] for name in model.columns()})
+    if not experiment.tracking.register_model:
+        run.log_model(directory, columns=model.columns(), example=example)
+        return None
+    settings, _ = tracking.load_settings()
+    name = experiment.tracking.model_name or tracking.registered_model(
+        settings.registered_model, f"{dataset.name}-{dataset.scale.name}", experiment.name
+    )
+    metric = experiment.evaluation.metric
+    source = report["nested"] or report["cross_validation"]
+    registration = run.register(
+        directory,
+        name=name,
+        columns=model.columns(),
+        example=example,
+        metric=metric,
+        value=float(source["systems"][experiment.name][metric]),
+        higher_is_better=METRICS.get(metric).higher_is_better,
+        data=digest(training.fingerprint, report["cross_validation"]["folds"]),
+        content=_content(prepared, model),
+        tags={
+            "experiment": experiment.name,
+            "dataset": dataset.fingerprint,
+            "features": model.feature_set.fingerprint,
+            "run_id": run.id,
+        },
+    )
+    return asdict(registration)
+
+
+def _content(prepared: Prepared, model: Model) -> str:
+    """What the model and its companions were made from."""
+    settings = prepared.experiment.settings()
+    chosen = {key: settings[key] for key in ("seed", "split", "weights", "weight_power", "intervals")}
+    made_from = (prepared.dataset.fingerprint, model.feature_set.fingerprint, model.candidate.settings())
+    return digest(json.dumps(chosen, sort_keys=True), *made_from)
+
+
+def log_end(run: tracking.Run, output: Path, report: Mapping[str, Any]) -> None:
+    """Writes report.json (last: a report means the run is whole) and logs metrics and artifacts."""
+    with atomic_file(output / "report.json") as temporary:
+        temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", "utf-8")
+    name = report["experiment"]["name"]
+    for prefix, section in (
+        ("cv", report["cross_validation"]),
+        ("nested", report["nested"]),
+        ("test", report["test"]),
+    ):
+        if section is not None:
+            run.metrics({f"{prefix}.{k}": v for k, v in section["systems"][name].items() if _number(v)})
+    for metric, values in report["search"]["fold_values"].items():
+        for step, value in enumerate(values, start=1):
+            run.metrics({f"fold.{metric}": value}, step)
+    for file in ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt"):
+        if (output / file).is_file():
+            run.artifact(output / file)
+    run.artifact(output / "plots", "plots")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value is not None

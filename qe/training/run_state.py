@@ -1,0 +1,100 @@
+"""RunState: what an output directory knows of its run, so that a killed one can go on."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from features.core.damage import Damaged, read_json, whole
+from features.core.errors import InputError
+from features.core.files import atomic_file
+from features.core.outputs import check_apart
+
+STATE = "state.json"
+JOURNAL = "study.journal"
+# What a run writes into its folder.
+WRITTEN = (
+    STATE, JOURNAL, "model", "model.txt", "plots", "predictions.parquet", "predictions.tsv", "report.json",
+    "trials.tsv",
+)  # fmt: skip
+
+
+@dataclass
+class RunState:
+    """What an output directory knows of its run: `state.json` and the study's journal.
+
+    earlier  the state of a run to go on with; None for one to start anew
+    """
+
+    output: Path
+    earlier: dict[str, Any] | None = None
+    fingerprint: str = ""
+    run_id: str | None = None
+
+    @property
+    def journal(self) -> Path:
+        return self.output / JOURNAL
+
+    @classmethod
+    def open(cls, output: Path, resume: bool, overwrite: bool) -> "RunState":
+        """The state to go on from. Raises InputError if that, or to start anew, would lose work."""
+        there = _read(output / STATE)
+        if there is None or (overwrite and not resume):
+            return cls(output)
+        if not resume:
+            state = "a finished" if there["finished"] else "an unfinished"
+            raise InputError(
+                f"holds {state} run",
+                where=output,
+                remedy="go on with --resume, or start anew with --overwrite",
+            )
+        return cls(output, there)
+
+    def claim(self, fingerprint: str, inputs: Iterable[Path]) -> None:
+        """Goes on with the run that was here, or makes room for a new one.
+
+        Raises InputError if it was a run of something else, or would replace what it reads.
+        """
+        inputs = list(inputs)
+        for name in WRITTEN:
+            check_apart(self.output / name, inputs)
+        self.fingerprint = fingerprint
+        if self.earlier is None:
+            shutil.rmtree(self.journal, ignore_errors=True)
+            self.journal.unlink(missing_ok=True)
+            return
+        if self.earlier["fingerprint"] != fingerprint:
+            raise InputError(
+                "holds a study of other data, features or settings, so it cannot be resumed",
+                where=self.output,
+                remedy="choose another --output, or start anew with --overwrite",
+            )
+        self.run_id = self.earlier["run_id"]
+
+    def begin(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._write(finished=False)
+
+    def finish(self) -> None:
+        self._write(finished=True)
+
+    def _write(self, *, finished: bool) -> None:
+        content = {"fingerprint": self.fingerprint, "run_id": self.run_id, "finished": finished}
+        with atomic_file(self.output / STATE) as temporary:
+            temporary.write_text(json.dumps(content) + "\n", "utf-8")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The state of an earlier run; None if there is none. Raises InputError if it is damaged."""
+    if not path.exists():
+        return None
+    remedy = "start anew in another --output"
+    content = read_json("the state of the run", path, remedy)
+    with whole("the state of the run", path, remedy):
+        kinds = {"fingerprint": str, "run_id": str | None, "finished": bool}
+        wrong = [key for key, kind in kinds.items() if not isinstance(content[key], kind)]
+        if wrong:
+            raise Damaged(f"`{wrong[0]}` is {content[wrong[0]]!r}")
+    return content

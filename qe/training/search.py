@@ -1,0 +1,475 @@
+"""The Optuna study and its objective: candidates refitted inside every fold; resumable."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import optuna
+import pandas as pd
+from numpy.typing import NDArray
+from optuna.exceptions import ExperimentalWarning
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.tree_columns import tree_names
+from qe.config.distributions import Distribution
+from qe.config.experiment import SearchSection, StrategySection
+from qe.config.schema import MOST_SEED
+from qe.config.spaces import draw, grid, nested, parse_space
+from qe.data.dataset import LabelScale
+from qe.learners._base import LEARNERS
+from qe.metrics._base import METRICS
+from qe.models.pipeline import Candidate, imputer, scaler
+from qe.selection._base import SELECTORS, NothingSelected, Selector
+from qe.tracking.address import without_password
+from qe.training.drawing import Drawing, drawing_of, ended
+
+SEEDS = MOST_SEED + 1  # sums of seeds begin anew behind the largest
+_SELECTIONS = 16  # fitted selectors that a fold keeps
+Rows = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class FoldData:
+    """One fold: features and labels of the training rows, features of the held-out rows.
+
+    Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
+    for every choice of its own parameters.
+    `training_rows` are the places of its training rows among the rows that a kernel's columns stand for.
+    """
+
+    train: pd.DataFrame
+    scores: FloatArray
+    weights: FloatArray | None
+    held_out: pd.DataFrame
+    gold: FloatArray
+    rows: Rows
+    training_rows: Rows | None = None
+    _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def imputed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return self._transformed(imputer, self.train, self.held_out)
+
+    @cached_property
+    def scaled(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return self._transformed(scaler, *self.imputed)
+
+    def _transformed(
+        self, step: Callable[[bool], Any], train: pd.DataFrame, held_out: pd.DataFrame
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        fitted = step(bool(tree_names(train))).fit(train)
+        return fitted.transform(train), fitted.transform(held_out)
+
+    def prepared(self, candidate: Candidate) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Features of the training rows and of the held-out rows as the candidate takes them."""
+        if candidate.pairwise and self.training_rows is not None:
+            return self.train.iloc[:, self.training_rows], self.held_out.iloc[:, self.training_rows]
+        return self.scaled if candidate.scaled else self.imputed
+
+    def _selection(self, candidate: Candidate, train: pd.DataFrame) -> Selector:
+        """The candidate's selector, fitted; trials that differ in the learner alone share one."""
+        key = repr((candidate.selector, sorted(candidate.selector_params.items())))
+        if key not in self._selections:
+            if len(self._selections) >= _SELECTIONS:
+                self._selections.pop(next(iter(self._selections)))
+            self._selections[key] = (
+                candidate.selection().set_output(transform="pandas").fit(train, self.scores)
+            )
+        return self._selections[key]
+
+    def fitted(self, candidate: Candidate, seed: int) -> Callable[[pd.DataFrame], FloatArray]:
+        """The candidate fitted on the training rows: prepared features -> predictions."""
+        train, _ = self.prepared(candidate)
+
+        def inputs(table: pd.DataFrame) -> Any:
+            return table if candidate.takes_trees else table.to_numpy()
+
+        selection = None
+        if candidate.selector != "none":
+            selection = self._selection(candidate, train)
+            train = selection.transform(train)
+        estimator = candidate.estimator(seed)
+        keywords = {} if self.weights is None else {"sample_weight": self.weights}
+        estimator.fit(inputs(train), self.scores, **keywords)
+
+        def predict(table: pd.DataFrame) -> FloatArray:
+            chosen = table if selection is None else selection.transform(table)
+            return np.asarray(estimator.predict(inputs(chosen)), np.float64)
+
+        return predict
+
+    def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
+        """Predictions for the held-out rows by the candidate fitted on the training rows, on the scale."""
+        _, held_out = self.prepared(candidate)
+        return scale.clip(self.fitted(candidate, seed)(held_out))
+
+
+@dataclass(frozen=True)
+class Space:
+    """Everything a trial draws: which learner, its parameters, which selector, its parameters."""
+
+    learners: Sequence[StrategySection]
+    selectors: Sequence[StrategySection]
+
+    def draw(self, trial: optuna.trial.BaseTrial) -> Candidate:
+        """One candidate; a parameter `p` of learner `k` is named `k.p` in the study."""
+        learner = _choose(trial, "learner", self.learners)
+        selector = _choose(trial, "selector", self.selectors)
+        return Candidate(
+            learner.kind,
+            {**learner.params, **_drawn(trial, learner, learner_space(learner))},
+            selector.kind,
+            {**selector.params, **_drawn(trial, selector, selector_space(selector))},
+        )
+
+    def distributions(self) -> dict[str, Distribution]:
+        """All parameters by their names in the study."""
+        distributions: dict[str, Distribution] = {}
+        for section, space in (
+            *((s, learner_space(s)) for s in self.learners),
+            *((s, selector_space(s)) for s in self.selectors),
+        ):
+            distributions |= {f"{section.kind}.{name}": value for name, value in space.items()}
+        return distributions
+
+    @property
+    def single(self) -> bool:
+        """Whether there is nothing to search."""
+        return not self.distributions() and len(self.learners) == len(self.selectors) == 1
+
+
+def learner_space(section: StrategySection) -> dict[str, Distribution]:
+    """The space of a learner: the experiment's, else the learner's own without the fixed parameters."""
+    return _space(section, LEARNERS.get(section.kind).space, "learner")
+
+
+def selector_space(section: StrategySection) -> dict[str, Distribution]:
+    """The space of a selector, likewise."""
+    return _space(section, SELECTORS.get(section.kind).space, "selection")
+
+
+def _space(
+    section: StrategySection, default: Mapping[str, Distribution], where: str
+) -> dict[str, Distribution]:
+    if section.space is None:
+        return {name: value for name, value in default.items() if name not in section.params}
+    return parse_space(section.space, f"{where}.space")
+
+
+def _choose(trial: optuna.trial.BaseTrial, what: str, sections: Sequence[StrategySection]) -> StrategySection:
+    if len(sections) == 1:
+        return sections[0]
+    kind = trial.suggest_categorical(what, [section.kind for section in sections])
+    return next(section for section in sections if section.kind == kind)
+
+
+def _drawn(
+    trial: optuna.trial.BaseTrial, section: StrategySection, space: Mapping[str, Distribution]
+) -> dict[str, Any]:
+    return nested({name: draw(trial, f"{section.kind}.{name}", value) for name, value in space.items()})
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Cross-validated metrics of a candidate: the mean over folds of each named metric."""
+
+    folds: Sequence[FoldData]
+    space: Space
+    metrics: tuple[str, ...]
+    scale: LabelScale
+    seed: int
+    threads: int = 0
+
+    def __call__(self, trial: optuna.Trial) -> float | tuple[float, ...]:
+        started = time.perf_counter()
+        candidate = self.space.draw(trial)
+        try:
+            values = np.array(self._fold_values(candidate, trial))  # (folds, metrics)
+        except NothingSelected as error:
+            raise optuna.TrialPruned(str(error)) from None
+        trial.set_user_attr("candidate", candidate.settings())
+        trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
+        trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
+        mean = values.mean(axis=0)
+        return float(mean[0]) if len(self.metrics) == 1 else tuple(float(v) for v in mean)
+
+    def _fold_values(self, candidate: Candidate, trial: optuna.Trial) -> list[list[float]]:
+        prunable = len(self.metrics) == 1 and not isinstance(trial.study.pruner, optuna.pruners.NopPruner)
+        if not prunable:
+            predictions = self.predictions(candidate)
+            return [self._values(f, p) for f, p in zip(self.folds, predictions, strict=True)]
+        values = []
+        for step, fold in enumerate(self.folds):
+            values.append(self._values(fold, fold.predict(candidate, self.scale, self.seed)))
+            trial.report(values[-1][0], step)
+            if step < len(self.folds) - 1 and trial.should_prune():
+                raise optuna.TrialPruned
+        return values
+
+    def predictions(self, candidate: Candidate) -> list[FloatArray]:
+        """Predictions for the held-out rows of every fold; folds run side by side."""
+        workers = self.threads or min(len(self.folds), os.cpu_count() or 1)
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))
+
+    def _values(self, fold: FoldData, predicted: FloatArray) -> list[float]:
+        sign = self.scale.sign
+        return [METRICS.get(m)().score(sign * fold.gold, sign * predicted) for m in self.metrics]
+
+    @property
+    def directions(self) -> list[Literal["minimize", "maximize"]]:
+        return ["maximize" if METRICS.get(m).higher_is_better else "minimize" for m in self.metrics]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The chosen candidate and the whole study.
+
+    reproducible  whether the seed alone gives the same study again, however often it was stopped
+    """
+
+    best: Candidate
+    best_trial: FrozenTrial
+    studies: tuple[optuna.Study, ...]
+    metrics: tuple[str, ...]
+    reproducible: bool = True
+
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        """All trials of all restarts."""
+        return [trial for study in self.studies for trial in study.get_trials(deepcopy=False)]
+
+    def history(self) -> pd.DataFrame:
+        """One row per finished trial: restart, number, values, parameters, seconds."""
+        rows = [
+            {
+                "restart": restart,
+                "trial": trial.number,
+                **dict(zip(self.metrics, trial.values, strict=True)),
+                **trial.params,
+                "seconds": trial.user_attrs.get("seconds"),
+            }
+            for restart, study in enumerate(self.studies)
+            for trial in study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+        ]
+        return pd.DataFrame(rows)
+
+    def front(self) -> list[dict[str, Any]]:
+        """The trials that no other trial beats on every objective."""
+        return [
+            {"trial": t.number, **dict(zip(self.metrics, t.values, strict=True)), "params": t.params}
+            for study in self.studies
+            for t in study.best_trials
+        ]
+
+
+def run(
+    objective: Objective,
+    section: SearchSection,
+    *,
+    name: str = "study",
+    storage: optuna.storages.BaseStorage | str | None = None,
+    seed: int = 0,
+    warm_start: Sequence[Mapping[str, Any]] = (),
+    shared: bool = False,
+    on_trial: Callable[[optuna.Study, FrozenTrial], None] | None = None,
+    progress: Progress = silent,
+) -> SearchResult:
+    """Searches until the study has `section.trials` finished trials; earlier ones of the study count.
+
+    A study that was killed goes on as if it had not been: trials that were running are closed as failed, and
+    the same parameters are drawn again. `warm_start` holds parameters (by their names in the study) to try
+    before anything is drawn. On a `shared` storage other processes work on the same study: only trials whose
+    process has fallen silent are closed, and what is drawn depends on who is faster. Restarts are studies of
+    their own with other seeds.
+
+    Raises InputError if no trial could be finished.
+    """
+    warnings.filterwarnings("ignore", category=ExperimentalWarning)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    total = _trials(objective.space, section)
+    restarts = 1 if objective.space.single else section.restarts
+    studies, reproducible = [], True
+    for restart in range(restarts):
+        study = optuna.create_study(
+            study_name=name if restart == 0 else f"{name}-restart-{restart}",
+            storage=storage,
+            directions=objective.directions,
+            load_if_exists=True,
+            pruner=_pruner(section),
+        )
+        if shared:
+            optuna.storages.fail_stale_trials(study)
+            for params in warm_start:
+                study.enqueue_trial(dict(params), skip_if_exists=True)
+            study.sampler = _sampler(objective.space, section, seed + 1000 * restart + len(study.trials))
+            drawing, same = None, False
+        else:
+            _close_interrupted(study)
+            first = [params for n, params in enumerate(warm_start) if params not in warm_start[:n]]
+            base = seed + 1000 * restart + len(first)
+            make = partial(_sampler_from, objective.space, section, base)
+            drawing, same = drawing_of(study, make, objective.space.draw, first)
+            study.sampler = optuna.samplers.RandomSampler(seed=0)  # the drawing leaves it nothing to draw
+        reproducible &= same
+        _optimize(study, objective, total, drawing, on_trial, progress)
+        studies.append(study)
+    return _result(studies, objective, reproducible)
+
+
+def _optimize(
+    study: optuna.Study,
+    objective: Objective,
+    total: int,
+    drawing: Drawing | None,
+    on_trial: Callable[[optuna.Study, FrozenTrial], None] | None,
+    progress: Progress,
+) -> None:
+    """Runs trials until `total` are finished, those of other processes on the study included.
+
+    Without a `drawing` the study's own sampler draws.
+    """
+
+    def report(study: optuna.Study, trial: FrozenTrial) -> None:
+        if on_trial:
+            on_trial(study, trial)
+        progress(_stage(study, objective.metrics), len(ended(study)), total)
+
+    def evaluate(parameters: dict[str, Any]) -> FrozenTrial:
+        study.enqueue_trial(parameters)
+        study.optimize(objective, n_trials=1, callbacks=[report])
+        return ended(study)[-1]
+
+    progress(_stage(study, objective.metrics), len(ended(study)), total)
+    while len(ended(study)) < total:
+        if drawing is None:
+            study.optimize(objective, n_trials=1, callbacks=[report])
+        else:
+            drawing.once(evaluate)
+
+
+def _result(studies: Sequence[optuna.Study], objective: Objective, reproducible: bool) -> SearchResult:
+    """The best over all restarts."""
+    candidates = []
+    for study in studies:
+        if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
+            raise InputError("no trial of the search could be finished; see the messages above")
+        candidates.append(_best_trial(study))
+    sign = -1.0 if objective.directions[0] == "maximize" else 1.0
+    best = min(candidates, key=lambda trial: sign * trial.values[0])
+    settings = best.user_attrs["candidate"]
+    return SearchResult(Candidate(**settings), best, tuple(studies), objective.metrics, reproducible)
+
+
+def _best_trial(study: optuna.Study) -> FrozenTrial:
+    """The best trial; of several objectives, the front's trial with the best mean rank over them."""
+    if len(study.directions) == 1:
+        return study.best_trial
+    front = study.best_trials
+    values = np.array([trial.values for trial in front])
+    signs = np.array([-1.0 if d == optuna.study.StudyDirection.MAXIMIZE else 1.0 for d in study.directions])
+    ranks = np.argsort(np.argsort(values * signs, axis=0), axis=0).mean(axis=1)
+    return front[int(np.argmin(ranks))]
+
+
+def _trials(space: Space, section: SearchSection) -> int:
+    """How many trials the study is to have."""
+    if space.single:
+        return 1
+    if section.sampler == "grid":
+        return int(np.prod([len(values) for values in grid(space.distributions()).values()]))
+    return section.trials
+
+
+def _sampler(space: Space, section: SearchSection, seed: int) -> optuna.samplers.BaseSampler:
+    if section.sampler == "grid":
+        if len(space.learners) > 1 or len(space.selectors) > 1:
+            raise InputError("a grid takes one learner and one selector", where="search.sampler")
+        return optuna.samplers.GridSampler(grid(space.distributions()), seed=section.seed)
+    if section.sampler == "random":
+        return optuna.samplers.RandomSampler(seed=(section.seed + seed) % SEEDS)
+    return optuna.samplers.TPESampler(seed=(section.seed + seed) % SEEDS)
+
+
+def _sampler_from(space: Space, section: SearchSection, base: int, more: int) -> optuna.samplers.BaseSampler:
+    return _sampler(space, section, base + more)
+
+
+def _pruner(section: SearchSection) -> optuna.pruners.BasePruner:
+    if section.pruner == "wilcoxon":
+        return optuna.pruners.WilcoxonPruner(p_threshold=0.1)
+    return optuna.pruners.MedianPruner() if section.pruner == "median" else optuna.pruners.NopPruner()
+
+
+def _close_interrupted(study: optuna.Study) -> None:
+    """Trials that a killed process left running, or had not begun, are closed; they do not count."""
+    for _ in study.get_trials(deepcopy=False, states=[TrialState.WAITING]):
+        study.ask()  # takes it out of the queue
+    for trial in study.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
+        study.tell(trial.number, state=TrialState.FAIL)
+
+
+def _stage(study: optuna.Study, metrics: Sequence[str]) -> str:
+    if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
+        return "search"
+    best = _best_trial(study)
+    return "search · best " + ", ".join(f"{m} {v:.4f}" for m, v in zip(metrics, best.values, strict=True))
+
+
+def storage_at(address: str) -> optuna.storages.BaseStorage:
+    """A storage that several processes may share: a database URL (PostgreSQL across machines), or a file.
+
+    A database notices within two minutes that a process has fallen silent.
+
+    Raises InputError if the database cannot be reached.
+    """
+    if "://" not in address:
+        return journal(Path(address))
+    try:
+        return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
+    except Exception as error:
+        raise InputError(
+            f"cannot be used as study storage: {str(error).splitlines()[0]}",
+            where=without_password(address),
+            remedy="check the server and the URL (PostgreSQL needs the extra `mtqe[postgresql]`)",
+        ) from None
+
+
+def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
+    """The parameters of the best trials of an earlier run (its output folder) that this space knows.
+
+    Raises InputError if there is no study.
+    """
+    file = path / "study.journal"
+    if not file.is_file():
+        raise InputError(
+            "holds no study (study.journal)", where=path, remedy="name an output folder of qe train"
+        )
+    storage = journal(file)
+    known = set(space.distributions()) | {"learner", "selector"}
+    values = []
+    for name in optuna.get_all_study_names(storage):
+        study = optuna.load_study(study_name=name, storage=storage)
+        sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
+        trials = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+        values += [(sign * t.values[0], {k: v for k, v in t.params.items() if k in known}) for t in trials]
+    values.sort(key=lambda pair: pair[0])
+    return [params for _, params in values[:best] if params]
+
+
+def journal(path: Path) -> optuna.storages.BaseStorage:
+    """A study file that survives a kill at any point, for one or several processes on one machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    backend = JournalFileBackend(str(path))
+    return optuna.storages.JournalStorage(backend)

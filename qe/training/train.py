@@ -1,0 +1,159 @@
+"""Training: the whole story of one experiment, from its file to a tracked, registered model."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.outputs import locked_folder
+from features.core.progress import Progress, silent
+from qe.config.experiment import Experiment
+from qe.data.dataset import Dataset
+from qe.models.model import Model
+from qe.tracking import store as tracking
+from qe.training import reporting
+from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
+from qe.training.check import check
+from qe.training.fitting import companions_of, coverage_of_splits, fit_model, predict_splits
+from qe.training.made import Made
+from qe.training.preparation import Prepared, prepare
+from qe.training.run_state import STATE, RunState
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What training leaves: the report (JSON values), the model, and where both lie."""
+
+    report: dict[str, Any]
+    model: Model
+    output: Path
+    run_id: str
+
+    def figures(self, part: str = "cross_validation") -> pd.DataFrame:
+        """The scores of the model and of the baselines: a row a system, a column a metric.
+
+        part  `cross_validation`, `nested` or `test`
+
+        Raises InputError if the run has no such part.
+        """
+        section = self.report.get(part)
+        if not isinstance(section, dict) or "systems" not in section:
+            raise InputError(
+                f"the run has no figures of '{part}'",
+                remedy="`nested` needs `split.outer`, `test` a test split with labels",
+            )
+        rows = {
+            name: {metric: value for metric, value in scores.items() if isinstance(value, int | float)}
+            for name, scores in section["systems"].items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def train(
+    experiment: Experiment,
+    output: Path,
+    *,
+    cache: Path,
+    dataset: Dataset | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    parent: str | None = None,
+    progress: Progress = silent,
+) -> Outcome:
+    """Runs one experiment; everything it makes lies in `output` and in MLflow.
+
+    Killed at any point, `resume` goes on without losing a finished trial. `dataset` takes the place of what
+    the experiment's section names.
+
+    Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
+    holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
+    """
+    check(experiment, in_memory=dataset is not None)
+    with locked_folder(output, "train", also=("demo",), before=(STATE,)):
+        state = RunState.open(output, resume, overwrite)
+        return _trained(experiment, output, state, cache, dataset, parent, progress)
+
+
+def _trained(
+    experiment: Experiment,
+    output: Path,
+    state: RunState,
+    cache: Path,
+    dataset: Dataset | None,
+    parent: str | None,
+    progress: Progress,
+) -> Outcome:
+    started = time.perf_counter()
+    prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset)
+    state.claim(_fingerprint(prepared), _inputs(prepared))
+    with tracking.run(
+        experiment.name, description=experiment.description, resume=state.run_id, parent=parent
+    ) as run:
+        state.begin(run.id)
+        reporting.log_start(run, prepared)
+        made = _made(prepared, state, run, progress)
+        report = reporting.assemble(made)
+        report["model"] = reporting.model_notes(made.model, output)
+        model = made.model.described(**reporting.about(report))
+        model.save(output / "model", made.companions.all())
+        reporting.write(output, made)
+        report["intervals"] = reporting.interval_report(made)
+        run.metrics(reporting.interval_metrics(made))
+        report["seconds"] = round(time.perf_counter() - started, 2)
+        report["registration"] = reporting.register(run, prepared, model, output / "model", report)
+        reporting.log_end(run, output, report)
+        state.finish()
+    return Outcome(report, model, output, run.id)
+
+
+def _inputs(prepared: Prepared) -> list[Path]:
+    experiment = prepared.experiment
+    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path)]
+
+
+def _made(prepared: Prepared, state: RunState, run: tracking.Run, progress: Progress) -> Made:
+    """Searches, fits and predicts."""
+    log = reporting.trial_logger(run, prepared.experiment.search.objective)
+    result, objective = search_candidates(prepared, journal=state.journal, on_trial=log, progress=progress)
+    out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
+    nested = nested_predictions(prepared, progress)
+    model = fit_model(prepared, result.best)
+    companions = companions_of(prepared, model, out_of_fold[0])
+    predictions = predict_splits(prepared, model)
+    covered = coverage_of_splits(prepared, model, companions.intervals)
+    return Made(prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered)
+
+
+def contribute(experiment: Experiment, *, cache: Path, progress: Progress = silent) -> int:
+    """A worker's part: runs trials of the experiment's shared study until it has enough; returns its size.
+
+    Raises InputError if the experiment names no `search.storage` that processes could share.
+    """
+    check(experiment)
+    if experiment.search.storage is None:
+        raise InputError(
+            "a worker needs a study that processes share",
+            where="search.storage",
+            remedy="name a journal file or a database URL, the same for all workers",
+        )
+    prepared = prepare(experiment, cache, progress, calibrating=True)
+    result, _ = search_candidates(prepared, progress=progress)
+    return len(result.trials)
+
+
+def _fingerprint(prepared: Prepared) -> str:
+    """What a study depends on; the number of trials may grow."""
+    settings = prepared.experiment.settings()
+    settings["search"].pop("trials")
+    keys = ("seed", "split", "weights", "weight_power", "selection", "learner", "search")
+    relevant = {key: settings[key] for key in keys}
+    return digest(
+        json.dumps(relevant, sort_keys=True),
+        prepared.dataset.fingerprint,
+        prepared.extraction.feature_set.fingerprint,
+    )

@@ -1,0 +1,121 @@
+"""The chart parser against brute force: every derivation of small grammars, scored rule by rule in Python."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+
+from qe.annotators._brackets import ROOT, Node
+from qe.annotators._chart_parser import SPREAD, ChartParser, Level, exhaustive
+from qe.annotators._grammar import Counts, counted, plain_name
+from qe.annotators._lexicon import Lexicon
+
+RANDOM = np.random.default_rng(5)
+
+
+def random_tree(depth: int) -> Node:
+    """Ambiguous on purpose: few labels, few words, chains of single children."""
+    if depth == 0 or RANDOM.random() < 0.3:
+        return Node(str(RANDOM.choice(["n", "v"])), word=str(RANDOM.choice(["a", "b"])))
+    children = tuple(random_tree(depth - 1) for _ in range(RANDOM.choice([1, 2, 2, 3])))
+    return Node(str(RANDOM.choice(["X", "Y"])), children)
+
+
+def treebank(n: int) -> list[Node]:
+    return [Node(ROOT, (Node("X", (random_tree(2), random_tree(2))),)) for _ in range(n)]
+
+
+def derivations(
+    counts: Counts, lexicon: Lexicon, symbol: str, words: list[str]
+) -> Iterator[tuple[float, tuple[object, ...]]]:
+    """(log probability, derivation) of every way in which `symbol`, as a child or root, makes the words."""
+    tops = Counter(counts.roots)
+    for (_, b, c), n in counts.binary.items():
+        tops[b] += n
+        tops[c] += n
+    chains = {(path, b): n for (a, path, b), n in counts.chains.items() if a == symbol}
+    staying = tops[symbol] - sum(chains.values())
+    for (path, bottom), n in [(((), symbol), staying), *chains.items()]:
+        if n <= 0:
+            continue
+        for score, inner in expansions(counts, lexicon, bottom, words):
+            yield math.log(n / tops[symbol]) + score, (symbol, path, bottom, inner)
+
+
+def expansions(
+    counts: Counts, lexicon: Lexicon, symbol: str, words: list[str]
+) -> Iterator[tuple[float, tuple[object, ...]]]:
+    if len(words) == 1:
+        for name, score in lexicon.of(words[0]):
+            if name == symbol:
+                yield score, (words[0],)
+        return
+    rules = {(b, c): n for (a, b, c), n in counts.binary.items() if a == symbol}
+    for ((left, right), n), middle in product(rules.items(), range(1, len(words))):
+        for one, first in derivations(counts, lexicon, left, words[:middle]):
+            for two, second in derivations(counts, lexicon, right, words[middle:]):
+                yield math.log(n / sum(rules.values())) + one + two, (first, second)
+
+
+@pytest.mark.parametrize(("vertical", "horizontal"), [(1, 0), (1, 1), (2, 1), (2, 2)])
+def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> None:
+    counts = counted([(tree, 1) for tree in treebank(12)], vertical, horizontal)
+    level = Level.of(counts)
+    root = level.grammar.symbols[level.grammar.root]
+    compared = 0
+    for words in product("ab", repeat=4):
+        every = sorted((s for s, _ in derivations(counts, level.lexicon, root, list(words))), reverse=True)
+        found = exhaustive(level, list(words), n_best=30)
+        if not every:
+            assert found is None
+            continue
+        near = [score for score in every if score >= every[0] - SPREAD][:30]
+        assert found is not None
+        np.testing.assert_allclose(found[1], near, rtol=1e-4)
+        assert len({str(tree) for tree in found[0]}) == len(found[0])
+        assert all(tree.words() == list(words) for tree in found[0])
+        (best,), (score,) = exhaustive(level, list(words)) or ((), ())
+        assert score == pytest.approx(every[0], rel=1e-4)
+        tied = len(near) > 1 and near[1] == pytest.approx(near[0], abs=1e-4)
+        assert tied or str(best) == str(found[0][0])
+        compared += 1
+    assert compared > 4
+
+
+def test_pruning_finds_the_best_tree_of_a_treebank_like_text() -> None:
+    trees = treebank(60)
+    parser = ChartParser(counted([(tree, 1) for tree in trees], 2, 1))
+    alike = []
+    for tree in trees[:30]:
+        found, whole = parser.parse(tree.words()), exhaustive(parser.fine, tree.words())
+        assert whole is not None and found.grammar == "fine"
+        alike.append(found.log_probabilities[0] == pytest.approx(whole[1][0], abs=1e-3))
+    assert np.mean(alike) >= 0.9
+
+
+def test_trees_survive_the_grammar() -> None:
+    """A grammar of one tree gives it back, chains and all."""
+    leaf = [Node(tag, word=tag.lower()) for tag in ("A", "B", "C", "D")]
+    inner = Node("P", (Node("Q", (Node("R", (leaf[0], leaf[1], leaf[2])),)),))
+    tree = Node(ROOT, (Node("S", (inner, leaf[3])),))
+    found = ChartParser(counted([(tree, 1)], 2, 1)).parse(["a", "b", "c", "d"])
+    assert str(found.trees[0]) == str(tree) and found.log_probabilities[0] < 0
+
+
+def test_texts_without_a_tree_say_so() -> None:
+    tree = Node(ROOT, (Node("S", (Node("A", word="a"), Node("B", word="b"))),))
+    parser = ChartParser(counted([(tree, 1)]))
+    assert parser.parse([]).grammar == parser.parse(["a"] * 251).grammar == "none"
+    assert parser.parse(["a", "b", "a"]).trees == ()
+    plain = counted([(tree, 1)]).renamed(plain_name)
+    assert set(plain.binary) == {("S", "/A", "/B")}
+
+
+def test_frequent_words_have_relative_frequencies() -> None:
+    """Closed form: P(word | tag) is uses of both by uses of the tag where nothing is rare."""
+    lexicon = Lexicon({("/N", "a"): 30, ("/V", "a"): 10, ("/N", "b"): 70, ("/V", "c"): 40})
+    assert {s: math.exp(p) for s, p in lexicon.of("a")} == pytest.approx({"/N": 0.3, "/V": 0.2})
+    assert {s for s, _ in lexicon.of("zzz")} == {"/N", "/V"}

@@ -1,0 +1,119 @@
+"""`import qe`: quick, lazy, and the same figures as the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import qe
+from qe.scoring.jobs import score_file
+
+TABLE = pd.DataFrame(
+    {"source": ["a red house .", "the cat"], "target": ["una casa roja .", "el gato"]}, index=[7, 3]
+)
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    script = (
+        "import sys, time; began = time.process_time(); import qe; seconds = time.process_time() - began;"
+        "heavy = {'numpy', 'pandas', 'sklearn', 'mlflow', 'optuna', 'pydantic'} & set(sys.modules);"
+        "print(seconds, *heavy)"
+    )
+    seconds, *heavy = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert float(seconds) < 0.3 and not heavy
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert all(getattr(qe, name) is not None for name in dir(qe))
+    with pytest.raises(AttributeError, match="has no attribute 'nonesuch'"):
+        _ = qe.nonesuch  # type: ignore[attr-defined]
+
+
+def test_a_loaded_model_scores_as_the_command_line_does(
+    demo_model: Path, demo_run: Any, tmp_path: Path
+) -> None:
+    new = demo_run.output / "data" / "new.tsv"
+    score_file(demo_model, [new], tmp_path / "scores.tsv")
+    written = pd.read_csv(tmp_path / "scores.tsv", sep="\t")
+    rows = pd.read_csv(new, sep="\t", dtype=str, quoting=3)
+    model = qe.load_model(demo_model)
+    np.testing.assert_array_equal(model.predict(rows)["score"], written["score"])
+    assert model.columns == ("source", "target") and model.about["versions"]["mtqe"] == qe.__version__
+    more = model.predict(rows.head(3), interval=0.9, explain=2)
+    assert list(more) == ["score", "low", "high", "because", "reason"]
+    features = model.features(rows.head(3))
+    assert list(features.columns) == model.model.feature_set.names and features.index.tolist() == [0, 1, 2]
+
+
+def test_what_is_missing_is_named(demo_model: Path, tmp_path: Path) -> None:
+    with pytest.raises(qe.InputError, match="needs the column 'target'"):
+        qe.load_model(demo_model).predict(pd.DataFrame({"source": ["a"]}))
+    with pytest.raises(qe.InputError, match="no model"):
+        qe.load_model(tmp_path)
+    with pytest.raises(qe.InputError, match="names no dataset"):
+        mapping = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
+        qe.train(qe.load_experiment(mapping), tmp_path / "out")
+    with pytest.raises(qe.InputError, match="learnr"):
+        qe.load_experiment({**mapping, "learnr": {"kind": "ridge"}})
+
+
+def test_a_dataset_of_tables() -> None:
+    table = TABLE.assign(hter=[0.1, 0.2], post_edit=["a", "b"])
+    data = qe.Dataset.from_frame(
+        {"train": table, "blind": TABLE}, "hter", low=0, higher_is_better=False, target_language="de"
+    )
+    train, blind = data.split("train"), data.split("blind")
+    assert train.scores is not None and train.scores.tolist() == [0.1, 0.2] and blind.scores is None
+    assert train.post_edit == ("a", "b") and train.segments.target_tokenizer.language == "de"
+    assert data.scale.sign == -1
+    with pytest.raises(qe.InputError, match="lacks the column 'source'"):
+        qe.Dataset.from_frame(table[["target"]], "hter")
+    with pytest.raises(qe.InputError, match="is no number"):
+        qe.Dataset.from_frame(table.assign(hter="bad"), "hter")
+
+
+def test_evaluation_takes_lists() -> None:
+    report = qe.evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}, samples=200, seed=1)
+    assert report.score("a", "mae") == 0 and report.score("b", "spearman") == -1
+    with pytest.raises(qe.InputError, match="row 1 is nan"):
+        qe.evaluate([1, float("nan")], {"a": [1, 2]})
+
+
+def test_comparison_takes_runs_and_columns_of_references() -> None:
+    references = ["the house", "a cat sleeps", "he reads"]
+    worse = ["house", "cats sleep", "read"]
+    systems = {"one": [worse, worse], "two": [references, references]}
+    comparison = qe.compare(systems, [references, references], metrics=["ter"], samples=50)
+    assert comparison.scores["two"]["ter"].instability.mean == 0
+    assert comparison.scores["one"]["ter"].instability.mean > 0
+
+
+class TestFeatureExtractor:
+    def test_names_index_and_values(self) -> None:
+        extractor = qe.FeatureExtractor(["surface"])
+        made = extractor.fit_transform(TABLE)
+        assert made.index.tolist() == [7, 3]
+        assert made.columns.tolist() == extractor.get_feature_names_out().tolist()
+        assert made["tokens_source"].tolist() == [4, 2]
+
+    def test_it_can_be_cloned_and_stand_in_a_pipeline(self) -> None:
+        extractor = clone(qe.FeatureExtractor([{"kind": "surface", "only": ["tokens_*"]}]))
+        scaled = make_pipeline(extractor, StandardScaler()).fit_transform(TABLE)
+        assert scaled.shape[0] == 2 and scaled[0, 0] == pytest.approx(1)
+
+    def test_mistakes_are_named(self) -> None:
+        with pytest.raises(qe.InputError, match="unknown extractor 'surfaec'"):
+            qe.FeatureExtractor(["surfaec"]).fit(TABLE)
+        with pytest.raises(qe.InputError, match="learns from labels"):
+            qe.FeatureExtractor(["bag_of_words"]).fit(TABLE)
+        with pytest.raises(qe.InputError, match="need the column 'target'"):
+            qe.FeatureExtractor().fit(TABLE).transform(TABLE[["source"]])

@@ -1,0 +1,88 @@
+"""Given files with numbers beyond every type, digits of other scripts, and brackets without an end."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from features._decoder_output.moses import nbest_column, trace_column
+from features._decoder_output.nbest import hypotheses
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.trees import Trees
+from qe.data.formats._reading import Reading
+from qe.data.formats.table import read_table
+from qe.data.submission import read_submission
+from qe.judgements.reading import read_judgements
+
+HUGE, DEEP = "9" * 5000, "[" * 100_000
+TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"
+
+
+def table(path: Path) -> None:
+    read_table(Reading(path.parent), path)
+
+
+# name of a file, its content, its reader, what is said
+FILES: list[tuple[str, str, Callable[[Path], object], str]] = [
+    ("a", f"{HUGE} ||| a ||| -1 ||| -1\n", lambda path: nbest_column(path, 1), "whole number"),
+    ("a", f"0 ||| a ||| -1 ||| -1 ||| {HUGE}=0\n", lambda path: nbest_column(path, 1), "whole number"),
+    ("a", f"A |0-{HUGE}|\n", trace_column, "whole number"),
+    ("a", f"m\t1\t0.5\t{10**20}\n", read_submission, "numbers up to"),
+    ("C-E.csv", f"system_a,system_b,wins,ties,losses\nx,y,{10**20},2,5\n", lambda p: read_judgements([p]),
+     "not a whole number from 0"),
+    ("a.jsonl", f'{{"a": {HUGE}}}\n', table, "a.jsonl:1: "),
+    ("a.jsonl", f'{{"a": {DEEP}\n', table, "a.jsonl:1: "),
+]  # fmt: skip
+ENTRIES = (
+    DEEP,
+    HUGE,
+    '[{"text": "b", "scores": [1]}]',
+    '[{"text": "b", "scores": {"a": 1}}]',
+    '[{"text": "b", "phrases": 5}]',
+    '[{"text": "b", "phrases": [["a", 1, 0, 1]]}]',
+    '[{"text": "b", "phrases": [[0, 99999999999999999999, 0, 1]]}]',
+    '[{"text": "b", "search": {"nodes": "x"}}]',
+    '[{"text": "b", "score": true}]',
+)
+
+
+@pytest.mark.parametrize(("name", "content", "read", "says"), FILES)
+def test_a_file(name: str, content: str, read: Callable[[Path], object], says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=says):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_of_nbest(entry: str) -> None:
+    with pytest.raises(InputError, match="segment '1', nbest"):
+        hypotheses(Segments(("a",), ("b",), nbest=(entry,)))
+
+
+@pytest.mark.parametrize("head", [HUGE, "²", "٣"])
+def test_a_head(head: str) -> None:
+    with pytest.raises(InputError, match="head of a word must be 0 to 1"):
+        Trees.from_dependencies([f"1\ta\ta\tN\tN\t_\t{head}\tdep\t_\t_"])
+
+
+def test_a_task_of_one_system(tmp_path: Path) -> None:
+    (tmp_path / "r.tsv").write_text(TASK)
+    (pair,) = read_judgements([tmp_path / "r.tsv"]).values()
+    assert pair.counts.total == 0
+
+
+def test_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x" * 50, "y"]}), path)
+    table(path)
+    content = bytearray(path.read_bytes())
+    content[10] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.parquet: "):
+        table(path)
+    pq.write_table(pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"]), path)
+    with pytest.raises(InputError, match=r"a\.parquet"):
+        table(path)

@@ -1,0 +1,163 @@
+"""Signatures: a model loads where it is required to be signed only as it was signed. A case is a line."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+
+from features.core.errors import InputError
+from qe.__main__ import main
+from qe.models.signatures import sign, verify
+from tests.attacks.models import copy_of, edit, sealed_again, unsealed
+
+PEM, NO_PASSWORD = serialization.Encoding.PEM, serialization.NoEncryption()
+PRIVATE, PUBLIC = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
+
+
+def write_keys(folder: Path, name: str) -> None:
+    """NAME.pem and NAME.pub, as OpenSSL writes them."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    (folder / f"{name}.pem").write_bytes(key.private_bytes(PEM, PRIVATE, NO_PASSWORD))
+    (folder / f"{name}.pub").write_bytes(key.public_key().public_bytes(PEM, PUBLIC))
+
+
+@pytest.fixture
+def signed(model: Path, tmp_path: Path) -> Path:
+    """A model signed with own.pem; other.pem is somebody else's."""
+    write_keys(tmp_path, "own")
+    write_keys(tmp_path, "other")
+    folder = copy_of(model, tmp_path / "model")
+    sign(folder, tmp_path / "own.pem")
+    return folder
+
+
+def signed_by_another(folder: Path) -> None:
+    sign(folder, folder.parent / "other.pem")
+
+
+def signature(**changes: object) -> Callable[[Path], None]:
+    return lambda folder: edit(folder / "model.sig", lambda content: {**content, **changes})
+
+
+def retrained(folder: Path) -> None:
+    edit(folder / "model.json", lambda content: {**content, "name": "another"})
+
+
+def another_file(folder: Path) -> None:
+    (folder / "profile.json").write_text("{}")
+
+
+def a_file_with_its_checksum(folder: Path) -> None:
+    another_file(folder)
+    sealed = {name: value for name, value in json.loads((folder / "model.sig").read_text()).items()}
+    (folder / "model.sig").unlink()
+    sealed_again(folder)
+    (folder / "model.sig").write_text(json.dumps(sealed))
+
+
+def own_key_within(folder: Path) -> None:
+    """The fingerprint of the required key, the signature of another."""
+    wanted = json.loads((folder / "model.sig").read_text())["key"]
+    sign(folder, folder.parent / "other.pem")
+    signature(key=wanted)(folder)
+
+
+# What is done to a signed model, and what is said of it.
+CASES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "no signature": (lambda folder: (folder / "model.sig").unlink(), "the model is not signed"),
+    "another key": (signed_by_another, "is signed with the key"),
+    "another key under the same name": (own_key_within, "does not go with model.json"),
+    "another model.json": (retrained, "does not go with model.json"),
+    "another file": (another_file, r"profile\.json has changed"),
+    "another file and its checksum": (a_file_with_its_checksum, "does not go with model.json"),
+    "checksums left out": (unsealed, "does not go with model.json"),
+    "no base64": (signature(signature="?"), "the signature is damaged"),
+    "a number": (signature(signature=1), "the signature is damaged"),
+    "another signature": (signature(signature=base64.b64encode(bytes(64)).decode()), "does not go with"),
+    "an empty signature": (signature(signature=""), "does not go with"),
+    "no JSON": (lambda folder: (folder / "model.sig").write_text("x") and None, "the signature is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_signature_that_does_not_hold(
+    case: str, signed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    spoil, message = CASES[case]
+    assert verify(signed, tmp_path / "own.pub")
+    spoil(signed)
+    with pytest.raises(InputError, match=message):
+        verify(signed, tmp_path / "own.pub")
+    (tmp_path / "in.tsv").write_text("source\ttarget\na\tb\n")
+    score = ["score", "-m", signed, "-i", tmp_path / "in.tsv", "-o", tmp_path / "out.tsv"]
+    for command in (["models", "verify", signed, "--key"], [*score, "--require-signature"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, command), str(tmp_path / "own.pub")])
+        captured = capsys.readouterr()
+        assert ended.value.code == 2 and captured.out == "" and captured.err.count("\n") == 1
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def keys_that_are_none(folder: Path) -> dict[str, tuple[bytes, bytes]]:
+    """name -> what stands in the place of the private and the public key."""
+    other = rsa.generate_private_key(65537, 2048)
+    own = ed25519.Ed25519PrivateKey.generate()
+    locked = own.private_bytes(PEM, PRIVATE, serialization.BestAvailableEncryption(b"secret"))
+    return {
+        "RSA": (other.private_bytes(PEM, PRIVATE, NO_PASSWORD), other.public_key().public_bytes(PEM, PUBLIC)),
+        "exchanged": (
+            own.public_key().public_bytes(PEM, PUBLIC),
+            own.private_bytes(PEM, PRIVATE, NO_PASSWORD),
+        ),
+        "encrypted": (locked, locked),
+        "no key": (b"secret", b""),
+    }
+
+
+def test_keys_that_are_none(signed: Path, tmp_path: Path) -> None:
+    before = (signed / "model.sig").read_bytes()
+    for name, (private, public) in keys_that_are_none(tmp_path).items():
+        (tmp_path / "bad.pem").write_bytes(private)
+        (tmp_path / "bad.pub").write_bytes(public)
+        with pytest.raises(InputError, match=r"bad\.pem: (is no|the key is encrypted)"):
+            sign(signed, tmp_path / "bad.pem")
+        with pytest.raises(InputError, match=r"bad\.pub: is no"):
+            verify(signed, tmp_path / "bad.pub")
+        assert (signed / "model.sig").read_bytes() == before, name
+    with pytest.raises(InputError, match=r"absent: cannot be read"):
+        verify(signed, tmp_path / "absent")
+
+
+def test_who_signs_a_model_without_checksums_gives_it_them(model: Path, tmp_path: Path) -> None:
+    write_keys(tmp_path, "own")
+    folder = copy_of(model, tmp_path / "model")
+    unsealed(folder)
+    sign(folder, tmp_path / "own.pem")
+    verify(folder, tmp_path / "own.pub")
+    another_file(folder)
+    with pytest.raises(InputError, match=r"profile\.json has changed"):
+        verify(folder, tmp_path / "own.pub")
+
+
+def test_a_damaged_model_is_not_signed(model: Path, tmp_path: Path) -> None:
+    write_keys(tmp_path, "own")
+    folder = copy_of(model, tmp_path / "model")
+    another_file(folder)
+    with pytest.raises(InputError, match=r"profile\.json has changed"):
+        sign(folder, tmp_path / "own.pem")
+    assert not (folder / "model.sig").exists()
+
+
+def test_a_signed_model_scores_with_its_key_required(
+    signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.tsv").write_text("source\ttarget\na house\tuna casa\n")
+    command = ["score", "-m", signed, "-i", tmp_path / "in.tsv", "-o", tmp_path / "out.tsv", "--workers", 1]
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, command), "--require-signature", str(tmp_path / "own.pub"), "--quiet"])
+    assert ended.value.code in (None, 0), capsys.readouterr().err
+    assert len((tmp_path / "out.tsv").read_text().splitlines()) == 2

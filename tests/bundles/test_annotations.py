@@ -1,0 +1,206 @@
+"""Annotated corpora: layers in step with the tokens, from files or a program, built again when due."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from features.core.annotation import block_of
+from features.core.bundle import Bundle, build
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.progress import silent
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.resources.annotation import Annotation
+from qe.bundles.annotations import Annotations, CorpusAnnotation, from_column, from_file, sides_to_annotate
+from qe.bundles.cache import resources_for
+from qe.config.experiment import ResourcesSection, load
+from tests.bundles.building import build_bundle
+
+PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
+TARGETS = ["DET NOUN", "PRON", "DET NOUN VERB"]
+
+installed = pytest.mark.skipif(
+    shutil.which("apertium-tagger") is None, reason="apertium-tagger is not installed (apt: apertium)"
+)
+
+
+def block(text: str, tags: str) -> str:
+    return block_of([(w, w, t, t.lower()) for w, t in zip(text.split(), tags.split(), strict=True)])
+
+
+def blocks() -> list[str]:
+    return [block(target, tags) for (_, target), tags in zip(PAIRS, TARGETS, strict=True)]
+
+
+def corpus() -> ParallelCorpus:
+    return ParallelCorpus.from_lines(PAIRS)
+
+
+def annotated(column: list[str], corpus: ParallelCorpus) -> Annotation:
+    found = from_column(column)
+    return Annotation.from_blocks(corpus, "target", found.blocks(corpus, "target"), found.settings)
+
+
+def test_layers_pass_over_the_pairs_that_the_corpus_skipped(tmp_path: Path) -> None:
+    text = corpus()
+    assert text.lines is not None and text.lines.tolist() == [0, 2]
+    found = annotated(blocks(), text)
+    assert [found.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
+    assert found.layer("xpos").words(1) == ["det", "noun", "verb"]
+    assert found.layer("lemma").words(0) == ["un", "gato"]
+    found.save(tmp_path)
+    again = Annotation.load(tmp_path)
+    assert again.layer("xpos").words(1) == ["det", "noun", "verb"]
+    assert again.fingerprint == found.fingerprint
+
+
+def test_the_corpus_keeps_its_lines_and_an_old_one_does_without(tmp_path: Path) -> None:
+    text = corpus()
+    text.save(tmp_path)
+    again = ParallelCorpus.load(tmp_path)
+    assert again.lines is not None and again.lines.tolist() == [0, 2]
+    (tmp_path / "lines.npy").unlink()
+    with pytest.raises(InputError, match="older version"):
+        annotated(blocks(), ParallelCorpus.load(tmp_path))
+    assert ParallelCorpus.from_lines(PAIRS[:1]).lines is None
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_another_number_of_blocks_is_an_error(count: int) -> None:
+    with pytest.raises(InputError, match=f"{count} CoNLL-U blocks, but the corpus has 3 lines"):
+        annotated([*blocks(), "1"][:count], corpus())
+
+
+def test_a_block_that_does_not_fit_names_its_line() -> None:
+    crooked = [*blocks()[:2], block("el gato", "DET NOUN")]
+    with pytest.raises(InputError, match="2 words, but the text 3 tokens") as raised:
+        annotated(crooked, corpus())
+    assert "segment 3" in str(raised.value)
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_files_have_comments_and_empty_sentences(tmp_path: Path, gzipped: bool) -> None:
+    text = ParallelCorpus.from_lines([("a", "uno"), ("b", ""), ("c", "dos tres")])
+    content = f"# text = uno\n{block('uno', 'NUM')}\n\n# text =\n\n{block('dos tres', 'NUM NUM')}\n\n"
+    path = tmp_path / "t.conllu"
+    path.write_bytes(gzip.compress(content.encode(), mtime=0) if gzipped else content.encode())
+    found = Annotation.from_blocks(text, "target", from_file(path).blocks(text, "target"), {})
+    assert [found.layer("upos").words(i) for i in (0, 1)] == [["NUM"], ["NUM", "NUM"]]
+
+
+def annotations(fingerprint: str, tag: str) -> Annotations:
+    def made(corpus: ParallelCorpus, side: str) -> list[str]:
+        tokens = corpus.side(side)
+        return [block_of([(w, w, tag, tag) for w in tokens.words(i)]) for i in range(len(tokens))]
+
+    return Annotations({"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))})
+
+
+def built(folder: Path, given: Annotations) -> Bundle:
+    parts = ["target_ngrams", "target_pos_ngrams"]
+    return build(corpus, folder, parts, makers=given.makers({}), wanted=given.wanted)
+
+
+def test_another_annotation_builds_again_what_is_made_of_it_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+
+    def times() -> dict[str, int]:
+        return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("target_*/meta.json")}
+
+    built(folder, annotations("1", "X"))
+    first = times()
+    built(folder, annotations("1", "X"))
+    assert times() == first
+    bundle = built(folder, annotations("2", "Y"))
+    changed = {name for name, time in times().items() if time != first[name]}
+    assert changed == {"target_annotation", "target_pos_ngrams"}
+    assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
+
+
+def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    """The annotation is new already, what is made of it is not: it is found out by what it was made of."""
+    folder = tmp_path / "b"
+    built(folder, annotations("1", "X"))
+    given = annotations("2", "Y")
+    build(corpus, folder, ["target_annotation"], makers=given.makers({}), wanted=given.wanted)
+    bundle = built(folder, given)
+    assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
+
+
+def test_parts_without_tags_need_no_annotation() -> None:
+    assert sides_to_annotate(["target_lm", "phrase_table"]) == []
+    assert sides_to_annotate(["target_pos_lm"]) == ["target"]
+    assert sides_to_annotate(["pos_lexicon_source_to_target"]) == ["source", "target"]
+
+
+def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the target side of the corpus has no annotation") as raised:
+        build(corpus, tmp_path / "b", ["target_pos_lm"])
+    assert "apertium" in str(raised.value) and "target_annotation" in str(raised.value)
+
+
+def test_the_experiment_names_files_of_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(
+        "name: x\ndataset: {format: wmt12, path: d}\nfeatures: [surface]\nlearner: {kind: mean}\n"
+        "resources: {source: s, target: t, target_annotation: t.conllu.gz}\n"
+    )
+    section = load(tmp_path / "x.yaml").resources
+    assert cast(ResourcesSection, section).annotations() == {"target": tmp_path / "t.conllu.gz"}
+
+
+def write_corpus(folder: Path) -> tuple[Path, Path]:
+    things = ["house", "cat", "book", "car", "door"]
+    other = ["casa", "gato", "libro", "coche", "puerta"]
+    source, target = folder / "c.en", folder / "c.es"
+    source.write_text("".join(f"the {a} and the {b} are small .\n" for a in things for b in things))
+    target.write_text("".join(f"{a} y {b} son cosas pequeñas .\n" for a in other for b in other))
+    return source, target
+
+
+@installed
+def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
+    source, target = write_corpus(tmp_path)
+    lines = target.read_text("utf-8").splitlines()
+    own = tmp_path / "c.conllu"
+    tags = "NOUN CCONJ NOUN AUX NOUN ADJ PUNCT"
+    own.write_text("".join(block(line, tags) + "\n\n" for line in lines), "utf-8")
+    command = [
+        sys.executable, "-m", "qe", "resources", "build", "--source", source, "--target", target,
+        "--output", tmp_path / "out", "--source-annotation", "apertium", "--target-annotation", own,
+        "--only", "source_upos_lm", "--only", "target_upos_lm", "--json",
+    ]  # fmt: skip
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    parts = json.loads(done.stdout)["parts"]
+    assert parts["source_annotation"]["settings"]["by"] == "apertium"
+    assert parts["target_annotation"]["settings"]["by"] == "file"
+    found = cast(Annotation, Bundle(tmp_path / "out").part("source_annotation")).layer("upos")
+    assert found.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
+
+
+@pytest.mark.parametrize("kind", ["whitespace", "moses"])
+def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path: Path, kind: str) -> None:
+    source, target = write_corpus(tmp_path)
+    languages, parts = ("en", "es"), ["target_ngrams"]
+    build_bundle(source, target, languages, kind, tmp_path / "out", parts, silent)
+    section = ResourcesSection(bundle=tmp_path / "out")
+    segments = Segments(("a",), ("b",), Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace"))
+    found = resources_for(section, segments, parts, tmp_path, silent)
+    assert found is not None and found.path == tmp_path / "out"
+
+
+def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
+    source, target = write_corpus(tmp_path)
+    with pytest.raises(InputError, match="'treetagger' is neither an annotator nor a file") as raised:
+        build_bundle(
+            source, target, ("en", "es"), "moses", tmp_path / "out", ["target_pos_lm"], silent, None,
+            {"target": "treetagger"},
+        )  # fmt: skip
+    assert "apertium" in str(raised.value)

@@ -1,0 +1,111 @@
+"""`qe align` from the command line."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from features.core.bundle import build
+from features.core.corpus import ParallelCorpus
+from qe.__main__ import main
+from qe.demo.generation import generate
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("align")
+    demo = generate(folder / "demo", pairs=400, train=40, test=10, new=10)
+    pairs = list(
+        zip(
+            demo.corpus_source.read_text().splitlines(),
+            demo.corpus_target.read_text().splitlines(),
+            strict=True,
+        )
+    )
+    build(lambda: ParallelCorpus.from_lines(pairs), folder / "bundle", ["aligner"])
+    (folder / "s").write_text(f"{pairs[0][0]}\n\n{pairs[1][0]}\n")
+    (folder / "t").write_text(f"{pairs[0][1]}\n\n{pairs[1][1]}\n")
+    return folder
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    paths = {"--resources": "bundle", "--source": "s", "--target": "t"}
+    return ["align", *(a for key, name in paths.items() for a in (key, str(folder / name))), *more]
+
+
+def run(*given: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(list(given))
+    return int(done.value.code or 0)
+
+
+def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments(bundle)) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == ""
+    assert all(a.isdigit() and b.isdigit() for a, _, b in (link.partition("-") for link in lines[0].split()))
+    assert lines[0] and lines[2]
+
+
+def test_file_equals_stdout(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(*arguments(bundle, "--symmetrize", "union", "--tokenized"))
+    shown = capsys.readouterr().out
+    assert run(*arguments(bundle, "--symmetrize", "union", "--tokenized", "-o", str(tmp_path / "o"))) == 0
+    assert (tmp_path / "o").read_text() == shown
+
+
+def test_intersection_is_within_union(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = {}
+    for method in ("intersection", "grow-diag-final-and", "union"):
+        run(*arguments(bundle, "--symmetrize", method))
+        lines = capsys.readouterr().out.splitlines()
+        links[method] = {(k, link) for k, line in enumerate(lines) for link in line.split()}
+    assert links["intersection"] <= links["grow-diag-final-and"] <= links["union"]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (["--symmetrize", "unoin"], "unknown symmetrisation 'unoin'"),
+        (["--target", "{bundle}/none"], "no such file"),
+        (["--target", "{bundle}/short"], "same number of lines"),
+        (["--resources", "{bundle}"], "no manifest.json"),
+        (["--source", "{bundle}/s/x"], "no such file; check the path"),
+        (["--target", "{bundle}/damaged.gz"], "damaged.gz:1: damaged gzip file"),
+        (["--output", "{bundle}/s/x"], "/s/x: cannot be written ("),
+        (["--output", "{bundle}"], "is a directory, not a file; choose another path"),
+    ],
+)
+def test_bad_input_is_exit_code_2(
+    change: list[str], message: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bundle / "short").write_text("una\n")
+    (bundle / "damaged.gz").write_bytes(gzip.compress(b"una\n" * 3, mtime=0)[:10] + b"\xff" * 20)
+    more = [value.replace("{bundle}", str(bundle)) for value in change]
+    assert run(*arguments(bundle, "--output", str(tmp_path / "out"), *more)) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--aligner", "giza"], "known: hmm, eflomal"),
+        ([], "the aligner hmm needs a bundle; add --resources DIR"),
+        (["--aligner", "eflomal"], "add --tokenized, or --resources DIR"),
+        (["--with-corpus"], "--with-corpus is eflomal's"),
+        (["--aligner", "eflomal", "--tokenized", "--with-corpus"], "--with-corpus needs a bundle"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: list[str], message: str, bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("align", "--source", str(bundle / "s"), "--target", str(bundle / "t"), *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_eflomal_with_the_corpus_of_the_bundle(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("eflomal", reason="the optional package eflomal is absent")
+    assert run(*arguments(bundle, "--aligner", "eflomal", "--with-corpus")) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 4 and lines[1] == lines[3] == "" and lines[0] and lines[2]

@@ -1,0 +1,187 @@
+"""`qe VERB ...`: errors of the system are one message and exit code 2; a closed pipe is silent."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qe.__main__ import main
+from qe.demo.generation import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a translation, its post-edit, a file and a folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text("casas rojas\n" * 3)
+    (tmp_path / "p").write_text("casa roja\n" * 3)
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder.tsv").mkdir()
+    return tmp_path
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return int(ended.value.code or 0)
+
+
+def shell(command: str, unbuffered: bool) -> subprocess.CompletedProcess[str]:
+    """By a shell that has `$QE`; Python's stdout buffered or not."""
+    environment = {**os.environ, "QE": f"{sys.executable} -m qe", "PYTHONPATH": str(ROOT)}
+    environment["PYTHONUNBUFFERED"] = "1" if unbuffered else ""
+    return subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """A verb is a file in qe/cli, and its first line says what it is for."""
+    main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    verbs = sorted(path.stem for path in (ROOT / "qe" / "cli").glob("[a-z]*.py"))
+    purposes = dict(line.strip().split(maxsplit=1) for line in lines if line.startswith("  "))
+    assert list(purposes) == verbs and "train" in verbs
+    assert purposes["train"] == "run experiments: search, selection, fit, evaluation, tracking"
+    assert all(purpose[0].isalnum() and purpose[-1] not in ".:" for purpose in purposes.values()), purposes
+    script = "import sys; from qe.__main__ import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "typer" in loaded and not loaded & {
+        "numpy",
+        "pandas",
+        "mlflow",
+        "rich.console",
+        *(f"qe.cli.{v}" for v in verbs),
+    }
+
+
+@pytest.mark.parametrize(
+    "output, message",
+    [
+        ("file/x.tsv", "cannot be written (file is a file, not a directory); choose another path"),
+        ("folder.tsv", "is a directory, not a file; choose another path"),
+        ("/proc/x.tsv", "cannot be written (No such file or directory); choose another path"),
+        ("x.xls", "the name does not tell what kind of table to write; .tsv or .csv or .jsonl or .parquet"),
+    ],
+)  # fmt: skip
+def test_an_output_that_cannot_be_written(
+    output: str, message: str, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said before any work: the translations need not even be there."""
+    before = sorted(texts.rglob("*"))
+    for more in ([], ["--target", "none"]):
+        assert run(*LABELS, *more, "--output", output) == 2
+        assert capsys.readouterr().err == f"qe labels: {output}: {message}\n"
+    assert sorted(texts.rglob("*")) == before and (texts / "file").read_text() == "old"
+
+
+def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for output in ("file/x", "folder.tsv", "/proc/x"):
+        assert run("features", "extract", ROOT / "qe/demo/demo.yaml", "-o", output) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"qe features: {output}: ") and error.count("\n") == 1
+    assert run("features", "extract", ROOT / "qe/demo/demo.yaml", "-o", "x.parquet") == 2
+    assert "no such dataset; check `dataset.path`, or --data-root" in capsys.readouterr().err
+    assert not (texts / "x.parquet").exists()
+
+
+def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = ["--source", "t", "--target", "p", "--only", "target_ngrams"]
+    assert run("resources", "build", *corpus, "--output", "file/x") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("qe resources: file/x: ") and error.count("\n") == 1
+    assert run("resources", "build", *corpus, "--output", "/proc/x") == 2
+    assert "/proc/x" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
+def test_stdout_on_a_full_disk(arguments: str, unbuffered: bool, texts: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    done = shell(f"$QE {arguments} > /dev/full", unbuffered)
+    assert done.returncode == 2 and "(No space left on device)" in done.stderr
+    assert done.stderr.startswith("qe") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
+def test_a_closed_pipe_is_silent(arguments: str, unbuffered: bool, texts: Path) -> None:
+    done = shell(f"mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; $QE {arguments} >&4", unbuffered)
+    assert done.stderr == "" and done.returncode not in (0, 2)
+
+
+def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
+    done = shell(f"$QE {' '.join(LABELS)} --target none | true", True)
+    assert done.stderr == "qe labels: none: no such file; check the path\n"
+
+
+@pytest.mark.parametrize("language", ["english", "EN", "xx"])
+def test_wrong_language_codes(language: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verbs = {
+        "labels": [*LABELS, "--target-language", language, "--output", "x.tsv"],
+        "resources": ["resources", "build", "--source", "t", "--target", "p", "--source-language", language,
+                      "--only", "source_ngrams", "--output", "bundle"],
+    }  # fmt: skip
+    before = sorted(texts.rglob("*"))
+    for verb, arguments in verbs.items():
+        assert run(*arguments) == 2
+        assert capsys.readouterr().err.startswith(f"qe {verb}: unknown language code '{language}'; use ")
+    assert sorted(texts.rglob("*")) == before
+
+
+def test_a_corpus_that_is_not_there(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, message in (("none", "no such file"), ("folder.tsv", "is a directory, not a file")):
+        assert run("resources", "build", "--source", name, "--target", "p", "--output", "bundle") == 2
+        assert capsys.readouterr().err == f"qe resources: {name}: {message}; check the path of the corpus\n"
+    assert not (texts / "bundle").exists()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    generate(folder / "data", pairs=300, train=20, test=5, new=5)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "setting, message",
+    [
+        ("features.x.kind=3", "'features' is a list, and has no entry 'x'; it has 1"),
+        ("features.5=surface", "'features' is a list, and has no entry '5'; it has 1, numbered from 0"),
+        ("features.-1=surface", "has no entry '-1'"),
+        ("features.0.kind=3", "'0' is not a section, but 'baseline17'"),
+        ("features=[{kind: 3}]", "'kind' must be text, but got 3"),
+        ("features=[{kind: ngram_frequency, orders: five}]", "must be a whole number from 1, but got 'five'"),
+        ("features=[{kind: ngram_frequency, orders: '5'}]", "'orders' must be a whole number from 1"),
+        ("features=[{kind: machine_lm, order: true}]", "'order' must be a whole number from 1, but got True"),
+        ("features=[{kind: similarity, okapi_orders: [1, x]}]", "'okapi_orders.1' must be a whole number"),
+        ("features=[{kind: surface, only: surface_x}]", "must be a list (each text), but got 'surface_x'"),
+        ("features=[{kind: lm, target_lm: source_ngrams}]",
+         "'target_lm' must be a part of kind language_model, but 'source_ngrams' is of kind ngrams; known: "),
+        ("features=[{set: loria66, only: [x]}]", "a set takes no other keys"),
+        ("features=[pseudo_reference]", "make it with `translations: {pseudo_reference: apertium}`, or by "
+         "`qe data translate` (columns given: source, target, id)"),
+        ("features=[{kind: alignment, links: column}]", "make it by `qe align`"),
+        ("dataset.source_language=english", "did you mean 'en' (English)?"),
+    ],
+)  # fmt: skip
+def test_settings_of_features(
+    setting: str, message: str, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "x.parquet"
+    arguments = ["features", "extract", ROOT / "qe/demo/demo.yaml", "--data-root", demo, "-o", output]
+    assert run(*arguments, "--set", setting, "--cache-dir", tmp_path / "cache", "--quiet") == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith("qe features: ") and error.count("\n") == 1
+    assert not output.exists()
+    if "links: column" not in setting:  # what the data lack is seen with the aligner at hand
+        assert not (tmp_path / "cache" / "resources").exists()

@@ -1,0 +1,160 @@
+"""`qe rank` from the command line: JSON, tables, files, tracking, and what it refuses."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qe.__main__ import main
+
+SharedData = Callable[[str], Path]
+ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Two language pairs; a is better than b, b than c."""
+    lines = ["source_language,target_language,segment,judge,system,rank"]
+    for pair in ("Czech,English", "English,Czech"):
+        for segment in range(30):
+            ranks = ROWS if segment % 5 else [("a", 2), ("b", 1), ("c", 3), ("_ref", 2)]
+            lines += [f"{pair},{segment},judge{segment % 3},{system},{rank}" for system, rank in ranks]
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
+    with pytest.raises(SystemExit) as stopped:
+        main(["rank", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert stopped.value.code == code, captured.err
+    return captured
+
+
+def test_json_has_the_agreed_form(judged: Path, capsys: Any) -> None:
+    arguments = [
+        judged,
+        "--pair",
+        "Czech-English",
+        "--methods",
+        "bojar",
+        "expected_wins",
+        "official",
+        "most_probable",
+    ]
+    told = json.loads(run([*arguments, "--json", "--samples", "50"], 0, capsys).out)
+    assert list(told) == ["Czech-English"]
+    methods = told["Czech-English"]
+    assert list(methods) == ["bojar", "expected_wins", "official", "most_probable"]
+    assert methods["bojar"]["ranking"] == [["a", 54 / 60], ["b", 36 / 60], ["c", 0.0]]
+    assert methods["bojar"]["violations"] == 0.0 and methods["bojar"]["unique"] is True
+    assert methods["most_probable"]["ranking"] == [["a", None], ["b", None], ["c", None]]
+    # a: 24 wins over b, 30 over c; against the reference 30 ties
+    assert dict(methods["official"]["ranking"])["a"] == pytest.approx(84 / 90)
+    assert methods["bojar"]["ranges"]["c"] == [3, 3]
+
+
+def test_every_method_of_the_golden_example(shared_data: SharedData, capsys: Any) -> None:
+    """The first digits that the scripts of Lopez 2012 print."""
+    file = shared_data("human-rankings/raw/wmt10.data_RNK.csv.gz")
+    arguments = [file, "--pair", "Czech-English", "--methods", "bojar", "expected_wins", "--samples", "20"]
+    told = json.loads(run([*arguments, "--json"], 0, capsys).out)["Czech-English"]["expected_wins"]
+    assert told["ranking"][0][0] == "onlineB" and f"{told['ranking'][0][1]:.6f}" == "0.678726"
+    assert (told["violations"], told["unique"]) == (15.0, True)
+
+
+def test_text_markdown_latex_and_all_methods(judged: Path, capsys: Any) -> None:
+    playoffs = ["--methods", "expected_wins", "monte_carlo_playoffs:tournaments=500", "--samples", "30"]
+    out = run([judged, *playoffs], 0, capsys).out
+    assert out.count("systems, 30 tasks, 30 segments, 3 judges") == 2 and "system, by expected_wins" in out
+    assert "### Czech-English: agreement of judges" in run([judged, *playoffs, "--markdown"], 0, capsys).out
+    assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"], 0, capsys).out
+    every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"], 0, capsys).out)
+    told = every["Czech-English"]
+    assert next(iter(told)) == "expected_wins" and len(told) >= 12
+    assert "ranges" not in told["feedback_arc_set"] and "ranges" not in told["monte_carlo_playoffs"]
+
+
+def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> None:
+    methods = ["--methods", "trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
+    common = [judged, "--pair", "English-Czech", *methods, "--samples", "20", "--json"]
+    told = json.loads(run([*common, "--ranges", "all"], 0, capsys).out)["English-Czech"]
+    assert list(told) == ["trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
+    assert all("ranges" in entry for entry in told.values())
+    told = json.loads(run([*common, "--ranges", "none"], 0, capsys).out)["English-Czech"]
+    assert not any("ranges" in entry for entry in told.values())
+    told = json.loads(run([*common, "--ranges", "feedback_arc_set"], 0, capsys).out)["English-Czech"]
+    assert [name for name, entry in told.items() if "ranges" in entry] == ["feedback_arc_set"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["--pair", "Czech-Englsh"],
+            "no judgements of 'Czech-Englsh'; there are Czech-English, English-Czech; did",
+        ),
+        (["--methods", "soccr"], "unknown ranking method 'soccr'"),
+        (["--ranges", "soccr"], "--ranges: no method 'soccr' is asked for"),
+        (["--samples", "-1"], "samples must be at least 0"),
+        (["--json", "--latex"], "only one of"),
+        (["--reference", "a", "--methods", "monte_carlo_playoffs:games=3"], "unknown option 'games=3'"),
+    ],
+)
+def test_refusals(judged: Path, arguments: list[str], message: str, capsys: Any) -> None:
+    captured = run([judged, *arguments], 2, capsys)
+    assert message in captured.err and captured.err.startswith("qe rank: ")
+    assert captured.out == "" and captured.err.count("\n") == 1
+
+
+def test_a_bad_row_names_file_and_line_and_leaves_nothing(judged: Path, tmp_path: Path, capsys: Any) -> None:
+    judged.write_text(judged.read_text() + "Czech,English,9,anna,a,7\n")
+    output = tmp_path / "out"
+    captured = run([judged, "--output", output], 2, capsys)
+    assert f"{judged}:242: the rank is '7', not one of 1 .. 5" in captured.err
+    assert not output.exists()
+
+
+def test_output_that_cannot_be_written_is_told_before_any_work(
+    judged: Path, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "file").write_text("x")
+    assert "is a file, not a" in run([judged, "--output", tmp_path / "file"], 2, capsys).err
+    assert "is an input too" in run([judged, "--output", judged], 2, capsys).err
+
+
+def test_tracking_logs_figures_tables_and_plots(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    import mlflow
+
+    for name in [name for name in os.environ if name.startswith("MLFLOW_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "mlflow.yaml").write_text(
+        "tracking_uri: sqlite:///runs.db\nartifact_root: files\nexperiment: rankings\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = [
+        judged,
+        "--methods",
+        "expected_wins",
+        "feedback_arc_set",
+        "--samples",
+        "20",
+        "--track",
+        "--json",
+    ]
+    captured = run(arguments, 0, capsys)
+    json.loads(captured.out)
+    run_id = captured.err.strip().removeprefix("MLflow run ")
+    logged = mlflow.get_run(run_id)
+    assert logged.data.params["samples"] == "20"
+    assert logged.data.params["methods.expected_wins"] == "ExpectedWins()"
+    assert logged.data.metrics["Czech-English.expected_wins.a"] == pytest.approx((24 / 30 + 1) / 2)
+    assert logged.data.metrics["English-Czech.feedback_arc_set.violations"] == 0
+    files = {item.path for item in mlflow.MlflowClient().list_artifacts(run_id, "rank/Czech-English")}
+    assert "rank/Czech-English/heat_map.png" in files and "rank/Czech-English/report.md" in files

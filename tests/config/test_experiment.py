@@ -1,0 +1,151 @@
+"""The experiment file: strict keys, overrides, paths."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.errors import InputError
+from features.core.feature_set import EXTRACTORS
+from features.core.progress import silent
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from qe.bundles.cache import corpus_absent, resources_for
+from qe.config.experiment import ResourcesSection, load
+from qe.learners._base import LEARNERS
+from qe.learners._members import make_members
+
+MINIMAL = """
+name: small
+dataset: {format: wmt12, path: wmt12-qe}
+features: [baseline17]
+learner: {kind: ridge}
+"""
+
+
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(MINIMAL)
+    return path
+
+
+def test_defaults_and_short_forms(minimal: Path) -> None:
+    loaded = load(minimal)
+    assert loaded.features == ({"kind": "baseline17"},)
+    assert loaded.learner[0].kind == "ridge" and loaded.selection[0].kind == "none"
+    assert loaded.search.objective == ("mae",)
+
+
+def test_relative_paths_start_at_the_file_or_at_the_data_root(minimal: Path, tmp_path: Path) -> None:
+    assert load(minimal).dataset.path == tmp_path / "wmt12-qe"
+    assert load(minimal, data_root=tmp_path / "data").dataset.path == tmp_path / "data" / "wmt12-qe"
+
+
+def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None:
+    minimal.write_text(
+        MINIMAL.replace("[baseline17]", "[{kind: precomputed, files: {train: a.tsv}, names: baseline17}]")
+    )
+    assert load(minimal).features[0]["files"] == {"train": str(tmp_path / "a.tsv")}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("split.fold=3", "unknown key 'split.fold'; known: .*did you mean 'folds'"),
+        ("learner.knd=x", "unknown key 'learner.0.knd'.*did you mean 'kind'"),
+        ("lerner={kind: ridge}", "unknown key 'lerner'.*did you mean 'learner'"),
+        ("weight_power=0", "weight_power: .*greater than 0, but got 0"),
+        ("split.folds=1", "split.folds: .*greater than or equal to 2, but got 1"),
+        ("search.sampler=annealing", "search.sampler: .*'tpe'"),
+        ("name=a b", "name: "),
+        ("features=[]", "must be a list of extractors"),
+        ("features=[{compat: quest}]", "every entry needs a `kind` or a `set`"),
+        ("folds", "--set needs key=value"),
+        ("name.first=x", "'name' is not a section"),
+    ],
+)
+def test_a_mistake_names_the_key_and_the_way_out(minimal: Path, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load(minimal, overrides=[override])
+
+
+def test_overrides_are_read_as_yaml(minimal: Path) -> None:
+    loaded = load(minimal, overrides=["search.trials=7", "learner.params={alpha: 2.5}", "features.0=surface"])
+    assert loaded.search.trials == 7
+    assert loaded.learner[0].params == {"alpha": 2.5}
+    assert loaded.features == ({"kind": "surface"},)
+
+
+def test_a_key_twice_is_an_error(minimal: Path) -> None:
+    minimal.write_text(MINIMAL + "name: other\n")
+    with pytest.raises(InputError, match="the key 'name' stands twice"):
+        load(minimal)
+
+
+def test_yaml_tags_that_run_code_are_refused(minimal: Path) -> None:
+    minimal.write_text(MINIMAL + "description: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(InputError, match="not valid YAML"):
+        load(minimal)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such experiment file"):
+        load(tmp_path / "absent.yaml")
+
+
+RESOURCES = (
+    "resources: {source: 'parallel/{pair}/train.{source}.gz', target: 'parallel/{pair}/train.{target}.gz'}\n"
+)
+
+
+def test_placeholders_of_resources_are_the_languages_of_the_pair(minimal: Path, tmp_path: Path) -> None:
+    minimal.write_text(MINIMAL + RESOURCES)
+    resources = load(minimal, overrides=["dataset.pair=ro-en"]).resources
+    assert resources is not None and not resources.optional
+    assert resources.source == tmp_path / "parallel" / "ro-en" / "train.ro.gz"
+    assert resources.target == tmp_path / "parallel" / "ro-en" / "train.en.gz"
+
+
+@pytest.mark.parametrize(
+    ("resources", "overrides", "message"),
+    [
+        (RESOURCES, [], r"resources.source: '\{pair\}' needs dataset.pair, like en-de, but it is None"),
+        (RESOURCES, ["dataset.pair=ende"], "needs dataset.pair, like en-de, but it is 'ende'"),
+        (
+            "resources: {bundle: '{lang}'}\n",
+            [],
+            r"unknown placeholder '\{lang\}'; known: \{pair\}, \{source\}",
+        ),
+    ],
+)
+def test_placeholders_that_nothing_stands_for(
+    minimal: Path, resources: str, overrides: list[str], message: str
+) -> None:
+    minimal.write_text(MINIMAL + resources)
+    with pytest.raises(InputError, match=message):
+        load(minimal, overrides=overrides)
+
+
+def test_an_optional_corpus_that_is_absent_is_the_task_itself(tmp_path: Path) -> None:
+    segments = Segments(("a house", "the house"), ("una casa", "la casa"), Tokenizer("en"), Tokenizer("es"))
+    section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", optional=True)
+    assert corpus_absent(section)
+    bundle = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+    assert bundle is not None and bundle.manifest["pairs"] == 2
+    again = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+    assert again is not None and again.path == bundle.path
+    (tmp_path / "s").write_text("a\n")
+    assert not corpus_absent(section)  # half a corpus is a mistake, not an absence
+    with pytest.raises(InputError, match="no such file"):
+        resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+
+
+@pytest.mark.parametrize("name", ["en-de-da", "en-de-hter", "ro-en-da", "ro-en-hter"])
+def test_the_mlqe_experiments_run_on_any_pair(name: str) -> None:
+    path = Path(__file__).resolve().parents[2] / "experiments" / "mlqe" / f"{name}.yaml"
+    loaded = load(path, data_root=Path("/data"), overrides=["dataset.pair=et-en"])
+    assert loaded.name == name and loaded.resources is not None and loaded.resources.optional
+    assert loaded.resources.source == Path("/data/parallel/et-en/train.et.gz")
+    assert all(EXTRACTORS.get(config["kind"]) for config in loaded.features)
+    made = LEARNERS.get(loaded.learner[0].kind)().estimator(**loaded.learner[0].params)
+    assert make_members(made.members, 0)

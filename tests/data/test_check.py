@@ -1,0 +1,175 @@
+"""What `qe data check` finds: the shared data's documented oddities, and planted defects."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from qe.data.check import check, guess_format, parse_settings, summary, text_key
+from qe.data.formats._base import make_format
+
+SharedData = Callable[[str], Path]
+LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
+
+
+def options(**splits: dict[str, str]) -> dict[str, Any]:
+    return {"splits": splits, "label": LABEL, "source_language": "en", "target_language": "es"}
+
+
+TRAIN = {"source": "s", "target": "t", "scores": "y"}
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    for name, text in (("s", "a b\nc\nd\n"), ("t", "A B\nC\nD\n"), ("y", "1\n2.5\n5\n")):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_wmt12(shared_data: SharedData) -> None:
+    """Statistics and oddities as the data's README tells them."""
+    report = check(shared_data("wmt12-qe"))
+    train, test = report.splits["train"], report.splits["test"]
+    assert report.format == "wmt12" and report.defects == () and report.unreadable == ()
+    assert train.labels is not None and train.judges is not None and train.histogram is not None
+    assert (train.segments, test.segments, test.labels) == (1832, 422, None)
+    assert train.labels.mean == pytest.approx(3.4455, abs=5e-5)
+    assert (train.labels.median, train.labels.low, train.labels.high) == (3.5, 1.3, 5)
+    assert train.labels.distinct == 23 and train.unedited == 58
+    assert train.duplicates == {"source": 0, "target": 1, "pair": 0}
+    assert [round(judge.mean or 0, 3) for judge in train.judges.summaries] == [3.580, 3.841, 3.213]
+    assert train.judges.deviation == pytest.approx(0.04, abs=1e-9)
+    assert train.judges.weights == pytest.approx((2 / 6, 1 / 6, 3 / 6))
+    assert train.judges.far_apart == 284
+    assert train.judges.kappa[0][1] == pytest.approx(0.636, abs=5e-4) and train.judges.kappa[2][2] == 1
+    assert train.judges.alpha == pytest.approx({"ordinal": 0.609, "interval": 0.597}, abs=5e-4)
+    assert sum(train.histogram[1]) == 1832 and train.histogram[0][0] == 1 and train.histogram[0][-1] == 5
+    assert sum("trailing blanks" in note for note in report.notes) == 5
+
+
+@pytest.mark.parametrize(
+    ("pair", "repeated", "overlap"),
+    [("en-de", 0, {"test20 in train": 3}), ("ro-en", 1, {"dev in train": 1, "test20 in train": 0})],
+)
+def test_mlqe_pe_repetitions(
+    shared_data: SharedData, pair: str, repeated: int, overlap: dict[str, int]
+) -> None:
+    """ "3 en-de source sentences occur both in train and test20, ..." (README, Oddities)."""
+    report = check(shared_data("mlqe-pe"), options={"pair": pair, "label": "da_mean"})
+    assert report.splits["train"].duplicates["source"] == repeated
+    assert {pair: report.overlaps[pair]["source"] for pair in overlap} == overlap
+    judges = report.splits["train"].judges
+    assert judges is not None and judges.deviation == pytest.approx(0, abs=1e-9)
+    assert [judge.n for judge in judges.summaries] == [7000] * 3 + [593] * (3 if pair == "en-de" else 0)
+
+
+def test_every_defect_is_told(texts: Path) -> None:
+    (texts / "y").write_text("1\nx\n9\n")
+    (texts / "t").write_text("A B\n\nD\n")
+    report = check(texts, "parallel_text", options(train=TRAIN))
+    assert [defect.rsplit("/", 1)[-1] for defect in report.defects] == [
+        "y:2: the label 'score' is not a number ('x')",
+        "y:3: the label 'score' is 9, off the declared scale 1 .. 5",
+        "train: 1 segments have an empty target (first: train-2)",
+    ]
+    assert report.splits["train"].labels is not None and report.splits["train"].labels.n == 1
+
+
+def test_constant_and_contradicting_labels(texts: Path) -> None:
+    (texts / "y").write_text("3\n3\n3\n")
+    report = check(texts, "parallel_text", options(train=TRAIN))
+    assert report.defects == ("train: all labels are 3, so there is nothing to learn",)
+    (texts / "y").write_text("3\n3\n4\n")
+    for name in "st":
+        (texts / name).write_text("a\nb\nb\n")
+    report = check(texts, "parallel_text", options(train=TRAIN))
+    assert report.defects == ("train: 1 repeated pairs of source and target have different labels",)
+    assert report.splits["train"].duplicates == {"source": 1, "target": 1, "pair": 1}
+
+
+def test_goes_on_after_unreadable_files(texts: Path) -> None:
+    (texts / "short").write_text("A\n")
+    splits = {
+        "train": TRAIN,
+        "dev": TRAIN | {"target": "short"},
+        "test": {"source": "none", "target": "nowhere"},
+    }
+    report = check(texts, "parallel_text", options(**splits))
+    assert list(report.splits) == ["train"]
+    assert [error.split(": ", 1)[1][:20] for error in report.unreadable] == [
+        "ends after 1 lines, ",
+        "no such file; check ",
+        "no such file; check ",
+    ]
+
+
+def test_overlap_between_splits(texts: Path) -> None:
+    (texts / "s2").write_text("A b.\nnew\n")
+    (texts / "t2").write_text("x\nC\n")
+    report = check(texts, "parallel_text", options(train=TRAIN, test={"source": "s2", "target": "t2"}))
+    assert report.overlaps == {"test in train": {"source": 1, "target": 1, "pair": 0}}
+
+
+def test_guessing_the_format(tmp_path: Path, shared_data: SharedData) -> None:
+    assert guess_format(shared_data("mlqe-pe/en-de")) == "mlqe_pe"
+    (tmp_path / "a.csv.gz").touch()
+    assert guess_format(tmp_path / "a.csv.gz") == "table"
+    with pytest.raises(InputError, match=r"cannot tell the format of this; name it with --format \(.*wmt12"):
+        guess_format(tmp_path)
+    with pytest.raises(InputError, match="no such file or folder"):
+        check(tmp_path / "nowhere")
+
+
+def test_settings() -> None:
+    assert parse_settings(["splits.train=a.tsv", "quoting=true", "splits.test=b"]) == {
+        "splits": {"train": "a.tsv", "test": "b"},
+        "quoting": True,
+    }
+    for wrong in (["pair"], ["=x"], ["b=[1"], ["a=1", "a.b=2"]):
+        with pytest.raises(InputError, match="--set"):
+            parse_settings(wrong)
+
+
+def test_format_keys_are_checked(texts: Path) -> None:
+    with pytest.raises(
+        InputError, match="the format 'parallel_text' needs the key 'splits'; known: splits, label"
+    ):
+        check(texts, "parallel_text", {})
+    with pytest.raises(InputError, match="the format 'wmt12' has no key 'labels'; known: label"):
+        check(texts, "wmt12", {"labels": "hter"})
+
+
+def test_summary_of_nothing() -> None:
+    assert summary([]).n == 0 and summary([np.nan]).mean is None
+    assert summary([1.0, np.nan, 3.0]).mean == 2
+
+
+def test_text_key_keeps_combining_marks() -> None:
+    assert text_key("कि") != text_key("की")
+    assert text_key("Ça va ?") == text_key("ça, va")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (r'"\ud800"', "new.jsonl:2: half a surrogate pair"),
+        ("9" * 5000, "new.jsonl:2: JSON that is nested too deeply, or has a number of too many digits"),
+        ("[" * 100_000, "new.jsonl:2: JSON that is nested too deeply"),
+    ],
+)
+def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) -> None:
+    path = tmp_path / "new.jsonl"
+    path.write_text(
+        f'{{"source": "a", "target": "b", "score": 1}}\n{{"source": {source}, "target": "b", "score": 1}}\n'
+    )
+    options = {
+        "label": LABEL,
+        "source_language": "en",
+        "target_language": "es",
+    }
+    with pytest.raises(InputError, match=re.escape(message)):
+        make_format("table", {**options, "columns": {"scores": "score"}}).read(path)

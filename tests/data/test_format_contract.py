@@ -1,0 +1,48 @@
+"""What is asked of every format."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.core.errors import InputError
+from qe.data.formats._base import FORMATS, Format, make_format
+
+# Keys without a default, of the formats that have any.
+REQUIRED: dict[str, Any] = {
+    "splits": {"train": {"source": "s", "target": "t", "scores": "y"}},
+    "label": {"name": "score", "low": 0, "high": 1, "higher_is_better": True},
+    "source_language": "en",
+    "target_language": "es",
+    "pair": "en-de",
+    "columns": {"scores": "score"},
+}
+
+
+def made(name: str) -> Format:
+    kind: Any = FORMATS.get(name)
+    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    return make_format(name, {key: REQUIRED[key] for key in needed if key in REQUIRED})
+
+
+@pytest.mark.parametrize("name", FORMATS.names)
+def test_it_is_a_documented_dataclass_that_is_made_of_its_keys(name: str) -> None:
+    kind = FORMATS.get(name)
+    assert is_dataclass(kind) and kind.__doc__ and not kind.__doc__.startswith(kind.__name__ + "(")
+    assert isinstance(made(name), kind)
+
+
+@pytest.mark.parametrize("name", FORMATS.names)
+def test_what_is_not_there_and_what_is_no_dataset_is_one_message(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        made(name).read(tmp_path / "absent")
+    (tmp_path / "noise").write_bytes(b"\xff\x00\xfe\n" * 3)
+    with pytest.raises(InputError):
+        made(name).read(tmp_path / "noise")
+
+
+@pytest.mark.parametrize("name", FORMATS.names)
+def test_an_unknown_key_is_named_with_the_known_ones(name: str) -> None:
+    with pytest.raises(InputError, match="has no key 'nonesuch'.*known"):
+        make_format(name, {"nonesuch": 1})

@@ -1,0 +1,60 @@
+"""The formats' part of docs/own-data.md: as the classes have it, and true."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from qe.__main__ import main
+from qe.beginning.columns import HEADERS
+from qe.data.formats._base import FORMATS, make_format
+from qe.data.formats._page import page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
+BEGIN, END = "<!-- `qe data formats` begins -->\n\n", "\n<!-- `qe data formats` ends -->"
+
+
+def test_the_page_has_what_the_classes_say() -> None:
+    _, begin, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    part, end, _ = rest.partition(END)
+    assert begin and end
+    assert part == page(), "put the output of `qe data formats` between the marks in docs/own-data.md"
+
+
+@pytest.mark.parametrize("name", FORMATS.names)
+def test_the_example_can_be_read(name: str, tmp_path: Path) -> None:
+    example = FORMATS.get(name).example
+    assert example is not None
+    for file, content in example.files.items():
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+    section = yaml.safe_load(example.section)["dataset"]
+    assert section.pop("format") == name
+    root = tmp_path / section.pop("path")
+    dataset = make_format(name, section).read(root)
+    train = dataset.splits["train"]
+    assert train.scores is not None
+    assert all(split.scores is None for other, split in dataset.splits.items() if other != "train")
+    read = {(root / file).relative_to(tmp_path).as_posix() for file in dataset.provenance}
+    assert read == {*example.files}
+
+
+def test_the_page_has_every_header_that_is_recognised() -> None:
+    text = PAGE.read_text("utf-8")
+    for role, headers in HEADERS.items():
+        assert f"| `{role}` | {', '.join(f'`{header}`' for header in headers)} |" in text
+
+
+def test_the_verb_shows_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", "formats", "table"])
+    assert not ended.value.code
+    assert capsys.readouterr().out == page(["table"])
+
+
+def test_an_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", "formats", "tabel"])
+    assert ended.value.code == 2
+    assert "unknown format 'tabel'" in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""MLQE-PE as its public archives unpack: folders per archive, labelled test20, test21."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.errors import InputError
+from qe.data.check import guess_format
+from qe.data.dataset import Dataset
+from qe.data.formats._base import make_format
+
+HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"
+ROW = '0\tIt "rains.\tEr regnet.\t[41, 60]\t50.5\t[-1.5, -0.5]\t-1.0\t-0.5\n'
+
+
+def unpacked(folder: Path, splits: tuple[str, ...] = ("train", "dev", "test20")) -> Path:
+    """Two pairs, each archive unpacked beside itself."""
+    for pair in ("en-de", "ro-en"):
+        code = pair.replace("-", "")
+        for split in splits:
+            part = split.removesuffix("20")
+            direct = folder / "direct-assessments" / part / (pair if part == "test" else f"{pair}-{part}")
+            edits = folder / "post-editing" / part / f"{pair}-{split}"
+            direct.mkdir(parents=True)
+            edits.mkdir(parents=True)
+            (direct / f"{split}.{code}.df.short.tsv").write_text(
+                HEADER + ROW.replace("rains", f"{pair} {split}")
+            )
+            texts = {"src": "It rains .", "mt": "Er regnet .", "pe": "Es regnet .", "hter": "0.333333"}
+            texts |= {
+                "tags": "OK BAD OK OK OK OK OK",
+                "source_tags": "BAD OK OK",
+                "src-mt.alignments": "0-0 1-1",
+            }
+            for end, text in texts.items():
+                (edits / f"{split}.{end}").write_text(f"{text}\n")
+        later = folder / "test21" / f"{pair}-test21"
+        (later / "word-probas").mkdir(parents=True)
+        for name, text in (
+            ("src", "A dog."),
+            ("mt", "Ein Hund."),
+            ("tok.src", "A dog ."),
+            ("tok.mt", "Ein Hund ."),
+        ):
+            (later / f"test21.{name}").write_text(f"{text}\n")
+        (later / "word-probas" / f"mt.test21.{code}").write_text("Ein Hund .\n")
+        (later / "word-probas" / f"word_probas.test21.{code}").write_text("-1 -1 -1 -1\n")
+    return folder
+
+
+def read(folder: Path, **keys: str) -> Dataset:
+    return make_format("mlqe_pe", {"pair": "en-de", **keys}).read(folder)
+
+
+@pytest.mark.parametrize(("label", "gold"), [("da", -1.0), ("da_mean", 50.5), ("hter", 0.333333)])
+def test_archives_as_they_unpack(tmp_path: Path, label: str, gold: float) -> None:
+    dataset = read(unpacked(tmp_path), label=label)
+    assert [*dataset.splits] == ["train", "dev", "test20", "test21"]
+    for name in ("train", "dev", "test20"):
+        split = dataset.splits[name]
+        assert split.scores is not None and split.scores.tolist() == [gold]
+        assert split.post_edit == ("Es regnet .",)
+        assert (split.judges is not None) == (label != "hter")
+    train = dataset.splits["train"]
+    assert train.segments.source == (("It rains .",) if label == "hter" else ('It "en-de train.',))
+    assert (train.word_tags is not None) == (label == "hter")
+    assert dataset.splits["test21"].labels() == {}
+    assert dataset.splits["test21"].segments.token_log_probabilities == ("-1 -1 -1 -1",)
+    assert "train: no train.doc_ids, so no documents" in dataset.notes
+
+
+def test_the_other_pair(tmp_path: Path) -> None:
+    dataset = read(unpacked(tmp_path), pair="ro-en")
+    assert dataset.name == "mlqe-pe/ro-en" and dataset.splits["dev"].segments.source == ('It "ro-en dev.',)
+
+
+def test_gold_labels_of_test21(tmp_path: Path) -> None:
+    gold = unpacked(tmp_path) / "test21" / "en-de-test21" / "goldlabels"
+    gold.mkdir()
+    (gold / "test21.da").write_text("0.75\n")
+    scores = read(tmp_path).splits["test21"].scores
+    assert scores is not None and scores.tolist() == [0.75]
+    assert read(tmp_path, label="hter").splits["test21"].scores is None
+    assert read(tmp_path, label="hter").splits["test21"].segments.source == ("A dog .",)
+
+
+def test_blind_test20_needs_no_labels_of_any_kind(tmp_path: Path) -> None:
+    unpacked(tmp_path)
+    table = tmp_path / "direct-assessments" / "test" / "en-de" / "test20.ende.df.short.tsv"
+    table.unlink()
+    blind = table.with_name("test20.ende.inputs.tsv")
+    blind.write_text("index\toriginal\ttranslation\tmodel_scores\n0\tIt rains.\tEr regnet.\t-0.5\n")
+    for end in ("pe", "hter", "tags", "source_tags"):
+        (tmp_path / "post-editing" / "test" / "en-de-test20" / f"test20.{end}").unlink()
+    for label in ("da", "hter"):
+        assert read(tmp_path, label=label).splits["test20"].labels() == {}
+
+
+def test_the_layout_is_recognised_and_a_pair_asked_for(tmp_path: Path) -> None:
+    assert guess_format(unpacked(tmp_path)) == "mlqe_pe"
+    with pytest.raises(InputError, match="set `pair` to one of en-de, ro-en"):
+        make_format("mlqe_pe", {}).read(tmp_path)
+
+
+def test_two_tables_of_one_split(tmp_path: Path) -> None:
+    unpacked(tmp_path)
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "dev.ende.df.short.tsv").write_text(HEADER + ROW)
+    with pytest.raises(InputError, match=r"dev.ende.df.short.tsv is also at .*direct-assessments"):
+        read(tmp_path)
+
+
+def test_labels_of_train_must_be_there(tmp_path: Path) -> None:
+    edits = unpacked(tmp_path) / "post-editing" / "train" / "en-de-train"
+    (edits / "train.hter").unlink()
+    with pytest.raises(InputError, match=r"train\.hter"):
+        read(tmp_path, label="hter")

@@ -1,0 +1,54 @@
+"""Folds: every row held out once, neighbours and documents together."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold
+
+from features.core.errors import InputError
+from qe.data.splits import make_folds
+
+
+@given(
+    st.integers(10, 200),
+    st.integers(2, 5),
+    st.sampled_from(["random", "block", "document"]),
+    st.integers(0, 9),
+)
+def test_every_row_is_held_out_once(n: int, folds: int, by: str, seed: int) -> None:
+    documents = [f"d{i // 2}" for i in range(n)]
+    made = make_folds(n, folds, by=by, seed=seed, block=2, documents=documents)  # type: ignore[arg-type]
+    assert sorted(np.concatenate([test for _, test in made]).tolist()) == list(range(n))
+    for train, test in made:
+        assert sorted([*train.tolist(), *test.tolist()]) == list(range(n))
+
+
+def test_random_folds_are_scikit_learns() -> None:
+    theirs = [test for _, test in KFold(5, shuffle=True, random_state=3).split(np.arange(23))]
+    ours = [test for _, test in make_folds(23, 5, seed=3)]
+    assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
+
+
+def test_blocks_and_documents_stay_together() -> None:
+    for _, test in make_folds(310, 5, by="block", block=31, seed=1):
+        blocks = test // 31
+        assert all((blocks == b).sum() == 31 for b in set(blocks.tolist()))
+    documents = ["a", "b", "a", "c", "b", "c", "d"]
+    for train, test in make_folds(7, 2, by="document", documents=documents):
+        assert {documents[i] for i in train}.isdisjoint({documents[i] for i in test})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 3, "folds": 5}, "5 folds need at least 5 segments, but there are 3"),
+        ({"n": 100, "folds": 5, "by": "block"}, "blocks of 31 segments, but there are 4"),
+        ({"n": 4, "folds": 3, "by": "document", "documents": list("aabb")}, "documents, but there are 2"),
+        ({"n": 4, "folds": 2, "by": "document"}, "no document ids"),
+        ({"n": 4, "folds": 1}, "at least 2 folds"),
+    ],
+)
+def test_too_few_units_is_an_error(arguments: dict, message: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(InputError, match=message):
+        make_folds(**arguments)

@@ -1,0 +1,168 @@
+"""Word-level evaluation: scikit-learn's figures, brute force, and what files may hold."""
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, matthews_corrcoef
+
+from features.core.errors import InputError
+from qe.__main__ import main
+from qe.data.tag_files import read_tags
+from qe.evaluation.word_level import (
+    METRICS,
+    best_threshold,
+    confusions,
+    cross_thresholded,
+    evaluate_words,
+    f1_bad,
+    mcc,
+)
+
+Bools = NDArray[np.bool_]
+
+
+def simulated(segments: int, seed: int) -> tuple[Bools, NDArray[np.float64], NDArray[np.int64]]:
+    """Gold tags, P(BAD) and offsets; some segments are empty."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 12, segments))])
+    gold = rng.random(offsets[-1]) < 0.2
+    return gold, np.round(np.clip(0.4 * gold + rng.random(offsets[-1]) * 0.6, 0, 1), 2), offsets
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    for seed in range(20):
+        gold, bad, offsets = simulated(40, seed)
+        counts = confusions(gold, bad >= 0.5, offsets)
+        assert counts.shape == (40, 4) and counts.sum() == len(gold)
+        scores = {name: float(metric(counts.sum(axis=0))) for name, metric in METRICS.items()}
+        assert scores["mcc"] == pytest.approx(matthews_corrcoef(gold, bad >= 0.5))
+        of_bad, of_ok = f1_score(gold, bad >= 0.5), f1_score(~gold, bad < 0.5)
+        assert scores["f1_bad"] == pytest.approx(of_bad) and scores["f1_ok"] == pytest.approx(of_ok)
+        assert scores["f1_mult"] == pytest.approx(of_bad * of_ok)
+
+
+def test_where_one_tag_is_missing() -> None:
+    assert mcc(np.array([0.0, 0, 3, 7])) == 0 == matthews_corrcoef([1] * 3 + [0] * 7, [0] * 10)
+    assert f1_bad(np.array([0.0, 0, 3, 7])) == 0
+    assert np.isnan(f1_bad(np.array([0.0, 0, 0, 7]))) and np.isnan(mcc(np.zeros(4)))
+
+
+def test_the_threshold_is_the_best_of_all() -> None:
+    for seed in range(10):
+        gold, bad, _ = simulated(10, seed)
+        best = best_threshold(gold, bad)
+        every = [matthews_corrcoef(gold, bad >= value) for value in np.unique(bad)]
+        assert matthews_corrcoef(gold, bad >= best) == pytest.approx(max(every))
+    assert best_threshold(np.array([True, True]), np.array([0.3, 0.3])) == 0.3
+    low = 0.5
+    high = np.nextafter(low, 1)
+    assert best_threshold(np.array([False, True]), np.array([low, high])) == high
+
+
+def test_thresholds_inside_folds_do_not_see_the_fold() -> None:
+    gold, bad, offsets = simulated(60, 3)
+    tags = cross_thresholded(gold, bad, offsets, folds=5)
+    first = offsets[1:].searchsorted(0, side="right")  # a segment with tags
+    rows = slice(offsets[first], offsets[first + 1])
+    changed = gold.copy()
+    changed[rows] = ~changed[rows]
+    np.testing.assert_array_equal(cross_thresholded(changed, bad, offsets, folds=5)[rows], tags[rows])
+    assert matthews_corrcoef(gold, tags) > 0.3
+
+
+def test_the_test_exchanges_whole_segments() -> None:
+    """Five segments: all 2^5 exchanges by hand, counted exactly."""
+    gold, bad, offsets = simulated(5, 11)
+    sides = bad >= 0.4, bad >= 0.7
+    report = evaluate_words(gold, {"a": sides[0], "b": sides[1]}, offsets, samples=1000, correction="none")
+    observed = matthews_corrcoef(gold, sides[0]) - matthews_corrcoef(gold, sides[1])
+    rows = np.repeat(np.arange(5), np.diff(offsets))
+    extreme = []
+    for coins in product([False, True], repeat=5):
+        heads = np.array(coins)[rows]
+        own, other = np.where(heads, sides[1], sides[0]), np.where(heads, sides[0], sides[1])
+        extreme.append(
+            abs(matthews_corrcoef(gold, own) - matthews_corrcoef(gold, other)) >= abs(observed) - 1e-12
+        )
+    found = next(one for one in report.comparisons if one.metric == "mcc").result
+    assert found.exact and found.difference == pytest.approx(observed)
+    assert math.isnan(found.p) or found.p == pytest.approx(np.mean(extreme))
+
+
+def test_intervals_and_clusters_of_many_segments() -> None:
+    gold, bad, offsets = simulated(400, 5)
+    noise = np.random.default_rng(0).random(len(gold)) < 0.3
+    systems = {"good": bad >= 0.5, "poor": (bad >= 0.5) ^ noise, "copy": bad >= 0.5}
+    report = evaluate_words(gold, systems, offsets, seed=1)
+    assert report.clusters["mcc"] == [["good", "copy"], ["poor"]]
+    low, high = report.ci["good"]["mcc"]
+    drawn = np.random.default_rng(7).integers(0, 400, (2000, 400))
+    counts = confusions(gold, bad >= 0.5, offsets)
+    scores = [float(mcc(counts[rows].sum(axis=0))) for rows in drawn]
+    np.testing.assert_allclose([low, high], np.quantile(scores, [0.025, 0.975]), atol=0.01)
+    by_pair = {(one.system, one.baseline): one for one in report.comparisons if one.metric == "mcc"}
+    assert by_pair["good", "copy"].result.p == 1 and by_pair["good", "poor"].p_corrected < 0.01
+    assert json.dumps(report.to_json(), allow_nan=False)
+    with pytest.raises(InputError, match="unknown baseline 'x'"):
+        evaluate_words(gold, systems, offsets, baselines=["x"])
+
+
+def run(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.tags").write_text("OK BAD OK OK OK\nBAD OK OK\n")
+    (tmp_path / "a.tags").write_text("OK BAD OK BAD OK\nOK OK OK\n")
+    (tmp_path / "b.probs").write_text("0.1 0.9 0.2 0.1 0.3\n0.6 0.2 0.1\n")
+    return tmp_path
+
+
+def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "evaluate --words --gold gold.tags --predictions a.tags b=b.probs --json -q"
+    run([*command.split(), "--threshold", "0.5", "--samples", "0"])
+    report = json.loads(capsys.readouterr().out)
+    assert {part: (one["tags"], one["bad"]) for part, one in report.items()} == {
+        "words": (3, 1),
+        "gaps": (5, 1),
+    }
+    assert report["words"]["systems"]["b"]["mcc"] == 1 and report["gaps"]["systems"]["b"]["mcc"] == 1
+    # words of a: BAD BAD | OK against BAD OK | OK: tp 1, fp 1, fn 0, tn 1
+    assert report["words"]["systems"]["a"]["mcc"] == pytest.approx(0.5)
+    assert report["words"]["systems"]["a"]["f1_mult"] == pytest.approx((2 / 3) ** 2)
+    tuned = [*command.split(), "--samples", "0", "--tune", "b=b.probs", "--tune-gold", "gold.tags"]
+    run(tuned)
+    assert json.loads(capsys.readouterr().out)["gaps"]["systems"]["b"]["f1_mult"] == 1
+    (files / "w.tags").write_text("BAD OK\nOK\n")
+    plain = "evaluate --words --layout words --gold w.tags --predictions c=w.tags -q"
+    run(plain.split())
+    assert "MCC" in capsys.readouterr().out
+
+
+def test_files_that_do_not_fit(files: Path) -> None:
+    for name, text, message in (
+        ("mixed", "OK 0.5\n", "mixed:1: tags and numbers in one file"),
+        ("other", "OK GOOD\n", "other:1: 'GOOD' is neither OK, BAD nor a probability"),
+        ("big", "0.5 1.5\n", "big:1: '1.5' is neither"),
+        ("nan", "nan\n", "'nan' is neither"),
+        ("empty", "\n", "no tags"),
+    ):
+        (files / name).write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_tags(Path(name))
+    (files / "even").write_text("OK OK OK\nOK OK\n")
+    with pytest.raises(
+        InputError, match="even:2: 2 tags, but words and the gaps around them are an odd number"
+    ):
+        read_tags(Path("even")).parts("tags")
+    with pytest.raises(InputError, match="unknown layout"):
+        read_tags(Path("even")).parts("word")  # type: ignore[arg-type]

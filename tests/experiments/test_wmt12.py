@@ -1,0 +1,103 @@
+"""The experiments on the WMT 2012 task: each loads, and everything it names exists."""
+
+import fnmatch
+from pathlib import Path
+
+import optuna
+import pytest
+
+from features.core.bundle import known_parts
+from features.core.feature_set import EXTRACTORS, expand, parts_needed
+from features.core.tree_columns import make_trees
+from qe.catalogue.features import columns_of
+from qe.config.experiment import Experiment, load
+from qe.training.preparation import check_trees
+from qe.training.search import Space
+
+FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "wmt12"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+OFFICIAL = {"baseline", "tcd-resources-only"}  # as published: nothing is absent
+OWN = {name for name in NAMES if name.startswith(("best", "all-", "compact"))}
+
+
+def experiment(name: str) -> Experiment:
+    return load(FOLDER / f"{name}.yaml")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_named_like_its_file_and_says_what_is_absent(name: str) -> None:
+    loaded = experiment(name)
+    assert loaded.name == name and loaded.description
+    if name in OWN:
+        return
+    assert loaded.published is not None
+    assert bool(loaded.absent) == (name not in OFFICIAL)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_learners_and_selectors_take_what_their_spaces_draw(name: str) -> None:
+    """Every alternative of the search, drawn and made."""
+    loaded = experiment(name)
+    for learner in loaded.learner:
+        for selector in loaded.selection:
+            space = Space([learner], [selector])
+            trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(0)).ask()
+            candidate = space.draw(trial)
+            assert candidate.pipeline(seed=0).named_steps["learn"] is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features_come_with_the_resources_and_translations_they_need(name: str) -> None:
+    loaded = experiment(name)
+    kinds = {config["kind"] for config in expand(loaded.features)}
+    assert kinds <= set(EXTRACTORS.names)
+    parts = parts_needed(loaded.features)
+    assert set(parts) <= set(known_parts())
+    assert bool(parts) == (loaded.resources is not None)
+    second = {"pseudo_reference": "pseudo_reference", "error_classes": "pseudo_reference"}
+    second["back_translation"] = "back_translation"
+    needed = {second[kind] for kind in kinds if kind in second}
+    extra = {"pseudo_reference", "back_translation"} if "word_quality" in kinds else set()
+    assert needed <= set(loaded.translations) <= needed | extra
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trees_come_with_the_annotations_they_need(name: str) -> None:
+    """And with learners and selectors that work beside them."""
+    loaded = experiment(name)
+    check_trees(loaded)
+    needed = {tree.requires() for tree in make_trees(loaded.trees)}
+    assert needed <= {column for column in loaded.made_columns() if column.startswith("annotation_")}
+
+
+def test_the_rows_of_uu() -> None:
+    """Table 1 of Hardmeier et al. 2012: features, T, C, degree; the two systems search around theirs."""
+    rows = {
+        "best": ("uu-explicit99", 0.05, 4, 2), "a": ("uu-explicit99", 0.03, 8, 3),
+        "b": ("baseline17", 0.05, 4, 2), "bltk": ("baseline17", 0.03, 8, 3),
+        "c": ("uu-explicit99", None, 8, 2), "d": ("baseline17", None, 8, 2), "e": (None, 1, 4, None),
+    }  # fmt: skip
+    for row, (features, weight, c, degree) in rows.items():
+        loaded = experiment(f"uu-{row}")
+        assert [next(iter(config.values())) for config in loaded.features] == ([features] if features else [])
+        assert [(tree["kind"], tree["side"]) for tree in loaded.trees] == (
+            []
+            if weight is None
+            else [("constituents", "source"), ("dependencies", "source"), ("dependencies", "target")]
+        )
+        expected = {"tree_weight": weight, "C": c, "degree": degree}
+        (learner,) = loaded.learner
+        for name, value in expected.items():
+            searched = (learner.space or {}).get(name)
+            assert value in searched if searched else learner.params.get(name) == value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pattern_of_columns_matches(name: str) -> None:
+    """Those of sets are tested with the sets."""
+    for config in experiment(name).features:
+        if "only" in config:
+            whole = {key: value for key, value in config.items() if key != "only"}
+            columns = [feature.name for feature in columns_of([whole])]
+            for pattern in config["only"]:
+                assert fnmatch.filter(columns, pattern), (config["kind"], pattern)

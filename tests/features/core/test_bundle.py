@@ -1,0 +1,329 @@
+"""Bundles: parts land whole, are built once, and bad corpora leave nothing."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from features.core import bundle as bundles
+from features.core.bundle import Bundle, with_needs
+from features.core.checksums import sealed
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import sha256
+
+PAIRS = [
+    ("a small house", "una casa pequeña"),
+    ("the house", "la casa"),
+    ("", "nada"),
+    ("the small cat", "el gato"),
+]
+ORDER = ["source_ngrams", "source_lm", "lexicon_source_to_target"]
+
+
+def corpus() -> ParallelCorpus:
+    return ParallelCorpus.from_lines(PAIRS)
+
+
+def write(folder: Path, source: str, target: str) -> list[str]:
+    (folder / "s").write_text(source)
+    (folder / "t").write_text(target)
+    return ["--source", str(folder / "s"), "--target", str(folder / "t"), "--output", str(folder / "out")]
+
+
+def build(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "qe", "resources", "build", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    manifest = bundle.manifest
+    assert (manifest["pairs"], manifest["empty_pairs"]) == (3, 1)
+    assert manifest["corpus_fingerprint"] == corpus().fingerprint
+    for name in ORDER:
+        part = manifest["parts"][name]
+        assert part["bytes"] > 0 and part["settings"] and part["fingerprint"] == bundle.part(name).fingerprint
+
+
+def test_what_is_there_is_not_built_again_and_the_corpus_not_read(tmp_path: Path) -> None:
+    bundles.build(corpus, tmp_path / "b", ORDER[:1])
+    before = (tmp_path / "b" / "source_ngrams" / "meta.json").stat().st_mtime_ns
+
+    def unread() -> ParallelCorpus:
+        raise AssertionError("the corpus is kept in the bundle")
+
+    bundle = bundles.build(unread, tmp_path / "b", ORDER)
+    assert set(bundle.manifest["parts"]) >= set(ORDER)
+    assert (tmp_path / "b" / "source_ngrams" / "meta.json").stat().st_mtime_ns == before
+
+
+def test_a_part_that_fails_leaves_the_others_and_no_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from features.resources.lexicon import Lexicon
+
+    def full(self: Lexicon, path: Path) -> None:
+        (path / "half").write_text("x")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Lexicon, "save", full)
+    with pytest.raises(OSError, match="disk full"):
+        bundles.build(corpus, tmp_path / "b", ORDER)
+    assert set(Bundle(tmp_path / "b").manifest["parts"]) == {"source_ngrams", "source_lm"}
+    assert not list((tmp_path / "b").glob("*lexicon*"))
+    monkeypatch.undo()
+    assert set(bundles.build(corpus, tmp_path / "b", ORDER).manifest["parts"]) == set(ORDER)
+
+
+def test_another_corpus_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
+    bundles.build(corpus, tmp_path / "b", ORDER[:1], provenance={"source": "1"})
+    with pytest.raises(InputError, match=r"resources of another corpus .*\(source: 1 there, 2 here\)"):
+        bundles.build(corpus, tmp_path / "b", ORDER, provenance={"source": "2"})
+
+
+def test_names_are_checked() -> None:
+    with pytest.raises(InputError, match=r"unknown part 'aligners'; known: .*source_lm.* mean 'aligner'\?"):
+        with_needs(["aligners"])
+
+
+def test_needs_come_first() -> None:
+    order = with_needs(["phrase_table"])
+    assert order[-1] == "phrase_table" and len(order) > 1
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ("a\nb\nc\n", "x\n", "has 3 and .*/t has 1"),
+        ("", "", "are empty"),
+        ("\n\n", "x\ny\n", "no sentence pair with words on both sides"),
+    ],
+)
+def test_bad_corpora_are_errors_that_leave_nothing(
+    tmp_path: Path, source: str, target: str, message: str
+) -> None:
+    done = build(*write(tmp_path, source, target))
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    import re
+
+    assert re.search(message, done.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_gzip_member_is_an_error(tmp_path: Path) -> None:
+    arguments = write(tmp_path, "a\n" * 2000, "x\n" * 2000)
+    whole = gzip.compress(b"".join(f"word{i} number\n".encode() for i in range(2000)))
+    (tmp_path / "s").write_bytes(whole[: len(whole) // 2])
+    done = build(*arguments)
+    assert done.returncode == 2 and "damaged gzip file" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
+    lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
+    done = build(*write(tmp_path, "\n".join(lines), "\n".join(lines)), "--json")
+    assert done.returncode == 0, done.stderr
+    parts = json.loads(done.stdout)["parts"]
+    assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)
+    assert list((tmp_path / "out" / "source_lm").glob("*.arpa*"))
+
+
+def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    within = bundle.path / "source_ngrams" / "models" / "words"
+    within.mkdir(parents=True)
+    (within / "trees.txt").write_text("tree")
+    manifest = bundle.manifest
+    manifest["parts"]["source_ngrams"]["files"]["models/words/trees.txt"] = sha256(within / "trees.txt")
+    (bundle.path / "manifest.json").write_text(json.dumps(sealed(manifest)))
+    bundle.export(["source_ngrams", "source_lm"], tmp_path / "copy")
+    exported = Bundle(tmp_path / "copy")
+    assert (tmp_path / "copy" / "source_ngrams" / "models" / "words" / "trees.txt").read_text() == "tree"
+    assert set(exported.manifest["parts"]) == {"source_ngrams", "source_lm"}
+    for name in ("source_ngrams", "source_lm"):
+        assert exported.part(name).fingerprint == bundle.part(name).fingerprint
+    assert not list((tmp_path / "copy").rglob("*.arpa*")) and list(bundle.path.rglob("*.arpa*"))
+
+
+def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
+    from features.resources.ngrams import NgramCounts
+
+    folder = tmp_path / "b"
+    seen: list[Path] = []
+
+    def make(given: ParallelCorpus, *, scratch: Path, **settings: object) -> NgramCounts:
+        assert scratch.parent == folder and not list(scratch.iterdir())
+        (scratch / "half").write_text("x")
+        seen.append(scratch)
+        return NgramCounts.build(given, **settings)  # type: ignore[arg-type]
+
+    bundles.build(corpus, folder, [])
+    for left in (".scratch.killed", ".source_ngrams.killed", ".mine.kept"):
+        (folder / left / "below").mkdir(parents=True)
+    bundles.build(corpus, folder, ORDER[:1], makers={"ngrams": make})
+    assert len(seen) == 1
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
+        ".mine.kept",
+        "corpus",
+        "source_ngrams",
+    ]
+
+
+def test_settings_build_again_and_so_do_none(tmp_path: Path) -> None:
+    """Orders by the files' own record; `source_vectors` is built from `source_ngrams`."""
+    texts = [("a b c d e f g h", "x")] * 3
+
+    def run(**settings: dict[str, int]) -> dict[str, tuple[int, object]]:
+        found = bundles.build(
+            lambda: ParallelCorpus.from_lines(texts),
+            tmp_path / "b",
+            ["source_vectors", "source_lm"],
+            settings={"source_vectors": {"dimensions": 2, "classes": 2}, **settings},
+        )
+        return {
+            name: ((found.path / name / "meta.json").stat().st_mtime_ns, part["set"])
+            for name, part in found.manifest["parts"].items()
+        }
+
+    first, again = run(), run()
+    assert first == again and first["source_ngrams"][1] == {}
+    other = run(source_ngrams={"order": 2})
+    sizes = json.loads((tmp_path / "b" / "source_ngrams" / "meta.json").read_text())["sizes"]
+    assert len(sizes) == 2 and other["source_ngrams"][1] == {"order": 2}
+    assert (
+        other["source_vectors"][0] > first["source_vectors"][0] and other["source_lm"] == first["source_lm"]
+    )
+    assert run()["source_ngrams"][1] == {}
+    assert len(json.loads((tmp_path / "b" / "source_ngrams" / "meta.json").read_text())["sizes"]) == 3
+
+
+def test_values_that_a_part_cannot_be_built_with(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"it cannot be built with these settings: dimensions=0, classes=3 \("
+    ):
+        bundles.build(
+            corpus, tmp_path / "b", ["source_vectors"],
+            settings={"source_vectors": {"dimensions": 0, "classes": 3}},
+        )  # fmt: skip
+
+
+def test_a_maker_of_a_part_goes_before_that_of_its_kind(tmp_path: Path) -> None:
+    from features.resources.ngrams import NgramCounts
+
+    def make(given: ParallelCorpus, **settings: object) -> NgramCounts:
+        return NgramCounts.from_tokens(given.target, order=1)
+
+    def fail(given: ParallelCorpus, **settings: object) -> NgramCounts:
+        raise AssertionError("of the kind")
+
+    bundle = bundles.build(
+        corpus, tmp_path / "b", ["source_ngrams"], makers={"ngrams": fail, "source_ngrams": make}
+    )
+    assert bundle.manifest["parts"]["source_ngrams"]["settings"]["order"] == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from features.core import bundle
+from features.core.corpus import ParallelCorpus
+from tests.features.core.test_bundle import ORDER, corpus
+
+folder, at = Path(sys.argv[1]), sys.argv[2]
+
+def die(*_, **__):
+    (folder / f".{at}.half").mkdir()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if at == "corpus":
+    ParallelCorpus.save = die
+bundle.build(corpus, folder, ORDER, settings={"source_ngrams": {"order": 2}}, makers={ORDER[2]: die})
+"""
+
+
+@pytest.mark.parametrize("at", ["corpus", ORDER[2]])
+def test_a_killed_build_goes_on(tmp_path: Path, at: str) -> None:
+    folder = tmp_path / "b"
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), at], cwd=root, check=False)
+    assert done.returncode == -9 and bundles.stranger(folder) is None
+    assert (folder / "manifest.json").is_file() == (at != "corpus")
+    meta = folder / "source_ngrams" / "meta.json"
+    before = meta.stat().st_mtime_ns if at != "corpus" else 0
+    (folder / ".manifest.json.half").write_text("{")
+    bundle = bundles.build(corpus, folder, ORDER, settings={"source_ngrams": {"order": 2}})
+    assert set(bundle.manifest["parts"]) == set(ORDER)
+    assert len(json.loads(meta.read_text())["sizes"]) == 2
+    assert at == "corpus" or meta.stat().st_mtime_ns == before
+    left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    assert set(left) <= {bundles.LOCK}
+
+
+def test_files_of_others_are_told_from_what_builds_leave(tmp_path: Path) -> None:
+    assert bundles.stranger(tmp_path / "none") is None and bundles.stranger(tmp_path) is None
+    (tmp_path / ".corpus.ab12cd34").mkdir()
+    (tmp_path / ".manifest.json.x").write_text("")
+    assert bundles.stranger(tmp_path) is None
+    (tmp_path / "thesis.tex").write_text("")
+    assert bundles.stranger(tmp_path) == "thesis.tex"
+
+
+def test_the_verb_goes_on_after_a_kill_while_the_corpus_was_saved(tmp_path: Path) -> None:
+    arguments = write(tmp_path, "a b\n", "x y\n")
+    (tmp_path / "out" / ".corpus.ab12cd34").mkdir(parents=True)
+    (tmp_path / "out" / ".lock").write_text("")
+    done = build(*arguments, "--only", "source_ngrams")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "out" / ".corpus.ab12cd34").exists()
+
+
+def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(InputError, match=r"out: cannot be made a folder \(File exists\)"):
+        bundles.build(corpus, tmp_path / "out", ORDER[:1])
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", ["", '{"format": 1', '{"format": 1}', "[]", "\udcff"])
+def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
+    (bundle.path / "manifest.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    for read in (
+        lambda: Bundle(bundle.path).part(ORDER[0]),
+        lambda: bundles.build(corpus, bundle.path, ORDER),
+    ):
+        with pytest.raises(InputError, match=r"manifest\.json: the manifest\.json is damaged .*build again"):
+            read()
+
+
+@pytest.mark.parametrize("damage", ["gone", "no meta", "empty meta", "cut", "empty array"])
+def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, damage: str) -> None:
+    import shutil
+
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    part = bundle.path / "source_lm"
+    if damage == "gone":
+        shutil.rmtree(part)
+    elif damage == "no meta":
+        (part / "meta.json").unlink()
+    elif damage == "empty meta":
+        (part / "meta.json").write_text("{}")
+    else:
+        content = (part / "words.npy").read_bytes()
+        (part / "words.npy").write_bytes(content[:-8] if damage == "cut" else b"")
+    with pytest.raises(InputError, match=r"source_lm: the part 'source_lm' is damaged"):
+        Bundle(bundle.path).part("source_lm")
+    shutil.rmtree(part, ignore_errors=True)
+    again = bundles.build(corpus, bundle.path, ORDER)
+    assert again.part("source_lm").fingerprint == again.manifest["parts"]["source_lm"]["fingerprint"]
+
+
+def test_a_damaged_corpus_is_an_error(tmp_path: Path) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
+    (bundle.path / "corpus" / "source.ids.npy").unlink()
+    with pytest.raises(InputError, match="the encoded corpus is damaged"):
+        bundles.build(corpus, bundle.path, ORDER)

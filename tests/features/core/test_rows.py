@@ -1,0 +1,43 @@
+"""What word-level networks say of a token or a text is the same to the last bit in every batch."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features._word_quality.network import Network
+from features._word_quality.pooling import PoolingNetwork, Texts, _beginning
+from features._word_quality.rows import row_products
+
+RNG = np.random.default_rng(0)
+LEFT, RIGHT = RNG.normal(size=(700, 190)), RNG.normal(size=(190, 64))
+
+
+def test_products_are_those_of_numpy() -> None:
+    np.testing.assert_allclose(row_products(LEFT, RIGHT), LEFT @ RIGHT, rtol=0, atol=1e-12)
+    assert row_products(LEFT[:0], RIGHT).shape == (0, 64)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 699), min_size=1, max_size=300))
+def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
+    np.testing.assert_array_equal(row_products(LEFT[rows], RIGHT), row_products(LEFT, RIGHT)[rows])
+
+
+def test_a_token_is_scored_alike_in_every_batch() -> None:
+    columns = RNG.normal(size=(600, 90)).astype(np.float32)
+    columns[RNG.random(columns.shape) < 0.2] = np.nan
+    vectors = RNG.normal(size=(600, 40)).astype(np.float32)
+    network = Network.fit(columns, vectors, columns[:, 0] > 0, seed=0)
+    together = network.probability(columns, vectors)
+    for rows in (slice(3, 4), slice(0, 257), slice(250, 600)):
+        np.testing.assert_array_equal(network.probability(columns[rows], vectors[rows]), together[rows])
+
+
+def test_a_text_is_scored_alike_in_every_batch() -> None:
+    lengths = RNG.integers(1, 40, 80)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    texts = Texts(RNG.normal(size=(offsets[-1], 120)).astype(np.float32), offsets)
+    network = PoolingNetwork(_beginning(np.random.default_rng(1), 120, 2))
+    together = network.outcomes(texts)
+    for rows in (np.array([5]), np.arange(40, 80), RNG.permutation(80)):
+        np.testing.assert_array_equal(network.outcomes(texts.take(rows)[0]), together[rows])

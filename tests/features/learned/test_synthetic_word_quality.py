@@ -1,0 +1,203 @@
+"""Word-level quality from parallel text alone: what is held out, what is learned of it, on Europarl."""
+
+import gzip
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from features._phrase_decoding.decoder import decode
+from features._word_quality.labels import TokenLabels, post_edit_labels
+from features._word_quality.memory import TokenMemory, joined
+from features._word_quality.tokens import Knowledge, TokenTable
+from features.core.bundle import Bundle, build, resource_parameters
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.extractor import FittedExtractor
+from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.learned.synthetic_word_quality import SyntheticWordQuality
+from features.resources._held_out import split_pairs
+from features.word_quality import WordQuality
+from features.word_quality_pretrained import PretrainedWordQuality
+from features.word_quality_synthetic import SyntheticWordQualityAggregates
+
+PAIRS, TRIED = 3000, 200  # of the corpus, and after it
+TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+
+texts = st.text("abc", min_size=4, max_size=8).map(" ".join)
+
+
+def lines(folder: Path, size: int) -> list[tuple[str, str]]:
+    columns = []
+    for language in ("en", "es"):
+        with gzip.open(folder / f"corpus.{language}.gz", "rt", encoding="utf-8") as stream:
+            columns.append([line.rstrip("\n") for line in stream])
+    return list(islice(((s, t) for s, t in zip(*columns, strict=True) if s and t), size))
+
+
+@pytest.fixture(scope="module")
+def pairs(shared_data: Callable[[str], Path]) -> list[tuple[str, str]]:
+    return lines(shared_data("alignment/en-es/cse256"), PAIRS + TRIED)
+
+
+@pytest.fixture(scope="module")
+def corpus(pairs: list[tuple[str, str]]) -> ParallelCorpus:
+    return ParallelCorpus.from_lines(pairs[:PAIRS], *TOKENIZERS)
+
+
+@pytest.fixture(scope="module")
+def resource(corpus: ParallelCorpus) -> SyntheticWordQuality:
+    return SyntheticWordQuality.build(corpus, pairs=500, rounds=40)
+
+
+@pytest.fixture(scope="module")
+def bundle(
+    corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path_factory: pytest.TempPathFactory
+) -> Bundle:
+    parts = parts_needed([{"kind": "word_quality_pretrained"}])
+    folder = tmp_path_factory.mktemp("synthetic") / "bundle"
+    makers = {"synthetic_word_quality": lambda *_, **__: resource}
+    return build(lambda: corpus, folder, parts, makers=makers)
+
+
+@pytest.fixture(scope="module")
+def tried(pairs: list[tuple[str, str]], bundle: Bundle) -> tuple[Segments, list[str]]:
+    """Translations of other pairs by the decoder of the whole corpus, and the references."""
+    source, reference = ([pair[side] for pair in pairs[PAIRS:]] for side in (0, 1))
+    parts = {name: bundle.part(name) for name in resource_parameters(Knowledge)}
+    knowledge = Knowledge(**parts)  # type: ignore[arg-type]
+    decoded = decode(TOKENIZERS[0].tokens(source), knowledge.phrase_table, knowledge.target_lm).tokens
+    target = [" ".join(decoded.words(i)) for i in range(len(decoded))]
+    return Segments.from_columns({"source": source, "target": target}, *TOKENIZERS), reference
+
+
+# --- what is held out --------------------------------------------------------------------------------
+
+
+def keys(corpus: ParallelCorpus, rows: np.ndarray[tuple[int], np.dtype[np.int64]], side: str) -> set[str]:
+    tokens = corpus.side(side).lower().take(rows)
+    return {" ".join(tokens.words(i)) for i in range(len(tokens))}
+
+
+def test_nothing_held_out_is_left(corpus: ParallelCorpus) -> None:
+    left, held_out = split_pairs(corpus, 500, 8, seed=0)
+    assert len(held_out) == 500 and len(left) == PAIRS * 2 // 3
+    for side in ("source", "target"):
+        assert not keys(corpus, left, side) & keys(corpus, held_out, side)
+    assert not np.array_equal(split_pairs(corpus, 500, 8, seed=1)[1], held_out)
+    lengths = corpus.source.lengths[held_out]
+    assert lengths.min() >= 5 and lengths.max() <= 45
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=80), st.integers(0, 3))
+def test_repeated_texts_are_not_held_out(rows: list[tuple[str, str]], seed: int) -> None:
+    """The law, on corpora of three words where half of the texts repeat."""
+    corpus = ParallelCorpus.from_lines(rows)
+    left, held_out = split_pairs(corpus, 1000, 3, seed)
+    assert not set(left.tolist()) & set(held_out.tolist())
+    for side in ("source", "target"):
+        assert not keys(corpus, left, side) & keys(corpus, held_out, side)
+
+
+def test_a_large_corpus_gives_its_share() -> None:
+    rows = [(f"a b c d {i}", f"a b c {i}") for i in range(20_000)]
+    left, held_out = split_pairs(ParallelCorpus.from_lines(rows), 10_000, 8, seed=0)
+    assert len(held_out) == 2500 and len(left) == 17_500
+    assert len(np.unique(held_out // 100)) == 25  # whole blocks
+
+
+def test_too_small_a_corpus_is_refused() -> None:
+    rows = [(f"a b c d {i}", f"a b c {i}") for i in range(120)]
+    with pytest.raises(InputError, match="only 36 could be held out"):
+        SyntheticWordQuality.build(ParallelCorpus.from_lines(rows))
+
+
+# --- what is learned ---------------------------------------------------------------------------------
+
+
+def labels(tried: tuple[Segments, list[str]]) -> TokenLabels:
+    segments, reference = tried
+    return post_edit_labels(segments.target_tokens.lower(), TOKENIZERS[1].tokens(reference).lower())
+
+
+def table_of(bundle: Bundle, segments: Segments) -> TokenTable:
+    extractor = make_extractor({"kind": "word_quality_synthetic"}, bundle)
+    assert isinstance(extractor, SyntheticWordQualityAggregates)
+    return extractor._table(segments)
+
+
+def test_it_finds_what_is_wrong_in_other_texts(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    """AUC over .6 on 200 pairs that neither it nor the bundle has seen; chance is .5."""
+    resource = bundle.part("synthetic_word_quality")
+    assert isinstance(resource, SyntheticWordQuality)
+    words, gaps = resource.probabilities(table_of(bundle, tried[0]))
+    bad = labels(tried)
+    assert roc_auc_score(bad.words, words) > 0.6
+    assert roc_auc_score(bad.gaps, gaps) > 0.6
+    assert abs(words.mean() - bad.words.mean()) < 0.1
+
+
+def test_the_same_seed_gives_the_same(corpus: ParallelCorpus, resource: SyntheticWordQuality) -> None:
+    again = SyntheticWordQuality.build(corpus, pairs=500, rounds=40)
+    assert again.words.trees == resource.words.trees and again.gaps.trees == resource.gaps.trees
+    assert again.fingerprint == resource.fingerprint
+
+
+def test_a_saved_one_comes_back(
+    resource: SyntheticWordQuality, bundle: Bundle, tried: tuple[Segments, list[str]], tmp_path: Path
+) -> None:
+    resource.save(tmp_path)
+    loaded = SyntheticWordQuality.load(tmp_path)
+    assert loaded.fingerprint == resource.fingerprint
+    table = table_of(bundle, tried[0])
+    for left, right in zip(loaded.probabilities(table), resource.probabilities(table), strict=True):
+        assert np.array_equal(left, right)
+
+
+def test_it_sees_no_label_and_no_column_of_our_own_system(resource: SyntheticWordQuality) -> None:
+    assert not issubclass(EXTRACTORS.get("word_quality_synthetic"), FittedExtractor)
+    names = (*resource.word_columns, *resource.gap_columns)
+    assert "lm" in names and "left_lm" in names and "backward" in names
+    assert not [n for n in names if "decoder" in n or "pseudo" in n or "capital" in n or "class" in n]
+    assert not [n for n in (*resource.words.encodings, *resource.gaps.encodings) if "class" in n]
+
+
+def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    """Beside the columns of plain word quality; learned with them, it is saved and comes back."""
+    plain, pretrained = (
+        make_extractor({"kind": kind, "use": []}, bundle)
+        for kind in ("word_quality", "word_quality_pretrained")
+    )
+    assert isinstance(plain, WordQuality) and isinstance(pretrained, PretrainedWordQuality)
+    few = tried[0].take(range(40))
+    one, other = (extractor._table(few, frozenset()) for extractor in (plain, pretrained))
+    more = ("synthetic", "synthetic_previous", "synthetic_next")
+    assert other.word_names == (*one.word_names, *more) and other.gap_names == (*one.gap_names, "synthetic")
+    words, gaps = pretrained.synthetic_word_quality.probabilities(table_of(bundle, few))
+    np.testing.assert_allclose(1 / (1 + np.exp(-other.words[:, -3])), words, rtol=1e-5)
+    np.testing.assert_allclose(1 / (1 + np.exp(-other.gaps[:, -1])), gaps, rtol=1e-5)
+    first = np.asarray(other.offsets[:-1])
+    assert np.isnan(other.words[first, -2]).all()
+    inside = np.setdiff1d(np.arange(len(words)), first)
+    np.testing.assert_array_equal(other.words[inside, -2], other.words[inside - 1, -3])
+
+
+def test_tables_of_several_segments_are_joined(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
+    whole = table_of(bundle, tried[0].take(range(12)))
+    parts = [table_of(bundle, tried[0].take(range(a, b))) for a, b in ((0, 5), (5, 6), (6, 12))]
+    together = joined(parts)
+    assert np.array_equal(together.offsets, whole.offsets)
+    np.testing.assert_array_equal(together.words, whole.words)
+    np.testing.assert_array_equal(together.gaps, whole.gaps)
+    remembered = TokenMemory()
+    remembered.table(tried[0].take(range(5)), frozenset(), lambda some: table_of(bundle, some))
+    again = remembered.table(tried[0].take(range(12)), frozenset(), lambda some: table_of(bundle, some))
+    np.testing.assert_array_equal(again.words, whole.words)

@@ -1,0 +1,225 @@
+"""Word alignment against a gold standard, brute force over all alignments, and hand-worked symmetrisation."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.files import read_lines
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.resources._hmm import JUMPS, WINDOW, forward_backward, initial_jumps
+from features.resources._links import Links, grow_diagonal
+from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
+
+SharedData = Callable[[str], Path]
+WORDS = Tokenizer("en", "whitespace", normalise=False)
+
+
+@pytest.fixture(scope="module")
+def small() -> Aligner:
+    pairs = [
+        ("the house is small", "la casa es pequeña"),
+        ("the house", "la casa"),
+        ("a book", "un libro"),
+        ("the book is small", "el libro es pequeño"),
+        ("a house", "una casa"),
+    ]
+    return Aligner.build(ParallelCorpus.from_lines(pairs * 4, WORDS, WORDS), prefix=0)
+
+
+# --- the model ---------------------------------------------------------------------------------------
+
+
+def jump_weight(jumps: np.ndarray, jump: int) -> float:  # type: ignore[type-arg]
+    if abs(jump) <= WINDOW:
+        return float(jumps[jump + WINDOW + 1])
+    return float(jumps[-1] if jump > 0 else jumps[0])
+
+
+def brute_force(emission, null, jumps, p0):  # type: ignore[no-untyped-def]
+    """Posteriors and expected jumps by summing over every alignment (0 = NULL)."""
+    m, length = emission.shape
+    total, posterior, counts = 0.0, np.zeros((m, length + 1)), np.zeros(JUMPS)
+    for alignment in itertools.product(range(length + 1), repeat=m):
+        probability, place, taken = 1.0, 0, []
+        for j, i in enumerate(alignment):
+            if i == 0:
+                probability *= p0 * null[j]
+                continue
+            reach = sum(jump_weight(jumps, q - place) for q in range(1, length + 1))
+            probability *= (1 - p0) * jump_weight(jumps, i - place) / reach * emission[j, i - 1]
+            taken.append(min(max(i - place, -WINDOW - 1), WINDOW + 1) + WINDOW + 1)
+            place = i
+        total += probability
+        for j, i in enumerate(alignment):
+            posterior[j, i] += probability
+        for jump in taken:
+            counts[jump] += probability
+    return np.log(total), posterior / total, counts / total
+
+
+@pytest.mark.parametrize("length, m", [(1, 1), (3, 4), (4, 3), (12, 3), (2, 7)])
+def test_forward_backward_sums_over_all_alignments(length: int, m: int) -> None:
+    rng = np.random.default_rng(length * 10 + m)
+    emission, null = rng.random((m, length)).astype(np.float32), rng.random(m).astype(np.float32)
+    jumps = initial_jumps() * rng.random(JUMPS)
+    posterior, null_posterior = np.empty((m, length), np.float32), np.empty(m, np.float32)
+    counts, chances = np.zeros(JUMPS), np.zeros(JUMPS)
+    found = forward_backward(emission, null, jumps, 0.2, posterior, null_posterior, counts, chances)
+    likelihood, expected, expected_counts = brute_force(emission, null, jumps, 0.2)
+    assert found == pytest.approx(likelihood, rel=1e-5)
+    np.testing.assert_allclose(posterior, expected[:, 1:], atol=2e-6)
+    np.testing.assert_allclose(null_posterior, expected[:, 0], atol=2e-6)
+    np.testing.assert_allclose(counts, expected_counts, atol=1e-5)
+
+
+def test_chances_give_the_update_of_a_choice_model() -> None:
+    """With one source word every jump is certain whatever its weight: count = weight * chances."""
+    jumps = initial_jumps()
+    counts, chances = np.zeros(JUMPS), np.zeros(JUMPS)
+    emission, null = np.ones((3, 1), np.float32), np.full(3, 1e-6, np.float32)
+    forward_backward(
+        emission, null, jumps, 0.1, np.empty((3, 1), np.float32), np.empty(3, np.float32), counts, chances
+    )
+    np.testing.assert_allclose(counts, jumps * chances, atol=1e-6)
+
+
+# --- training ----------------------------------------------------------------------------------------
+
+
+def test_finds_the_only_consistent_alignment(small: Aligner) -> None:
+    source, target = Tokens.from_lists([["the", "book"]]), Tokens.from_lists([["el", "libro"]])
+    for method in SYMMETRIZATIONS:
+        assert list(small.align(source, target, method).pharaoh()) == ["0-0 1-1"], method
+
+
+def test_unknown_words_are_placed_by_neighbours_and_equal_strings(small: Aligner) -> None:
+    source = Tokens.from_lists([["the", "zebra", "is", "small"], ["a", "1984", "xyzzy"]])
+    target = Tokens.from_lists([["la", "cebra", "es", "pequeña"], ["xyzzy", "un", "1984"]])
+    lines = list(small.align(source, target, "intersection").pharaoh())
+    assert lines[0] == "0-0 1-1 2-2 3-3"
+    assert {"1-2", "2-0"} <= set(lines[1].split())
+
+
+def test_save_and_load(small: Aligner, tmp_path: Path) -> None:
+    small.save(tmp_path)
+    loaded = Aligner.load(tmp_path)
+    assert loaded.fingerprint == small.fingerprint
+    tokens = Tokens.from_lists([["the", "house", "is", "small"]]), Tokens.from_lists([["la", "casa", "azul"]])
+    np.testing.assert_array_equal(loaded.posteriors(*tokens).forward, small.posteriors(*tokens).forward)
+
+
+def test_same_corpus_twice_gives_the_same(small: Aligner) -> None:
+    pairs = [("a b c", "x y z"), ("a c", "x z"), ("b", "y")] * 5
+    one, two = (Aligner.build(ParallelCorpus.from_lines(pairs, WORDS, WORDS)) for _ in range(2))
+    np.testing.assert_array_equal(one.table.forward, two.table.forward)
+    np.testing.assert_array_equal(one.jumps, two.jumps)
+
+
+def test_batches_do_not_matter(small: Aligner) -> None:
+    source = Tokens.from_lists([["the", "house"], [], ["a"], ["book"], []])
+    target = Tokens.from_lists([["la", "casa"], ["un"], [], ["libro"], []])
+    whole = list(small.align(source, target).pharaoh())
+    assert whole == list(small.align(source, target, batch=2).pharaoh())
+    assert [bool(line) for line in whole] == [True, False, False, True, False]
+    assert list(align_lines(small, [("the house", "la casa"), ("", "")], (WORDS, WORDS), batch=1)) == [
+        whole[0],
+        "",
+    ]
+
+
+def f1(links: Links, gold: set[tuple[int, int, int]]) -> float:
+    segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    found = set(zip(segment.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    return 2 * len(found & gold) / (len(found) + len(gold))
+
+
+def test_gold_alignments(shared_data: SharedData) -> None:
+    """cse256, trained on its own 5,401 pairs; IBM Model 1 has F1 .42 there, IBM Model 2 .45."""
+    folder = shared_data("alignment/en-es/cse256")
+    sides = (list(read_lines(folder / f"corpus.{side}.gz")) for side in ("en", "es"))
+    corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), WORDS, WORDS)
+    assert corpus.empty_pairs == 13
+    aligner = Aligner.build(corpus)
+    gold = {
+        (k - 1, i - 1, j - 1) for k, i, j in (map(int, x.split()) for x in read_lines(folder / "dev.key"))
+    }
+    source, target = (
+        Tokens.from_lists(x.split() for x in read_lines(folder / f"dev.{side}")) for side in ("en", "es")
+    )
+    posteriors = aligner.posteriors(source, target)
+    assert f1(posteriors.links("grow-diag-final-and"), gold) >= 0.74
+    assert f1(posteriors.links("posterior"), gold) >= 0.74
+    assert min(f1(posteriors.links(method), gold) for method in SYMMETRIZATIONS) >= 0.71
+
+
+# --- links -------------------------------------------------------------------------------------------
+
+
+def mask(*rows: str) -> np.ndarray:  # type: ignore[type-arg]
+    return np.array([[c == "x" for c in row] for row in rows])
+
+
+def grown(one: np.ndarray, other: np.ndarray, final_and: bool = True) -> np.ndarray:  # type: ignore[type-arg]
+    shape = np.array([one.shape[0]]), np.array([one.shape[1]])
+    return grow_diagonal(one.ravel(), other.ravel(), *shape, final_and).reshape(one.shape)
+
+
+def test_grow_diagonal_by_hand() -> None:
+    """Intersection (0,0), (2,3); (1,1) grows from (0,0); (2,2) joins as column 2 is free; (3,0) is no
+    neighbour and has a taken column; (4,4) joins only by final-and, both its words being free."""
+    one = mask("x....", ".x...", "..xx.", "x....", ".....")
+    other = mask("x....", ".....", "...x.", ".....", "....x")
+    expected = mask("x....", ".x...", "..xx.", ".....", "....x")
+    # (4,4) is a diagonal neighbour of nothing that is in: (3,3) is not.
+    np.testing.assert_array_equal(grown(one, other), expected)
+    expected[4, 4] = False
+    # grow-diag leaves out what final-and adds; (4,4) neighbours no accepted link.
+    np.testing.assert_array_equal(grown(one, other, final_and=False), expected)
+
+
+masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
+    lambda shape: st.tuples(
+        *[
+            st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]).map(
+                lambda bits: np.array(bits).reshape(shape)
+            )
+        ]
+        * 2
+    )
+)
+
+
+@settings(max_examples=100)
+@given(masks)
+def test_grown_links_lie_between_intersection_and_union(pair) -> None:  # type: ignore[no-untyped-def]
+    result = grown(*pair)
+    assert (result >= (pair[0] & pair[1])).all() and (result <= (pair[0] | pair[1])).all()
+    assert (grown(*pair, final_and=False) <= result).all()
+    mirrored = grown(pair[0].T.copy(), pair[1].T.copy())
+    covered = [result.any(axis=1).sum() > 0, mirrored.any()]
+    assert covered[0] == covered[1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sets(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8), max_size=6))
+def test_pharaoh_round_trip(segments: list[set[tuple[int, int]]]) -> None:
+    lines = [" ".join(f"{i}-{j}" for i, j in sorted(links)) for links in segments]
+    assert list(Links.from_pharaoh(lines).pharaoh()) == lines
+
+
+def test_pharaoh_errors(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    path.write_text("0-0\n0-0 1:1\n")
+    with pytest.raises(InputError, match="links:2: expected links like 0-0, but found '1:1'"):
+        Links.read(path)
+    links = Links.from_pharaoh(["0-0", "0-3"])
+    with pytest.raises(InputError, match="line 2: the link 0-3 points outside"):
+        links.check(np.array([1, 1]), np.array([1, 3]))

@@ -1,0 +1,157 @@
+"""IBM Model 1 against an outside EM, closed forms, and files of other tools."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.resources.lexicon import FLOOR, NULL, Lexicon
+
+SharedData = Callable[[str], Path]
+WORDS = Tokenizer("en", "whitespace", normalise=False)
+
+
+def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:
+    return ParallelCorpus.from_lines(pairs, WORDS, WORDS)
+
+
+@pytest.fixture(scope="module")
+def golden_corpus(shared_data: SharedData) -> ParallelCorpus:
+    folder = shared_data("golden/ibm1")
+    return ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", WORDS, WORDS)
+
+
+@pytest.fixture(scope="module")
+def golden(golden_corpus: ParallelCorpus) -> Lexicon:
+    return Lexicon.build(golden_corpus, prune=1e-4)
+
+
+def source_id(lexicon: Lexicon, word: str) -> int:
+    return NULL if word == "NULL" else lexicon.source.index[word]
+
+
+def test_equals_textbook_em(golden: Lexicon, shared_data: SharedData) -> None:
+    rows = [line.split("\t") for line in shared_data("golden/ibm1/em_5iter.tsv").read_text().splitlines()]
+    left = np.array([source_id(golden, s) for s, _, _ in rows])
+    right = np.array([golden.target.index[t] for _, t, _ in rows])
+    expected = np.array([float(p) for _, _, p in rows])
+    assert len(golden.values) == len(rows)  # the file too has the entries >= 1e-4
+    np.testing.assert_allclose(golden.probability(left, right), expected, rtol=6e-8, atol=5.1e-10)
+
+
+def test_log_likelihoods(golden: Lexicon, shared_data: SharedData) -> None:
+    lines = shared_data("golden/ibm1/em_loglik.tsv").read_text().splitlines()[1:]
+    np.testing.assert_allclose(golden.log_likelihoods, [float(x.split("\t")[2]) for x in lines], atol=6e-10)
+
+
+def test_score_is_the_model_probability(golden_corpus: ParallelCorpus, shared_data: SharedData) -> None:
+    """Scoring the training text with the unpruned table gives the likelihood of the last iteration."""
+    lexicon = Lexicon.build(golden_corpus, prune=0.0)
+    scores = lexicon.score(golden_corpus.source, golden_corpus.target)
+    assert scores.log10().sum() * np.log(10) == pytest.approx(-4983.198255094, rel=1e-6)
+
+
+def test_directions_mirror() -> None:
+    pairs = [("the house", "la casa"), ("the book", "el libro"), ("a book", "un libro")]
+    forward = Lexicon.build(corpus_of(*pairs), direction="source_to_target")
+    mirrored = Lexicon.build(corpus_of(*((t, s) for s, t in pairs)), direction="target_to_source")
+    assert forward.source.words == mirrored.source.words
+    np.testing.assert_array_equal(forward.values, mirrored.values)
+
+
+def test_save_and_load(golden: Lexicon, tmp_path: Path) -> None:
+    golden.save(tmp_path)
+    loaded = Lexicon.load(tmp_path)
+    assert loaded.fingerprint == golden.fingerprint
+    assert loaded.log_likelihoods == golden.log_likelihoods
+    assert loaded.quartiles == golden.quartiles
+    assert isinstance(loaded.values, np.memmap)
+    np.testing.assert_array_equal(loaded.values, golden.values)
+    np.testing.assert_array_equal(loaded.translations_above(0.2), golden.translations_above(0.2))
+
+
+def test_translations_above_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "lex"
+    path.write_text(
+        "NULL la .5\nhouse casa .8\nhouse hogar .2\nthe la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
+    )
+    lexicon = Lexicon.read_lex(path)
+    counts = lexicon.translations_above(0.2)
+    assert [counts[lexicon.source.index[w]] for w in ("house", "the", "home")] == [1, 2, 1]
+    assert counts[0] == counts[NULL] == 0
+    by_target = lexicon.translations_above(0.15, side="target")
+    assert [by_target[lexicon.target.index[w]] for w in ("hogar", "casa", "la", "el")] == [2, 1, 1, 1]
+    assert lexicon.translations_above(0.2) is counts
+
+
+def test_entropies(tmp_path: Path) -> None:
+    path = tmp_path / "lex"
+    path.write_text("one uno 1\ntwo a .5\ntwo b .5\nfour a .2\nfour b .2\nfour c .2\nfour d .2\n")
+    lexicon = Lexicon.read_lex(path)
+    ids = [lexicon.source.index[w] for w in ("one", "two", "four")]
+    np.testing.assert_allclose(lexicon.entropies[ids], [0, 1, 2], atol=1e-6)
+    assert np.isnan(lexicon.entropies[[0, NULL, 2]]).all()
+
+
+def test_score_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "lex"
+    path.write_text("NULL la .1\nhouse casa .8\nthe la .6\n")
+    lexicon = Lexicon.read_lex(path)
+    source = Tokens.from_lists([["The", "house"], [], ["x"], ["the"]])
+    target = Tokens.from_lists([["La", "CASA"], ["la"], ["y"], []])
+    scores = lexicon.score(source, target)
+    np.testing.assert_allclose(
+        scores.probability, [(0.1 + 0.6 + FLOOR) / 3, (0.8 + 2 * FLOOR) / 3, 0.1, FLOOR], rtol=1e-6
+    )
+    np.testing.assert_allclose(scores.maximum, [0.6, 0.8, 0.1, FLOOR], rtol=1e-6)
+    assert scores.log10()[3] == 0
+
+
+def test_read_lex_orders_agree(shared_data: SharedData, tmp_path: Path) -> None:
+    quest = Lexicon.read_lex(shared_data("golden/questpp/lex.e2s.gz"))
+    turned = tmp_path / "lex.f2e"
+    turned.write_text("casa house 0.75\nhogar house 0.25\n")
+    moses = Lexicon.read_lex(turned, order="generated_first")
+    assert moses.probability(np.array([3]), np.array([3, 4])).tolist() == [0.75, 0.25]
+    ids = np.array([NULL] * 2), quest.target.lookup([",", "por"])
+    np.testing.assert_allclose(quest.probability(*ids), [0.0516653, 0.00472887], rtol=1e-6)
+
+
+@pytest.mark.parametrize("line", ["a b", "a b x", "a b 1.5", "a b c .1"])
+def test_read_lex_names_the_bad_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "lex"
+    path.write_text(f"a b .1\n{line}\n")
+    with pytest.raises(InputError, match=r"lex:2: expected two words and a probability"):
+        Lexicon.read_lex(path)
+
+
+sentences = st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8))
+def test_rows_are_distributions_and_likelihood_never_falls(pairs: list[tuple[str, str]]) -> None:
+    lexicon = Lexicon.build(corpus_of(*pairs), prune=0.0)
+    present = np.diff(lexicon.offsets) > 0
+    sums = np.add.reduceat(lexicon.values.astype(float), lexicon.offsets[:-1][present])
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+    assert (np.diff(lexicon.log_likelihoods) >= -1e-9).all()
+
+
+def test_the_order_of_pairs_is_irrelevant(golden_corpus: ParallelCorpus, golden: Lexicon) -> None:
+    turned = golden_corpus.take(np.arange(len(golden_corpus))[::-1].copy())
+    other = Lexicon.build(turned, prune=1e-4)
+    np.testing.assert_allclose(np.sort(other.values), np.sort(golden.values), rtol=1e-6)
+
+
+def test_quartiles_are_of_the_word_scores(golden: Lexicon, golden_corpus: ParallelCorpus) -> None:
+    scores = golden.score(golden_corpus.source, golden_corpus.target).maximum
+    below = [(scores <= cut).mean() for cut in golden.quartiles]
+    np.testing.assert_allclose(below, [0.25, 0.5, 0.75], atol=0.01)

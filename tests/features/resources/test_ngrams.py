@@ -1,0 +1,129 @@
+"""N-gram counts against a dictionary, and QuEst's cut-offs against its own file."""
+
+import gzip
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.resources.ngrams import NgramCounts, quartiles
+
+texts = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>"]), max_size=8), min_size=1, max_size=8)
+
+
+def ngrams_of(text: list[str], order: int) -> list[tuple[str, ...]]:
+    return [tuple(text[i : i + order]) for i in range(len(text) - order + 1)]
+
+
+@settings(max_examples=60)
+@given(corpus=texts, looked_up=texts, order=st.integers(1, 4))
+def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list[str]], order: int) -> None:
+    expected = Counter(n for text in corpus for n in ngrams_of(text, order) if "<s>" not in n)
+    counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
+    known = [[word for word in text if word != "<s>"] for text in looked_up]
+    found, offsets = counts.counts(Tokens.from_lists(known), order)
+    for both in zip(
+        counts.counts_by_order(Tokens.from_lists(known), order)[-1], (found, offsets), strict=True
+    ):
+        np.testing.assert_array_equal(*both)
+    for text, begin, end in zip(known, offsets[:-1], offsets[1:], strict=True):
+        assert found[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
+
+
+def test_total_and_types_of_a_small_corpus() -> None:
+    counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b", "a"], ["A"], []]), order=2)
+    assert counts.total(1) == 4 and sorted(counts.types(1)) == [1, 3]
+    assert counts.total(2) == 2 and counts.types(2).tolist() == [1, 1]
+
+
+def test_case_is_folded_unless_true_case_is_asked_for() -> None:
+    text = Tokens.from_lists([["The", "the", "THE"]])
+    assert NgramCounts.from_tokens(text, order=1).counts(text, 1)[0].tolist() == [3, 3, 3]
+    assert NgramCounts.from_tokens(text, order=1, case="true").counts(text, 1)[0].tolist() == [1, 1, 1]
+
+
+def test_unseen_words_and_empty_texts_count_zero_and_nothing() -> None:
+    counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
+    found, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x", "b"]]), 1)
+    assert found.tolist() == [0, 1, 0, 1] and offsets.tolist() == [0, 1, 1, 4]
+    found, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x"]]), 2)
+    assert found.tolist() == [0] and offsets.tolist() == [0, 0, 0, 1]
+
+
+def test_markers_in_text_are_unknown_words() -> None:
+    counts = NgramCounts.from_tokens(Tokens.from_lists([["<s>", "a"], ["a"]]), order=1)
+    assert counts.counts(Tokens.from_lists([["<s>", "</s>", "a"]]), 1)[0].tolist()[2] == 2
+    assert "<s>" not in counts.vocabulary.words[3:]
+
+
+def test_saved_and_loaded_counts_are_the_same(tmp_path: Path) -> None:
+    corpus = ParallelCorpus.from_lines([("a b a", "x y"), ("b a", "y x y")])
+    counts = NgramCounts.build(corpus, side="source", order=3)
+    counts.save(tmp_path)
+    loaded = NgramCounts.load(tmp_path)
+    for order in (1, 2, 3):
+        np.testing.assert_array_equal(
+            counts.counts(corpus.source, order)[0], loaded.counts(corpus.source, order)[0]
+        )
+    assert loaded.fingerprint == counts.fingerprint and loaded.settings["side"] == "source"
+    target = NgramCounts.build(corpus, side="target", order=3)
+    assert target.fingerprint != counts.fingerprint
+
+
+def test_quartile_cutoffs_take_frequent_types_only() -> None:
+    text = [["a"] * 9 + ["b"] * 3 + ["c"] * 5 + ["d"] * 2 + ["e"] * 4 + ["f"] * 6]
+    counts = NgramCounts.from_tokens(Tokens.from_lists(text), order=1)
+    assert counts.quartile_cutoffs(1) == (4, 5, 6)  # of 3 4 5 6 9
+    assert counts.quartile_cutoffs(1, minimum=1) == (3, 4, 5)  # of 2 3 4 5 6 9
+
+
+def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Callable[[str], Path]) -> None:
+    """The head of the file gives the cut-offs QuEst computed from the counts that follow."""
+    path = shared_data("golden/questpp/english_ngram.ngram.clean.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        lines = stream.read().split("\n")
+    header = [[int(x) for x in line.split("\t")[1:4]] for line in lines[:3]]
+    by_order: dict[int, list[int]] = {1: [], 2: [], 3: []}
+    for line in lines[3:]:
+        ngram, _, count = line.rpartition("\t")
+        if ngram:
+            by_order[ngram.count(" ") + 1].append(int(count))
+    assert [list(quartiles(np.array(by_order[order]))) for order in (1, 2, 3)] == header
+
+
+def test_trigrams_of_real_text_equal_a_dictionary(shared_data: Callable[[str], Path]) -> None:
+    path = shared_data("golden/questpp/source_corpus.en.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        lines = stream.read().split("\n")[:-1]
+    tokens = Tokenizer("en", kind="whitespace", normalise=False).tokens(lines)
+    counts = NgramCounts.from_tokens(tokens, order=3, case="true")
+    expected = Counter(n for line in lines for n in ngrams_of(line.split(), 3))
+    assert Counter(counts.types(3).tolist()) == Counter(expected.values())
+    some = list(expected)[:1000]
+    found, _ = counts.counts(Tokens.from_lists(some), 3)
+    assert found.tolist() == [expected[ngram] for ngram in some]
+
+
+@pytest.mark.parametrize("order", [0, 4, -1])
+def test_orders_that_were_not_counted_are_refused(order: int) -> None:
+    counts = NgramCounts.from_tokens(Tokens.from_lists([["a"]]), order=3)
+    with pytest.raises(InputError, match="orders 1 to 3"):
+        counts.counts(Tokens.from_lists([["a"]]), order)
+
+
+def test_bad_settings_are_refused() -> None:
+    text = Tokens.from_lists([["a"]])
+    with pytest.raises(InputError, match="order"):
+        NgramCounts.from_tokens(text, order=0)
+    with pytest.raises(InputError, match="case"):
+        NgramCounts.from_tokens(text, order=1, case="upper")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="frequent enough"):
+        NgramCounts.from_tokens(text, order=1).quartile_cutoffs(1)

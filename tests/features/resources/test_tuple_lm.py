@@ -1,0 +1,71 @@
+"""The tuple language model: its units, and that it is the Kneser-Ney model of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.tokens import Tokens
+from features.resources._links import Links
+from features.resources.aligner import Aligner
+from features.resources.language_model import LanguageModel
+from features.resources.tuple_lm import TupleLM, units
+
+LINES = [
+    ("the house is red", "la casa es roja"),
+    ("the house is green", "la casa es verde"),
+    ("the table is red", "la mesa es roja"),
+    ("a house", "una casa"),
+    ("a table", "una mesa"),
+    ("the table is green", "la mesa es verde"),
+] * 5
+
+
+@pytest.fixture(scope="module")
+def corpus() -> ParallelCorpus:
+    return ParallelCorpus.from_lines(LINES)
+
+
+@pytest.fixture(scope="module")
+def aligner(corpus: ParallelCorpus) -> Aligner:
+    return Aligner.build(corpus)
+
+
+def test_units_of_links() -> None:
+    source, target = Tokens.from_lists([["a", "B"], ["c"]]), Tokens.from_lists([["X", "y", "z"], []])
+    found = units(source, target, Links.from_pharaoh(["0-1 1-1 1-0", ""]))
+    assert found.words(0) == ["x|||b", "y|||a", "z|||<null>"]
+    assert found.words(1) == []
+
+
+def test_it_is_the_model_of_the_units(corpus: ParallelCorpus, aligner: Aligner, tmp_path: Path) -> None:
+    built = TupleLM.build(corpus, aligner=aligner, order=3, minimum=1)
+    links = aligner.align(corpus.source, corpus.target, "source-target")
+    text = units(corpus.source, corpus.target, links)
+    own = LanguageModel.from_tokens(text, order=3, case="true").score(text)
+    scores = built.score(corpus.source, corpus.target, links)
+    np.testing.assert_allclose(scores.log10, own.log10, rtol=1e-6)
+    built.save(tmp_path)
+    loaded = TupleLM.load(tmp_path)
+    again = loaded.score(corpus.source, corpus.target, links)
+    assert np.array_equal(again.log10, scores.log10) and loaded.fingerprint == built.fingerprint
+
+
+def test_usual_translations_are_likelier(corpus: ParallelCorpus, aligner: Aligner) -> None:
+    built = TupleLM.build(corpus, aligner=aligner, minimum=1)
+    source = Tokens.from_lists([["the", "table", "is", "red"]] * 2)
+    target = Tokens.from_lists([["la", "mesa", "es", "roja"], ["la", "casa", "es", "verde"]])
+    links = Links.from_pharaoh(["0-0 1-1 2-2 3-3"] * 2)
+    scores = built.score(source, target, links)
+    right, wrong = np.split(scores.log10, 2)
+    assert right.sum() > wrong.sum() + 2
+    assert scores.token_matched.tolist()[4:] != scores.token_matched.tolist()[:4]
+
+
+def test_links_must_fit(corpus: ParallelCorpus, aligner: Aligner) -> None:
+    built = TupleLM.build(corpus, aligner=aligner)
+    pair = Tokens.from_lists([["a"]]), Tokens.from_lists([["una"]])
+    with pytest.raises(InputError, match="outside"):
+        built.score(*pair, Links.from_pharaoh(["0-1"]))

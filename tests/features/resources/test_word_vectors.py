@@ -1,0 +1,62 @@
+"""Word vectors: words in the same places are near each other and in one class."""
+
+from pathlib import Path
+
+import numpy as np
+
+from features.core.corpus import ParallelCorpus
+from features.core.tokens import Tokens
+from features.resources.ngrams import NgramCounts
+from features.resources.word_vectors import WordVectors
+
+NOUNS, VERBS = [f"noun{i}" for i in range(8)], [f"verb{i}" for i in range(8)]
+
+
+def corpus() -> ParallelCorpus:
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(400):
+        noun, other, verb = rng.choice(NOUNS), rng.choice(NOUNS), rng.choice(VERBS)
+        lines.append((f"the {noun} {verb} a {other} .", "x"))
+    return ParallelCorpus.from_lines(lines)
+
+
+def built(classes: int = 5) -> WordVectors:
+    text = corpus()
+    return WordVectors.build(
+        text, ngrams=NgramCounts.from_tokens(text.source, order=2), dimensions=6, classes=classes
+    )
+
+
+def test_words_in_the_same_places_are_near() -> None:
+    found = built()
+    rows = found.vocabulary.lookup([*NOUNS, *VERBS])
+    similarity = found.vectors[rows] @ found.vectors[rows].T
+    same = np.array([[i // 8 == j // 8 for j in range(16)] for i in range(16)])
+    assert similarity[same].min() > similarity[~same].max()
+    classes = found.classes[rows]
+    assert not set(classes[:8]) & set(classes[8:]) and classes.min() > 0
+
+
+def test_vectors_have_length_one_or_none() -> None:
+    found = built()
+    length = np.linalg.norm(found.vectors, axis=1)
+    assert np.all(np.isclose(length, 1, atol=1e-5) | (length == 0))
+    assert np.array_equal(found.classes == 0, length == 0)
+    assert found.ids(Tokens.from_lists([["The", "unseen"]])).tolist() == [found.vocabulary.index["the"], 0]
+    assert not found.vectors[0].any()
+
+
+def test_the_same_twice_and_back_from_disk(tmp_path: Path) -> None:
+    one, other = built(), built()
+    assert np.array_equal(one.vectors, other.vectors) and np.array_equal(one.classes, other.classes)
+    one.save(tmp_path)
+    loaded = WordVectors.load(tmp_path)
+    assert np.array_equal(loaded.vectors, one.vectors) and loaded.fingerprint == one.fingerprint
+    assert built(classes=3).fingerprint != one.fingerprint
+
+
+def test_a_tiny_text_has_few_dimensions() -> None:
+    text = ParallelCorpus.from_lines([("a b", "x"), ("b a", "y")])
+    found = WordVectors.build(text, ngrams=NgramCounts.from_tokens(text.source, order=2))
+    assert found.vectors.shape[0] == len(found.vocabulary) and np.isfinite(found.vectors).all()

@@ -1,0 +1,67 @@
+"""Class error rates as features: equal to the labels' where the pseudo-reference is the post-edit."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.error_classes import ErrorClasses
+from qe.data.formats._base import FORMATS
+from qe.data.labels import from_post_edits
+
+
+def spanish(targets: list[str], references: list[str] | None) -> Segments:
+    columns = {"source": ["x"] * len(targets), "target": targets}
+    if references is not None:
+        columns["pseudo_reference"] = references
+    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
+
+
+def test_equal_to_the_labels_against_the_post_edit(shared_data: Callable[[str], Path]) -> None:
+    train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"].take(range(300))
+    assert train.post_edit is not None
+    plain = Tokenizer("es", normalise=False)
+    segments = replace(train.segments, pseudo_reference=train.post_edit, target_tokenizer=plain)
+    labels = from_post_edits(train.segments.target, train.post_edit, "es")
+    np.testing.assert_array_equal(ErrorClasses().extract(segments)[:, :10], labels.errors.rates())
+
+
+def test_by_hand() -> None:
+    names = list(ErrorClasses().names)
+    values = ErrorClasses().extract(spanish(["Las ayer casas roja ."], ["las casas rojas ."]))[0]
+    row = dict(zip(names, values, strict=True))
+    assert row["class_errors_infer"] == row["class_errors_binfer"] == 1 / 5  # roja / rojas
+    assert row["class_errors_exter"] == 1 / 5  # ayer
+    assert row["class_errors_rer"] == row["class_errors_miser"] == row["class_errors_lexer"] == 0
+    assert row["class_errors_wsumer"] == pytest.approx(2 / 5)
+
+
+def test_contract() -> None:
+    extractor = ErrorClasses()
+    assert extractor.requires() == ("pseudo_reference",)
+    assert len(set(extractor.names)) == len(extractor.names) == 15
+    batch = spanish(["a b c", "", "x", "d 😀 é"], ["c b a", "a", "", "d 😀 e\u0301"])
+    values = extractor.extract(batch)
+    assert values.shape == (4, 15) and values.dtype == np.float64 and not np.isinf(values).any()
+    assert np.isnan(values[1, 0]) and values[1, 2] == 1  # no target: every word is missing
+    assert np.isnan(values[2, 2]) and values[2, 3] == 1  # no pseudo-reference: every word is extra
+    for i in range(4):
+        np.testing.assert_array_equal(extractor.extract(batch.take([i]))[0], values[i])
+    np.testing.assert_array_equal(extractor.extract(batch.take([3, 1, 0, 2])), values[[3, 1, 0, 2]])
+
+
+def test_needs_a_pseudo_reference_and_base_forms() -> None:
+    features = FeatureSet.make([{"kind": "error_classes"}], None)
+    with pytest.raises(InputError, match="no column 'pseudo_reference'"):
+        features.extract(spanish(["a"], None))
+    chinese = Segments.from_columns(
+        {"source": ["a"], "target": ["b"], "pseudo_reference": ["c"]}, Tokenizer("en"), Tokenizer("zh")
+    )
+    with pytest.raises(InputError, match="no base forms for the language 'zh'"):
+        features.extract(chinese)

@@ -1,0 +1,603 @@
+"""The same questions put to every extractor: whoever adds one file to features/ is asked them too."""
+
+import io
+import json
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.bundle import Bundle, build
+from features.core.corpus import ParallelCorpus, Side
+from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.feature_set import EXTRACTORS, FeatureSet, checked, make_extractor, parts_needed
+from features.core.progress import Progress
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.resources.annotation import Annotation
+from qe.data.dataset import Split
+from qe.data.splits import make_folds
+from qe.demo.generation import DemoData, generate
+from qe.training.extraction import Extraction
+
+PAIRS, LABELLED, BATCH = 300, 120, 24
+TOKENIZERS = Tokenizer("en"), Tokenizer("es")
+FOLDS, TRAINING, HELD_OUT = 2, np.arange(40), np.arange(40, 60)  # of cross-fitting
+LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is fitted many times
+
+# Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
+PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "precomputed": lambda folder: {"files": {"train": feature_file(folder)}, "columns": "header"},
+}
+
+
+def feature_file(folder: Path) -> str:
+    """Two columns, one of them partly undefined, for every labelled segment."""
+    rows = [f"{i * 0.5}\t{'NaN' if i % 7 == 0 else i % 3}" for i in range(LABELLED)]
+    path = folder / "features.tsv"
+    path.write_text("\n".join(["half\tthird", *rows]) + "\n", "utf-8")
+    return str(path)
+
+
+# --- the world the questions are asked in ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class World:
+    """Demo data, its bundle (built part by part, as extractors ask for them) and a folder for files."""
+
+    folder: Path
+    data: DemoData
+
+    @cached_property
+    def rows(self) -> list[tuple[str, str]]:
+        """(source, target) of the labelled demo translations."""
+        return list(zip(self._lines("source"), self._lines("target"), strict=True))
+
+    @cached_property
+    def segments(self) -> Segments:
+        return complete(self.rows, [f"train-{i}" for i in range(1, LABELLED + 1)])
+
+    @cached_property
+    def labels(self) -> dict[str, Sequence[str] | NDArray[np.float64]]:
+        """Every label column that a fitted extractor may ask for."""
+        numbers = {name: self._numbers(name) for name in ("scores", "judges", "weights")}
+        post_edit, (sources, targets) = tuple(self._lines("post_edit")), zip(*self.rows, strict=True)
+        tags = {
+            "word_tags": tuple(map(tags_of, targets, post_edit)),
+            "source_tags": tuple(" ".join("OK" for _ in TOKENIZERS[0].split(s)) for s in sources),
+        }
+        annotators = np.full(LABELLED, 3.0)
+        return {**numbers, **tags, "post_edit": post_edit, "reference": post_edit, "annotators": annotators}
+
+    def _lines(self, name: str) -> list[str]:
+        return self.data.column("train", name).read_text("utf-8").split("\n")[:-1]
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        return np.loadtxt(self.data.column("train", name))
+
+    def bundle(self, config: Mapping[str, Any]) -> Bundle:
+        """The bundle with the parts that this extractor takes."""
+        if config["kind"] == "morphemes":
+            pytest.importorskip("morfessor")
+
+        def read() -> ParallelCorpus:
+            return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
+
+        return build(
+            read, self.folder / "bundle", parts_needed([config]), makers={"annotation": chains_of_corpus}
+        )
+
+    def config(self, kind: str) -> dict[str, Any]:
+        return {"kind": kind, **(PARAMETERS[kind](self.folder) if kind in PARAMETERS else {})}
+
+
+def tags_of(target: str, post_edit: str) -> str:
+    """OK / BAD per target token: BAD where the post-edit lacks it."""
+    kept = set(TOKENIZERS[1].split(post_edit))
+    return " ".join("OK" if token in kept else "BAD" for token in TOKENIZERS[1].split(target))
+
+
+def complete(rows: Sequence[tuple[str, str]], ids: Sequence[str] = ()) -> Segments:
+    """Segments with every optional column filled from source and target."""
+    columns: dict[str, list[str]] = {name: [] for name in Segments.column_names() if name != "id"}
+    for i, (source, target) in enumerate(rows):
+        for name, value in side_information(i, source, target).items():
+            columns[name].append(value)
+    return Segments.from_columns({**columns, **({"id": ids} if ids else {})}, *TOKENIZERS)
+
+
+def side_information(i: int, source: str, target: str) -> dict[str, str]:
+    left, right = TOKENIZERS[0].split(source), TOKENIZERS[1].split(target)
+    second = " ".join(right[1:] if len(right) % 3 else [*right[2:], *right[:1]])
+    noise = np.random.default_rng(len(source) + len(target)).normal(-0.5, 0.2, len(right) + 1)
+    return {
+        "source": source,
+        "target": target,
+        "doc_id": f"document-{i // 10}",
+        "system": "demo",
+        "pseudo_reference": second,
+        "back_translation": " ".join(left[:-1]),
+        "alignment": " ".join(f"{k}-{k}" for k in range(min(len(left), len(right)))),
+        "annotation_source": conllu(left),
+        "annotation_target": conllu(right),
+        "annotation_pseudo_reference": conllu(TOKENIZERS[1].split(second)),
+        "subwords": " ".join(right),
+        "token_log_probabilities": " ".join(f"{value:.4f}" for value in noise),
+        "model_score": f"{noise.sum():.4f}",
+        "nbest": json.dumps([target, " ".join(right[:-1]), " ".join(right[1:])]),
+    }
+
+
+def conllu(tokens: Sequence[str]) -> str:
+    """A chain: every token depends on the one before it."""
+    upos = ("NOUN", "VERB", "ADJ", "DET", "ADP")
+    return "\n".join(
+        "\t".join((str(k), word, word.lower(), upos[len(word) % 5], "_", "_", str(k - 1), relation, "_", "_"))
+        for k, word in enumerate(tokens, start=1)
+        for relation in ("root" if k == 1 else "dep",)
+    )
+
+
+def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> Annotation:
+    tokens = corpus.side(side)
+    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
+    return Annotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("contract")
+    return World(folder, generate(folder / "data", pairs=PAIRS, train=LABELLED, test=10, new=10))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An extractor under question; `make` builds it anew, fitted where it learns from labels."""
+
+    make: Callable[[], Extractor]
+    world: World
+    make_unfitted: Callable[[], Extractor] | None = None
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        return self.make()
+
+    @property
+    def batch(self) -> Segments:
+        return self.world.segments.take(range(BATCH))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        """The features, their shape, type and finiteness checked."""
+        return checked(self.extractor, segments)
+
+
+def unfitted(world: World, kind: str) -> Extractor:
+    """With as little work to fit as its parameters allow."""
+    config = world.config(kind)
+    known = {f.name for f in fields(EXTRACTORS.get(kind)) if f.init}  # type: ignore[arg-type]
+    least = {name: value for name, value in LEAST_WORK.items() if name in known}
+    return make_extractor({**config, **least}, world.bundle(config))
+
+
+def ready(world: World, kind: str) -> Extractor:
+    config = world.config(kind)
+    extractor = make_extractor(config, world.bundle(config))
+    if isinstance(extractor, FittedExtractor):
+        labels = {name: world.labels[name] for name in extractor.labels_used()}
+        return extractor.fit(world.segments, labels)
+    return extractor
+
+
+@pytest.fixture(scope="session")
+def subjects(world: World) -> Callable[[str], Subject]:
+    made: dict[str, Subject] = {}
+
+    def subject(kind: str) -> Subject:
+        return made.setdefault(
+            kind, Subject(lambda: ready(world, kind), world, lambda: unfitted(world, kind))
+        )
+
+    return subject
+
+
+# --- the questions -----------------------------------------------------------------------------------
+
+
+def same(left: FloatArray, right: FloatArray) -> None:
+    """Equal up to the order of summation, NaN in the same places."""
+    np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+def every_feature_is_described(subject: Subject) -> None:
+    for feature in subject.extractor.features:
+        for value in (feature.name, feature.description, feature.origin, feature.unit):
+            assert value and value == value.strip() and "\n" not in value and "\t" not in value, feature
+
+
+def names_are_unique_and_stable(subject: Subject) -> None:
+    names = subject.extractor.names
+    assert names and len(set(names)) == len(names)
+    subject.extract(subject.batch)
+    assert subject.extractor.names == names == subject.make().names
+
+
+def a_batch_has_one_defined_row_per_segment(subject: Subject) -> None:
+    block = subject.extract(subject.batch)
+    defined = np.isfinite(block).any(axis=0)
+    assert defined.any(), "every feature is undefined on ordinary translations"
+    varies = np.nanstd(block[:, defined], axis=0) > 0
+    assert varies.any(), "every feature is constant on ordinary translations"
+
+
+def one_row_equals_its_row_in_the_batch(subject: Subject) -> None:
+    batch = subject.batch
+    rows = [0, 5, BATCH - 1]
+    alone = [subject.extract(complete_row(batch, i)) for i in rows]
+    same(np.vstack(alone), subject.extract(batch)[rows])
+
+
+def complete_row(batch: Segments, i: int) -> Segments:
+    """One segment on its own, tokenized anew."""
+    columns = {name: (column[i],) for name, column in batch.columns()}
+    return Segments.from_columns(columns, *TOKENIZERS)
+
+
+def permuted_rows_permute(subject: Subject) -> None:
+    order = np.random.default_rng(0).permutation(BATCH)
+    same(subject.extract(subject.batch.take(order)), subject.extract(subject.batch)[order])
+
+
+def no_segments_give_no_rows(subject: Subject) -> None:
+    assert subject.extract(subject.batch.take([])).shape == (0, len(subject.extractor.names))
+
+
+def required_columns_are_enough(subject: Subject) -> None:
+    needed = {"id", "source", "target", *subject.extractor.requires()}
+    columns = {name: column for name, column in subject.batch.columns() if name in needed}
+    subject.extract(Segments.from_columns(columns, *TOKENIZERS))
+
+
+def the_segments_stay_as_they_are(subject: Subject) -> None:
+    batch = subject.batch
+    before = batch.fingerprint, batch.source_tokens.fingerprint, batch.target_tokens.fingerprint
+    tokens = batch.source_tokens.ids.copy(), batch.target_tokens.ids.copy()
+    subject.extract(batch)
+    assert (batch.fingerprint, batch.source_tokens.fingerprint, batch.target_tokens.fingerprint) == before
+    assert np.array_equal(tokens[0], batch.source_tokens.ids)
+    assert np.array_equal(tokens[1], batch.target_tokens.ids)
+
+
+def the_same_seed_gives_the_same_twice(subject: Subject) -> None:
+    assert np.array_equal(
+        checked(subject.make(), subject.batch), subject.extract(subject.batch), equal_nan=True
+    )
+
+
+def a_pickled_copy_does_the_same(subject: Subject) -> None:
+    """Worker processes get their extractors pickled (models on disk never are)."""
+    stream = io.BytesIO()
+    pickle.dump(subject.extractor, stream)
+    copy = pickle.loads(stream.getvalue())
+    assert np.array_equal(checked(copy, subject.batch), subject.extract(subject.batch), equal_nan=True)
+
+
+def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
+    fitted = subject.extractor
+    if not isinstance(fitted, FittedExtractor):
+        return
+    folder = subject.world.folder / f"saved-{type(fitted).__name__}"
+    folder.mkdir()
+    fitted.save(folder)
+    restored = fitted.restore(folder)
+    assert np.array_equal(checked(restored, subject.batch), subject.extract(subject.batch), equal_nan=True)
+
+
+# Units of what can be counted in an empty text, and of what others computed.
+COUNTS = {
+    "tokens", "tokens^2", "words", "subwords", "bigrams", "characters", "characters^2", "hypotheses",
+    "0 or 1", "patterns", "as in the file", "as the system gives it",
+}  # fmt: skip
+# What else is defined where source and target are empty, and why.
+DEFINED_WITHOUT_WORDS = {
+    "1009_source_lm": "the end of the text is predicted",
+    "1012_target_lm": "the end of the text is predicted",
+    "decoder_log_probability": "the decoder gives the end of the text a probability",
+    "decoder_mean": "the decoder gives the end of the text a probability",
+    "decoder_end": "the decoder gives the end of the text a probability",
+    "nbest_distinct": "three empty hypotheses are three hypotheses, one of them distinct",
+    "nbest_posterior": "the three hypotheses say the same: all of the probability is theirs",
+    "nbest_entropy": "the three hypotheses say the same: nothing is open",
+    "nbest_distance": "nothing is edited to make equal texts equal",
+    "nbest_distance_highest": "nothing is edited to make equal texts equal",
+}
+
+
+def nothing_is_guessed_of_empty_texts(subject: Subject) -> None:
+    """Shares, ratios, probabilities, ... of no words are NaN; counts may be 0."""
+    row = subject.extract(complete([("", "")], subject.world.segments.id[:1]))[0]
+    for feature, value in zip(subject.extractor.features, row, strict=True):
+        if feature.unit not in COUNTS:
+            assert np.isnan(value) == (feature.name not in DEFINED_WITHOUT_WORDS), (feature, value)
+
+
+def its_own_label_does_not_reach_a_training_row(subject: Subject) -> None:
+    """Training rows are cross-fitted: a label changes rows of other folds, and none of its own fold."""
+    if not isinstance(subject.extractor, FittedExtractor):
+        return
+    tables = Tables(subject)
+    before = tables.training(tables.split)
+    for _, fold in make_folds(len(TRAINING), FOLDS):
+        after = tables.training(tables.changed(TRAINING[fold[:1]]))
+        same_rows = ((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
+        assert same_rows[fold].all(), "a label reached rows of its own fold"
+        assert same_rows.all() == (not subject.extractor.labels_used()), "labels used must be learned from"
+
+
+def labels_of_held_out_rows_reach_nothing(subject: Subject) -> None:
+    if not isinstance(subject.extractor, FittedExtractor):
+        return
+    tables = Tables(subject)
+    changed = tables.changed(HELD_OUT)
+    for before, after in zip(tables.fold(tables.split), tables.fold(changed), strict=True):
+        assert np.array_equal(before, after, equal_nan=True)
+
+
+class Tables:
+    """Feature tables of a fitted extractor as `Extraction` makes them, nothing cached between two of them."""
+
+    def __init__(self, subject: Subject) -> None:
+        assert subject.make_unfitted is not None
+        self.feature_set = FeatureSet(({"kind": "subject"},), (subject.make_unfitted(),))
+        self.split = Split(subject.world.segments, **subject.world.labels)  # type: ignore[arg-type]
+
+    @property
+    def extraction(self) -> Extraction:
+        return Extraction(self.feature_set, None, cross_fit=FOLDS)
+
+    def training(self, split: Split) -> FloatArray:
+        """Features of the training rows."""
+        return self.extraction.training_table(split.take(TRAINING)).to_numpy()
+
+    def fold(self, split: Split) -> tuple[FloatArray, FloatArray]:
+        """Features of the training rows and of the rows held out."""
+        trained, applied = self.extraction.fold(split, TRAINING, HELD_OUT)
+        return trained.to_numpy(), applied.to_numpy()
+
+    def changed(self, rows: NDArray[np.int64]) -> Split:
+        """The split with every label of these rows another."""
+        labels = {name: changed_labels(name, column, rows) for name, column in self.split.labels().items()}
+        return Split(self.split.segments, **labels)
+
+
+def changed_labels(name: str, column: Any, rows: NDArray[np.int64]) -> Any:
+    """Numbers far from all others; tags turned around, texts without a common word."""
+    if isinstance(column, np.ndarray):
+        changed = column.copy()
+        changed[rows] += 100
+        return changed
+    other = turned if name.endswith("_tags") else lambda _: "Xqz wkpt ffgh"
+    return tuple(other(text) if i in rows else text for i, text in enumerate(column))
+
+
+def turned(tags: str) -> str:
+    """OK for BAD, BAD for OK."""
+    return " ".join("OK" if tag == "BAD" else "BAD" for tag in tags.split())
+
+
+QUESTIONS: tuple[Callable[[Subject], None], ...] = (
+    every_feature_is_described,
+    names_are_unique_and_stable,
+    a_batch_has_one_defined_row_per_segment,
+    one_row_equals_its_row_in_the_batch,
+    permuted_rows_permute,
+    no_segments_give_no_rows,
+    required_columns_are_enough,
+    the_segments_stay_as_they_are,
+    the_same_seed_gives_the_same_twice,
+    a_pickled_copy_does_the_same,
+    a_saved_fitted_extractor_comes_back,
+    nothing_is_guessed_of_empty_texts,
+    its_own_label_does_not_reach_a_training_row,
+    labels_of_held_out_rows_reach_nothing,
+)
+
+# Awkward texts; `{s}` and `{t}` are an ordinary source and target of the demo.
+EDGES: dict[str, tuple[str, str]] = {
+    "empty source": ("", "{t}"),
+    "empty target": ("{s}", ""),
+    "both empty": ("", ""),
+    "white space": (" \t  ", "\u00a0 "),
+    "one token": ("{s1}", "{t1}"),
+    "one mark": (".", "."),
+    "no common token": ("{s}", "Quf wub jiz."),
+    "source copied": ("{s}", "{s}"),
+    "unseen words only": ("Xqz wkpt ffgh", "Gxx ooqw pptz"),
+    "500 tokens": ("{s500}", "{t500}"),
+    "one word 500 times": ("{s1} " * 500, "{t1} " * 500),
+    "emoji": ("{s1} 👩‍👩‍👧 🇪🇸 👍🏽", "🎉 {t1} 👩‍👩‍👧"),
+    "combining marks": ("cafe\u0301 n\u0303o {s1}", "e\u0302\u0323 {t1} \u0301"),
+    "other scripts": ("你好 世界 नमस्ते", "שלום עולם مرحبا"),
+    "brackets and quotes": ("(({s1}[ ]})) «\"'", '")]» ({t1} ¿¡'),
+    "numbers": ("1,234.5 -7 1e9 50% ½", "1.234,5 -7 1e9 50 % ٣"),
+    "markup": ("<s> </s> <unk> &amp; |||", "<unk> </s> ||| &quot;"),
+    "control characters": ("{s1}\u200b\u2028\u0085 {s1}", "\ufeff{t1}\u00ad {t1}\x0c"),
+}
+
+
+def edge(name: str, world: World) -> tuple[str, str]:
+    source, target = world.rows[0]
+    long = [" ".join(row[side] for row in world.rows).split()[:500] for side in (0, 1)]
+    values = {
+        "{s500}": " ".join(long[0]),
+        "{t500}": " ".join(long[1]),
+        "{s1}": source.split()[0],
+        "{t1}": target.split()[0],
+        "{s}": source,
+        "{t}": target,
+    }
+    filled = []
+    for text in EDGES[name]:
+        for mark, value in values.items():
+            text = text.replace(mark, value)
+        filled.append(text)
+    return filled[0], filled[1]
+
+
+@pytest.mark.parametrize("kind", EXTRACTORS.names)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+def test_question(question: Callable[[Subject], None], kind: str, subjects: Callable[[str], Subject]) -> None:
+    question(subjects(kind))
+
+
+@pytest.mark.parametrize("kind", EXTRACTORS.names)
+@pytest.mark.parametrize("name", EDGES)
+def test_edge(name: str, kind: str, subjects: Callable[[str], Subject], world: World) -> None:
+    """Alone or between ordinary segments, an awkward one is finite or NaN and disturbs no other."""
+    subject = subjects(kind)
+    ids = world.segments.id[:3]
+    alone = subject.extract(complete([edge(name, world)], ids[1:2]))
+    among = subject.extract(complete([world.rows[0], edge(name, world), world.rows[2]], ids))
+    same(alone, among[1:2])
+    same(among[[0, 2]], subject.extract(complete([world.rows[0], world.rows[2]], (ids[0], ids[2]))))
+
+
+# --- the questions can be answered wrongly -----------------------------------------------------------
+
+
+@dataclass
+class _Lengths(Extractor):
+    """A correct extractor, and the faults that the questions are there for."""
+
+    fault: str = ""
+    calls: int = 0
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        described = "" if self.fault == "no description" else "tokens of the target"
+        count = 1 if self.fault == "names change" and self.calls else 2
+        name = "a" if self.fault == "same name" else "b"
+        return [Feature("a", described, "test", "tokens"), Feature(name, "all", "test", "share")][:count]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        self.calls += 1
+        lengths = segments.target_tokens.lengths.astype(np.float64)
+        if self.fault == "depends on the batch":
+            lengths = lengths - lengths.mean() if len(lengths) else lengths
+        if self.fault == "depends on the place":
+            lengths = lengths + np.arange(len(lengths))
+        if self.fault == "depends on chance":
+            lengths = lengths + np.random.default_rng().random(len(lengths))
+        if self.fault == "constant":
+            lengths = np.ones(len(lengths))
+        if self.fault == "needs what it does not require":
+            segments.require("alignment")
+        if self.fault == "changes the tokens":
+            segments.target_tokens.ids[:] = 0
+        if self.fault == "infinite":
+            with np.errstate(divide="ignore"):
+                lengths = 1 / (lengths - lengths[:1])
+        share = np.where(segments.target_tokens.lengths > 0, 1.0, 0.0 if self.fault == "guesses" else np.nan)
+        return np.column_stack([lengths, share])
+
+
+@dataclass(frozen=True)
+class _MeanScore(FittedExtractor):
+    """A correct extractor that learns from labels, and the faults that the questions are there for."""
+
+    fault: str = ""
+    mean: float = np.nan
+    scores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [Feature("mean", "mean score of the training rows", "test", "label")]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Any]) -> "_MeanScore":
+        self.scores.update(zip(segments.id, labels["scores"], strict=True))
+        mean = 0.0 if self.fault == "learns nothing" else float(np.mean(labels["scores"]))
+        if self.fault == "learns by chance":
+            mean += np.random.default_rng().random()
+        return replace(self, mean=mean)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        own = self.scores if self.fault == "remembers labels" else {}
+        return np.array([own.get(name, self.mean) for name in segments.id]).reshape(-1, 1)
+
+    def save(self, path: Any) -> None: ...
+
+    def restore(self, path: Any) -> "_MeanScore":
+        return self
+
+
+FAULTS: dict[str, Callable[[Subject], None]] = {
+    "no description": every_feature_is_described,
+    "same name": names_are_unique_and_stable,
+    "names change": names_are_unique_and_stable,
+    "constant": a_batch_has_one_defined_row_per_segment,
+    "infinite": a_batch_has_one_defined_row_per_segment,
+    "depends on the batch": one_row_equals_its_row_in_the_batch,
+    "depends on the place": permuted_rows_permute,
+    "depends on chance": the_same_seed_gives_the_same_twice,
+    "needs what it does not require": required_columns_are_enough,
+    "changes the tokens": the_segments_stay_as_they_are,
+    "guesses": nothing_is_guessed_of_empty_texts,
+}
+FAULTS_OF_FITTED: dict[str, Callable[[Subject], None]] = {
+    "remembers labels": its_own_label_does_not_reach_a_training_row,
+    "learns nothing": its_own_label_does_not_reach_a_training_row,
+    "learns by chance": labels_of_held_out_rows_reach_nothing,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_questions_find_faults(fault: str, world: World) -> None:
+    with pytest.raises((AssertionError, ValueError, TypeError)):
+        FAULTS[fault](Subject(lambda: _Lengths(fault), world))
+
+
+def fitted_subject(fault: str, world: World) -> Subject:
+    return Subject(lambda: _MeanScore(fault), world, lambda: _MeanScore(fault))
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_FITTED)
+def test_the_questions_find_faults_of_fitted_extractors(fault: str, world: World) -> None:
+    question = FAULTS_OF_FITTED[fault]
+    question(fitted_subject("", world))
+    with pytest.raises(AssertionError):
+        question(fitted_subject(fault, world))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+def test_a_correct_extractor_passes(question: Callable[[Subject], None], world: World) -> None:
+    question(Subject(_Lengths, world))
+
+
+def test_edges_are_what_they_say(world: World) -> None:
+    pairs = {name: complete([edge(name, world)]) for name in EDGES}
+    lengths = {
+        n: (int(s.source_tokens.lengths[0]), int(s.target_tokens.lengths[0])) for n, s in pairs.items()
+    }
+    assert lengths["empty source"][0] == lengths["white space"][0] == lengths["empty target"][1] == 0
+    assert lengths["one token"] == (1, 1) and min(lengths["500 tokens"]) >= 500
+    copied = pairs["no common token"]
+    assert not set(copied.source_tokens.types) & set(copied.target_tokens.types) - {"."}
+
+
+def test_labels_and_columns_are_complete(world: World) -> None:
+    """Fitted extractors find every label, and the others every column, for every segment."""
+    assert len(world.segments) == LABELLED
+    assert {name for name, _ in world.segments.columns()} == set(Segments.column_names())
+    assert {len(column) for column in world.labels.values()} == {LABELLED}
+    tags = [len(line.split()) for line in world.labels["word_tags"]]
+    assert tags == world.segments.target_tokens.lengths.tolist()

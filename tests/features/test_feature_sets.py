@@ -1,0 +1,200 @@
+"""Feature sets as data: every one loads, keeps what its paper lists, and gives honest columns."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import features
+from features.core.bundle import Bundle, build
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
+from features.core.segments import Segments
+from features.example_precision import ExamplePrecision
+from features.token_counts import COLUMNS
+from qe.catalogue.features import describe
+from qe.demo.generation import DemoData, generate
+from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
+
+FOLDER = Path(features.__file__).parent / "sets"
+
+# What the papers count. PRHLT-UPV's 475 cannot be told apart into this set's part and the decoder's.
+PUBLISHED = {
+    "baseline17": 17,
+    "dcu-constrained": 70,
+    "limsi31": 31,
+    "loria66": 66,
+    "sdllw-blackbox": 42,
+    "tcd45": 45,
+    "uu-explicit99": 99,
+    "wlv-shallow77": 77,
+}
+NEEDS_POS = ("alignment_agreement",)  # undefined without annotations, which the demo lacks
+
+
+def content(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
+    return loaded
+
+
+def absent(name: str) -> int:
+    """How many features a set's `absent` names: an entry that begins with a number stands for so many."""
+    numbers = (re.match(r"(\d+) ", entry) for entry in content(name)["absent"])
+    return sum(int(found[1]) if found else 1 for found in numbers)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoData:
+    folder = tmp_path_factory.mktemp("sets") / "data"
+    return generate(folder, pairs=PAIRS, train=LABELLED, test=10, new=10)
+
+
+@pytest.fixture(scope="module")
+def world(demo: DemoData) -> World:
+    return World(demo.corpus_source.parent, demo)
+
+
+# Columns that there are by parameters other than the defaults.
+BY_PARAMETER = ("similarity_", "back_translation_bleu_penalised", "pseudo_reference_bleu_penalised")
+OTHERWISE = {c.name for c in COLUMNS} | set(ExamplePrecision().names)  # of families that it names as absent
+
+
+@pytest.fixture(scope="module")
+def made(world: World) -> Callable[[str], FeatureSet]:
+    """Feature sets on one small bundle, which grows as they need parts."""
+
+    def bundle(name: str) -> Bundle:
+        def read() -> ParallelCorpus:
+            return ParallelCorpus.read(world.data.corpus_source, world.data.corpus_target, *TOKENIZERS)
+
+        return build(read, world.folder / "bundle", parts_needed([{"set": name}]))
+
+    sets: dict[str, FeatureSet] = {}
+
+    def make(name: str) -> FeatureSet:
+        if name not in sets:
+            sets[name] = FeatureSet.make([{"set": name}], bundle(name))
+        return sets[name]
+
+    return make
+
+
+@pytest.mark.parametrize("name", set_names())
+def test_a_set_says_what_it_is(name: str) -> None:
+    found = content(name)
+    assert set(found) == {"description", "origin", "absent", "features"}
+    assert found["description"] and found["origin"]
+    assert all(isinstance(entry, str) and entry for entry in found["absent"])
+    assert {config["kind"] for config in expand([{"set": name}])} <= set(EXTRACTORS.names)
+
+
+@pytest.mark.parametrize("name", set_names())
+def test_every_pattern_keeps_columns_and_none_comes_twice(
+    name: str, made: Callable[[str], FeatureSet]
+) -> None:
+    names = made(name).names  # raises where a pattern matches nothing, or a column comes twice
+    assert len(names) == len(set(names)) > 0
+
+
+@pytest.mark.parametrize("name", set_names())
+def test_no_pattern_is_idle(name: str, made: Callable[[str], FeatureSet]) -> None:
+    """Without any one pattern, columns are missing: none repeats another."""
+    chosen = made(name)
+    for config, extractor in zip(chosen.configs, chosen.extractors, strict=True):
+        patterns = config.get("only", [])
+        for left_out in patterns if len(patterns) > 1 else []:
+            rest = [p for p in patterns if p != left_out]
+            fewer = FeatureSet(({**config, "only": rest},), (extractor,))
+            whole = FeatureSet((config,), (extractor,))
+            assert len(fewer.names) < len(whole.names), (config["kind"], left_out)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_columns_and_absent_features_make_the_published_number(
+    name: str, made: Callable[[str], FeatureSet]
+) -> None:
+    assert len(made(name).names) + absent(name) == PUBLISHED[name]
+
+
+def test_sets_named_by_a_number_have_it() -> None:
+    for name in set_names():
+        number = re.search(r"\d+$", name)
+        assert number is None or PUBLISHED[name] == int(number[0])
+
+
+@pytest.mark.parametrize("name", sorted(set(set_names()) - {"all-blackbox"}))
+def test_a_set_of_a_paper_gives_columns_that_are_defined(
+    name: str, made: Callable[[str], FeatureSet], world: World
+) -> None:
+    """On ordinary translations: finite or NaN, defined somewhere, only the kept columns."""
+    chosen, segments = made(name), plain(world)
+    table = fitted(chosen, world).extract(segments)
+    assert list(table.columns) == chosen.names
+    assert table.index.tolist() == list(segments.id)
+    assert not np.isinf(table.to_numpy()).any()
+    undefined = [c for c in table.columns[table.isna().all()] if not c.startswith(NEEDS_POS)]
+    assert undefined == []
+
+
+def test_kept_columns_equal_those_of_the_whole_family(
+    made: Callable[[str], FeatureSet], world: World
+) -> None:
+    chosen, segments = made("limsi31"), plain(world)
+    table = chosen.extract(segments)
+    for i, extractor in enumerate(chosen.extractors):
+        whole = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+        for feature in chosen.kept(i):
+            np.testing.assert_array_equal(table[feature.name], whole[feature.name])
+
+
+def test_all_blackbox_has_every_column_of_the_papers_sets_but_those_it_names(
+    made: Callable[[str], FeatureSet],
+) -> None:
+    """Its families are whole: what a paper's set adds, `absent` explains."""
+    known = set(made("all-blackbox").names)
+    for name in set_names():
+        others = set(made(name).names) - known - OTHERWISE
+        assert {c for c in others if not c.startswith(BY_PARAMETER)} == set(), name
+
+
+def test_all_blackbox_does_not_name_as_absent_what_it_has() -> None:
+    there = {config["kind"] for config in expand([{"set": "all-blackbox"}])}
+    named = set(re.findall(r"\w+", " ".join(content("all-blackbox")["absent"])))
+    assert there.isdisjoint(named - {"word_quality"})  # which another entry refers to
+    assert named & set(EXTRACTORS.names) > {"precomputed", "nbest"}
+
+
+@pytest.mark.parametrize("name", ["dcu-constrained", "sdllw-blackbox", "tcd45"])
+def test_the_catalogue_describes_the_columns_of_a_set(name: str, made: Callable[[str], FeatureSet]) -> None:
+    """Parameters, patterns, and families named after their resources."""
+    subject, entries = describe(name)
+    assert entries == made(name).features
+    assert subject.name == name
+
+
+def test_an_unknown_set_names_the_known_ones() -> None:
+    with pytest.raises(InputError, match="unknown feature set 'baseline18'.*did you mean 'baseline17'"):
+        expand([{"set": "baseline18"}])
+
+
+def plain(world: World) -> Segments:
+    """24 segments with second translations and nothing else beside the text."""
+    segments = world.segments.take(range(24))
+    wanted = ("id", "source", "target", "pseudo_reference", "back_translation")
+    return Segments.from_columns({c: v for c, v in segments.columns() if c in wanted}, *TOKENIZERS)
+
+
+def fitted(chosen: FeatureSet, world: World) -> FeatureSet:
+    """The set, its label-learning families fitted on the demo's labels."""
+    extractors = [
+        e.fit(world.segments, {name: world.labels[name] for name in e.labels_used()})
+        if e in chosen.fitted
+        else e
+        for e in chosen.extractors
+    ]
+    return FeatureSet(chosen.configs, tuple(extractors))

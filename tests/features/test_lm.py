@@ -1,0 +1,152 @@
+"""Language model features against sums over words that kenlm scores, and closed forms."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.lm import LanguageModelScores
+from features.resources.language_model import LanguageModel
+from tests.features.resources.test_language_model import DictionaryModel, kenlm_model, random_texts
+
+PLAIN = Tokenizer("en", kind="whitespace")
+UNSEEN = [*random_texts(21, 12), ["w1", "never", "w2"]]
+UNSEEN = [text for text in UNSEEN if text]
+
+
+@pytest.fixture(scope="module")
+def forward() -> LanguageModel:
+    return LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=5)
+
+
+@pytest.fixture(scope="module")
+def backward() -> LanguageModel:
+    return LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=5, direction="backward")
+
+
+def table(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, np.ndarray]:
+    lines = [" ".join(text) for text in texts]
+    segments = Segments.from_columns({"source": lines, "target": lines[::-1]}, PLAIN, PLAIN)
+    return dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+
+
+def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageModel, tmp_path: Path) -> None:
+    forward.write_arpa(tmp_path / "model.arpa")
+    theirs = kenlm_model(tmp_path / "model.arpa")
+    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    for i, text in enumerate(UNSEEN):
+        events = np.array([row[0] for row in theirs.full_scores(" ".join(text))])
+        words = events[:-1]
+        expected = {
+            "log10": events.sum(),
+            "per_token": events.sum() / len(text),
+            "perplexity": theirs.perplexity(" ".join(text)),
+            "perplexity_without_end": 10 ** -words.mean(),
+            "mean_probability": (10**words).mean(),
+            "lowest": words.min(),
+            "variance": words.var(),
+        }
+        for name, value in expected.items():
+            assert found[f"lm_source_{name}"][i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
+            assert found[f"lm_target_{name}"][-1 - i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_lower_orders_are_the_lower_distributions_of_the_formulas(
+    forward: LanguageModel, backward: LanguageModel, order: int
+) -> None:
+    oracle = DictionaryModel(random_texts(20, 100), 5)
+    oracle.order = order  # contexts cut to order - 1 words
+    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    for i, text in enumerate(UNSEEN):
+        events = oracle.log10([word if word in oracle.words else "<unk>" for word in text])
+        assert found[f"lm_source_log10_{order}"][i] == pytest.approx(sum(events), abs=1e-4)
+        expected = 10 ** (-sum(events) / len(events))
+        assert found[f"lm_source_perplexity_{order}"][i] == pytest.approx(expected, rel=1e-4)
+
+
+def test_backward_models_read_from_the_end(forward: LanguageModel, backward: LanguageModel) -> None:
+    reverse = [text[::-1] for text in random_texts(20, 100)]
+    mirrored = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=5)
+    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    expected = table(
+        LanguageModelScores(mirrored, forward, backward, backward), [text[::-1] for text in UNSEEN]
+    )
+    for name in ("log10", "lowest", "variance", "perplexity_without_end", "above_unigrams"):
+        np.testing.assert_allclose(found[f"lm_source_backward_{name}"], expected[f"lm_source_{name}"])
+    np.testing.assert_allclose(found["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
+
+
+def test_all_orders_of_all_models_against_the_formulas(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    """Four measures, five orders, both directions, both sides."""
+    models = (forward, forward, backward, backward)
+    found = table(LanguageModelScores(*models, orders="all"), UNSEEN)
+    lengths = np.array([len(text) for text in UNSEEN])
+    for stem, read in (("", lambda text: text), ("_backward", lambda text: text[::-1])):
+        oracle = DictionaryModel([read(text) for text in random_texts(20, 100)], 5)
+        for order in (1, 2, 3, 4, 5):
+            oracle.order = order
+            events = [oracle.log10([w if w in oracle.words else "<unk>" for w in read(t)]) for t in UNSEEN]
+            total = np.array([sum(e) for e in events])
+            words = np.array([sum(e[:-1]) for e in events])
+            expected = {
+                "log10": total,
+                "per_token": total / lengths,
+                "perplexity": 10 ** (-total / (lengths + 1)),
+                "perplexity_without_end": 10 ** (-words / lengths),
+            }
+            for name, values in expected.items():
+                column = f"{stem}_{name}" + (f"_{order}" if order < 5 else "")
+                np.testing.assert_allclose(found[f"lm_source{column}"], values, rtol=1e-4, err_msg=column)
+                np.testing.assert_allclose(found[f"lm_target{column}"][::-1], values, rtol=1e-4)
+
+
+def test_all_orders_leave_the_columns_of_papers_as_they_are(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    papers = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    everything = table(LanguageModelScores(forward, forward, backward, backward, orders="all"), UNSEEN)
+    assert len(papers) == 60 and len(everything) == 4 * (8 + 4 * 4)
+    for name, values in papers.items():
+        np.testing.assert_array_equal(everything[name], values)
+
+
+def test_a_model_cut_to_an_order_is_not_one_built_at_it(
+    forward: LanguageModel, backward: LanguageModel
+) -> None:
+    texts = random_texts(20, 100)
+    built = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
+    found = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])
+    own = built.log10_probability(Tokens.from_lists([t for t in texts if t]))
+    assert found["lm_source_log10_3"].sum() < own.sum()
+
+
+def test_unknown_orders_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
+    with pytest.raises(InputError, match="orders must be 'papers' or 'all', but got 'every'"):
+        LanguageModelScores(forward, forward, backward, backward, orders="every")  # type: ignore[arg-type]
+
+
+def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -> None:
+    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    lengths = [len(text) for text in UNSEEN]
+    expected = (found["lm_source_log10"] - found["lm_source_log10_1"]) / lengths
+    np.testing.assert_allclose(found["lm_source_above_unigrams"], expected)
+
+
+def test_empty_texts_are_undefined(forward: LanguageModel, backward: LanguageModel) -> None:
+    found = table(LanguageModelScores(forward, forward, backward, backward), [["w1"], []])
+    for name, values in found.items():
+        assert np.isnan(values[0 if "target" in name else 1]), name
+        assert np.isfinite(values[1 if "target" in name else 0]), name
+
+
+def test_models_of_low_order_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
+    short = LanguageModel.from_tokens(Tokens.from_lists(random_texts(20, 100)), order=3)
+    with pytest.raises(InputError, match=r"target_lm must score orders 1 to 5"):
+        table(LanguageModelScores(forward, short, backward, backward), [["w1"]])

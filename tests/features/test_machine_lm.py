@@ -1,0 +1,88 @@
+"""The model of machine translations against the two models scored one by one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.machine_lm import MachineLanguageModel
+from features.resources.language_model import LanguageModel
+
+PLAIN = Tokenizer("en", kind="whitespace")
+TEXT = ["the cat sat on the mat", "the dog sat", "a cat and a dog"] * 5
+MACHINE = ["cat the sat on mat", "dog the sat", "a cat and dog the the"] * 5
+
+
+def segments(*targets: str) -> Segments:
+    return Segments.from_columns({"source": ["x"] * len(targets), "target": targets}, PLAIN, PLAIN)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> MachineLanguageModel:
+    text = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
+    return MachineLanguageModel(text, order=2).fit(segments(*MACHINE), {})
+
+
+def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> None:
+    batch = ["the cat sat", "dog the sat", "unseen words the"]
+    found = fitted.extract(segments(*batch))
+    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
+    for line, row in zip(batch, found, strict=True):
+        tokens = Tokens.from_lists([line.split()])
+        human = fitted.target_lm.score_orders(tokens)[1].log10
+        theirs = machine.score(tokens).log10
+        difference = human - theirs
+        expected = [theirs.mean(), difference.mean(), difference[:-1].min(), (difference[:-1] < 0).mean()]
+        np.testing.assert_allclose(row, expected)
+
+
+def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguageModel) -> None:
+    """Both models are as they were built: the differences are those of two models scored alone."""
+    uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(segments(*MACHINE), {})
+    batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
+    found = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
+    human = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
+    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=3)
+    tokens = PLAIN.tokens(batch)
+    expected = (human.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
+    np.testing.assert_allclose(found["machine_lm_human_advantage"], expected)
+
+
+def test_below_it_the_cut_counts_against_text(fitted: MachineLanguageModel) -> None:
+    """Text under the cut model is less likely than under one built at that order."""
+    built = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=2)
+    found = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
+    machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
+    tokens = PLAIN.tokens(TEXT)
+    fair = (built.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
+    assert found.mean() < fair.mean()
+
+
+def test_machine_order_is_told_from_human_order(fitted: MachineLanguageModel) -> None:
+    human, machine = fitted.extract(segments("the dog sat on the mat", "dog the sat on mat"))
+    name = fitted.names.index("machine_lm_human_advantage")
+    assert human[name] > machine[name]
+
+
+def test_an_empty_translation_is_undefined(fitted: MachineLanguageModel) -> None:
+    assert np.isnan(fitted.extract(segments("", "the"))[0]).all()
+
+
+def test_saved_and_restored(fitted: MachineLanguageModel, tmp_path: Path) -> None:
+    fitted.save(tmp_path)
+    restored = MachineLanguageModel(fitted.target_lm, order=2).restore(tmp_path)
+    batch = segments("the cat sat", "mat")
+    np.testing.assert_array_equal(restored.extract(batch), fitted.extract(batch))
+
+
+def test_misuse_is_refused(fitted: MachineLanguageModel) -> None:
+    with pytest.raises(InputError, match="fitted"):
+        MachineLanguageModel(fitted.target_lm).extract(segments("a"))
+    with pytest.raises(InputError, match="no words"):
+        MachineLanguageModel(fitted.target_lm).fit(segments("", ""), {})
+    with pytest.raises(InputError, match="order 4 is above"):
+        MachineLanguageModel(fitted.target_lm, order=4).fit(segments("a b c"), {}).extract(segments("a"))

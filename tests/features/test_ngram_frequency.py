@@ -1,0 +1,113 @@
+"""N-gram frequency features against values counted by hand, and the law that shares sum to one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.ngram_frequency import NgramFrequency
+from features.resources.ngrams import NgramCounts
+
+PLAIN = Tokenizer("en", kind="whitespace")
+
+
+def segments(*pairs: tuple[str, str]) -> Segments:
+    columns = {"source": [s for s, _ in pairs], "target": [t for _, t in pairs]}
+    return Segments.from_columns(columns, PLAIN, PLAIN)
+
+
+def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramFrequency:
+    counts = [NgramCounts.from_tokens(PLAIN.tokens(side), order=4) for side in (source, target)]
+    return NgramFrequency(counts[0], counts[1], **parameters)
+
+
+def row(e: NgramFrequency, source: str, target: str = "x") -> dict[str, float]:
+    return dict(zip(e.names, e.extract(segments((source, target)))[0], strict=True))
+
+
+def test_by_hand() -> None:
+    """Counts: a 9, b 3, c 5, e 4, f 6 (cut-offs 4, 5, 6), d 2 (too rare for them); bigrams `a a` 8."""
+    text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
+    e = extractor([text], ["x y"])
+    found = row(e, "A b c d zz f")  # 9 3 5 2 0 6
+    expected = {
+        "quartile1_1": 2 / 6,  # b, d
+        "quartile2_1": 1 / 6,  # c
+        "quartile3_1": 1 / 6,  # f
+        "quartile4_1": 1 / 6,  # a
+        "unseen_1": 1 / 6,
+        "seen_1": 4 / 6,
+        "mean_1": 25 / 6,
+        "mean_log_1": np.log10([10, 4, 6, 3, 1, 7]).mean(),
+        "least_1": 0,
+        "unseen_words": 1,
+        "unseen_2": 2 / 5,  # `a b`, `b c` and `c d` occur once each
+        "least_2": 0,
+        "mean_2": 3 / 5,
+    }
+    for name, value in expected.items():
+        assert found[f"ngrams_source_{name}"] == pytest.approx(value), name
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "unseen"), [(1, 5 / 6, 1 / 6), (3, 4 / 6, 2 / 6), (None, 4 / 6, 1 / 6)]
+)
+def test_seen_and_unseen_by_one_rule(known: int | None, seen: float, unseen: float) -> None:
+    """d occurs twice: seen from one occurrence on, unseen below three; as QuEst counts, neither."""
+    text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
+    found = row(extractor([text], ["x y"], known=known), "A b c d zz f")
+    assert found["ngrams_source_seen_1"] == pytest.approx(seen)
+    assert found["ngrams_source_unseen_1"] == pytest.approx(unseen)
+    assert found["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay
+
+
+def test_undefined_is_nan_and_a_count_of_nothing_is_zero() -> None:
+    e = extractor(["a b a b a b"], ["x y x y x y"])
+    found = row(e, "", "x")
+    assert np.isnan([found["ngrams_source_mean_1"], found["ngrams_source_least_3"]]).all()
+    assert found["ngrams_source_unseen_words"] == 0
+    assert found["ngrams_target_least_1"] == 3 and np.isnan(found["ngrams_target_unseen_2"])
+
+
+def test_cutoffs_of_a_corpus_without_frequent_types_are_undefined() -> None:
+    found = row(extractor(["a b c"], ["x"]), "a b", "x")
+    assert np.isnan(found["ngrams_source_quartile1_1"]) and found["ngrams_source_mean_1"] == 1
+    found = row(extractor(["a b c"], ["x"], minimum=1), "a b", "x")
+    assert found["ngrams_source_quartile1_1"] == 1
+
+
+word = st.sampled_from("abcde")
+
+
+@settings(max_examples=30)
+@given(
+    corpus=st.lists(st.lists(word, min_size=5, max_size=30), min_size=3, max_size=6),
+    text=st.lists(word, min_size=4, max_size=12),
+)
+def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
+    counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
+    e = NgramFrequency(counts, counts, minimum=1)
+    found = row(e, " ".join(text), " ".join(text))
+    for order in (1, 2, 3, 4):
+        parts = [*(f"quartile{q}" for q in (1, 2, 3, 4)), "unseen"]
+        total = sum(found[f"ngrams_target_{part}_{order}"] for part in parts)
+        assert total == pytest.approx(1)
+
+
+def test_orders_can_be_chosen() -> None:
+    names = extractor(["a b"], ["x"], orders=2).names
+    assert len(names) == 2 * (1 + 2 * 9) and not any(name.endswith("_3") for name in names)
+
+
+def test_papers_are_credited_with_the_side_that_they_describe() -> None:
+    """Quartiles (Uppsala) and mean frequencies (WLV-SHEF) of the source, unknown words (LIMSI) of both."""
+    origins = {feature.name: feature.origin for feature in extractor(["a b"], ["x"]).features}
+    assert origins["ngrams_source_quartile1_2"] == "Uppsala at WMT12, section 2.1"
+    assert origins["ngrams_target_quartile1_2"] == "Uppsala at WMT12, section 2.1, there of the source"
+    assert origins["ngrams_target_mean_1"] == "WLV-SHEF at WMT12, section 3.2, there of the source"
+    assert origins["ngrams_target_unseen_words"] == "LIMSI at WMT12, appendix A"

@@ -1,0 +1,204 @@
+"""Phrase extraction against its definition (Koehn et al. 2003), lookups, and the features made of them."""
+
+import math
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.phrase_table import PhraseTableFeatures
+from features.resources import _phrase_counts
+from features.resources._links import Links
+from features.resources._phrases import find
+from features.resources.phrase_table import PhraseTable
+
+WORDS = Tokenizer("en", "whitespace", normalise=False)
+Pair = tuple[str, str, str]  # source, target, links
+
+
+def table_of(pairs: list[Pair], longest: int = 5, minimum: int = 1) -> PhraseTable:
+    corpus = ParallelCorpus.from_lines(((s, t) for s, t, _ in pairs), WORDS, WORDS)
+    return PhraseTable.from_links(corpus, Links.from_pharaoh(a for _, _, a in pairs), longest, minimum)
+
+
+def consistent(pair: Pair, longest: int) -> list[tuple[str, str]]:
+    """By the definition: a link inside, and no link between a word inside and a word outside."""
+    source, target = pair[0].lower().split(), pair[1].lower().split()
+    links = {tuple(map(int, link.split("-"))) for link in pair[2].split()}
+    found = []
+    for i, n, j, m in product(range(len(source)), range(longest), range(len(target)), range(longest)):
+        if i + n < len(source) and j + m < len(target):
+            inside = [(i <= a <= i + n, j <= b <= j + m) for a, b in links]
+            if any(x and y for x, y in inside) and all(x == y for x, y in inside):
+                found.append((" ".join(source[i : i + n + 1]), " ".join(target[j : j + m + 1])))
+    return found
+
+
+def entries(table: PhraseTable, sources: set[str]) -> dict[tuple[str, str], int]:
+    """(source phrase, target phrase) -> entry."""
+    found = {}
+    for phrase in sources:
+        words = phrase.split()
+        row = table.phrases(Tokens.from_lists([words]), "source")[0, len(words) - 1]
+        if row >= 0:
+            for e in range(table.offsets[row], table.offsets[row + 1]):
+                found[phrase, table.phrase(table.target[e])] = e
+    return found
+
+
+@st.composite
+def aligned_pairs(draw: st.DrawFn) -> Pair:
+    source = draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=7))
+    target = draw(st.lists(st.sampled_from("wxyz"), min_size=1, max_size=7))
+    cells = st.tuples(st.integers(0, len(source) - 1), st.integers(0, len(target) - 1))
+    links = draw(st.sets(cells, max_size=8))
+    return " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+@settings(max_examples=60)
+@given(st.lists(aligned_pairs(), min_size=1, max_size=5), st.integers(1, 5), st.integers(1, 2))
+def test_extraction_equals_its_definition(pairs: list[Pair], longest: int, minimum: int) -> None:
+    expected = Counter(phrase for pair in pairs for phrase in consistent(pair, longest))
+    by_source, by_target = Counter[str](), Counter[str]()
+    for (s, t), count in expected.items():
+        by_source[s] += count
+        by_target[t] += count
+    table = table_of(pairs, longest, minimum)
+    found = entries(table, set(by_source))
+    kept = {pair: count for pair, count in expected.items() if count >= minimum}
+    assert len(table.target) == len(kept)
+    assert {pair: int(table.counts[e]) for pair, e in found.items()} == kept
+    for (s, t), e in found.items():
+        assert table.forward[e] == pytest.approx(expected[s, t] / by_source[s], rel=1e-6)
+        assert table.backward[e] == pytest.approx(expected[s, t] / by_target[t], rel=1e-6)
+
+
+def test_partitions_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    pairs = []
+    for _ in range(200):
+        source, target = ([f"w{i}" for i in random.zipf(1.5, random.integers(1, 15)) % 30] for _ in range(2))
+        cells = {(int(random.integers(len(source))), int(random.integers(len(target)))) for _ in source}
+        pairs.append((" ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in sorted(cells))))
+    whole = table_of(pairs, minimum=2)
+    for held, partition, blocks in ((1, 1, 1), (100, 16, 7), (10_000, 1000, 300)):
+        monkeypatch.setattr(_phrase_counts, "_HELD", held)
+        monkeypatch.setattr(_phrase_counts, "_PARTITION", partition)
+        monkeypatch.setattr(_phrase_counts, "_BLOCKS", blocks)
+        table = table_of(pairs, minimum=2)
+        for name, value in vars(whole).items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(getattr(table, name), value)
+
+
+def test_the_longest_phrases_have_255_words() -> None:
+    with pytest.raises(InputError, match="longest=256"):
+        table_of(HOUSE, longest=256)
+
+
+HOUSE = [("the house", "la casa", "0-0 1-1"), ("the book", "el libro", "0-0 1-1"), ("a house", "casa", "1-0")]
+
+
+def test_lexical_weights_by_hand() -> None:
+    """w(la | the) = 1/2, w(casa | house) = 1; w(the | la) = 1, w(a | NULL) = 1."""
+    table = table_of(HOUSE)
+    found = entries(table, {"the", "the house", "a house", "house"})
+    e = found["the house", "la casa"]
+    assert table.forward_weight[e] == pytest.approx(math.log(0.5), abs=1e-6)
+    assert table.backward_weight[e] == pytest.approx(0, abs=1e-6)
+    assert table.forward[found["the", "la"]] == 0.5
+    assert table.counts[found["house", "casa"]] == 2
+    assert table.backward[found["house", "casa"]] == pytest.approx(2 / 3)
+    assert table.backward_weight[found["a house", "casa"]] == pytest.approx(0, abs=1e-6)
+
+
+def test_phrases_that_are_not_there() -> None:
+    table = table_of(HOUSE)
+    tokens = Tokens.from_lists([["The", "house", "zebra"], [], ["house"]])
+    known = table.phrases(tokens, "source") >= 0
+    assert known[:, :2].tolist() == [[True, True], [True, False], [False, False], [True, False]]
+    assert not known[:, 2:].any()
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    table = table_of(HOUSE)
+    table.save(tmp_path)
+    loaded = PhraseTable.load(tmp_path)
+    assert loaded.fingerprint == table.fingerprint
+    np.testing.assert_array_equal(loaded.forward, table.forward)
+    assert [loaded.phrase(t) for t in range(len(loaded.target_keys))] == [
+        table.phrase(t) for t in range(len(table.target_keys))
+    ]
+
+
+def test_links_must_fit() -> None:
+    with pytest.raises(InputError, match="the link 0-5 points outside"):
+        table_of([("a b", "x y", "0-5")])
+    corpus = ParallelCorpus.from_lines([("a", "x")], WORDS, WORDS)
+    with pytest.raises(InputError, match="expected links of 1 sentence pairs, but found 2"):
+        PhraseTable.from_links(corpus, Links.from_pharaoh(["0-0", "0-0"]))
+
+
+def test_no_phrase_at_all() -> None:
+    table = table_of([("a b", "x y", "")])
+    assert len(table.target) == 0
+    assert (table.phrases(Tokens.from_lists([["a"]]), "source") == -1).all()
+
+
+def features_of(table: PhraseTable, source: str, target: str) -> dict[str, float]:
+    extractor = PhraseTableFeatures(table)
+    values = extractor.extract(Segments((source,), (target,), WORDS, WORDS))[0]
+    return dict(zip(extractor.names, values.tolist(), strict=True))
+
+
+def test_features_by_hand() -> None:
+    """`the house` - `la casa` matches as a whole; `zebra` is unknown; `el` is known but has no partner."""
+    found = features_of(table_of(HOUSE), "the house zebra", "la casa el")
+    assert found["phrases_source_matching_1"] == pytest.approx(2 / 3)  # the-la, house-casa
+    assert found["phrases_source_matching_2"] == 0.5  # `the house`; not `house zebra`
+    assert found["phrases_source_matching_3"] == 0
+    assert math.isnan(found["phrases_source_matching_4"])
+    assert found["phrases_target_known_1"] == 1
+    assert found["phrases_target_matching_1"] == 1  # `el` translates `the`
+    assert found["phrases_source_count"] == 2  # [the house] [zebra]
+    assert found["phrases_source_length"] == 1.5
+    assert found["phrases_source_uncovered"] == pytest.approx(1 / 3)
+    assert found["phrases_source_cover_count"] == 2
+    assert found["phrases_source_cover_log"] == pytest.approx(0)  # p(la casa | the house) = 1
+    assert found["phrases_target_cover_count"] == 2  # [la casa] [el]
+    assert found["phrases_length_ratio"] == pytest.approx(1.5 / 1.5)
+
+
+def test_features_of_unrelated_text() -> None:
+    found = features_of(table_of(HOUSE), "the book", "casa")
+    assert found["phrases_source_matching_1"] == found["phrases_target_matching_1"] == 0
+    assert found["phrases_source_uncovered"] == 1
+    assert found["phrases_source_known_2"] == 1
+
+
+def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> None:
+    table = table_of([("a", f"b{i}", "0-0") for i in range(40)])
+    values = PhraseTableFeatures(table).extract(Segments(("a a", "a"), ("b7", "c")))
+    names = [feature.name for feature in PhraseTableFeatures(table).features]
+    log = values[:, names.index("phrases_source_cover_log")]
+    np.testing.assert_allclose(log, [math.log(1 / 40), 0], rtol=1e-6)
+    np.testing.assert_array_equal(values[:, names.index("phrases_source_matching_1")], [1, 0])
+
+
+@settings(max_examples=100)
+@given(st.sets(st.integers(1, 2**64 - 1) | st.integers(1, 300)), st.lists(st.integers(0, 300)))
+def test_keys_are_found_wherever_they_lie(known: set[int], others: list[int]) -> None:
+    """By binary search: also where keys are not spread evenly, as those of phrases are."""
+    keys = np.array(sorted(known), np.uint64)
+    wanted = np.array([*known, *others, 2**64 - 1], np.uint64)
+    expected = [sorted(known).index(k) if k in known else -1 for k in wanted.tolist()]
+    assert find(keys, wanted).tolist() == expected

@@ -1,0 +1,191 @@
+"""Sequences of parts of speech: resources and features against closed forms and counts by hand."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.core.annotation import block_of
+from features.core.bundle import Bundle, build
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.feature_set import make_extractor, parts_needed
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.resources.lexicon import FLOOR
+from features.resources.pos_lexicon import PosLexicon, unit_ngrams
+from features.resources.pos_lm import PosLanguageModel
+from features.resources.pos_ngrams import PosNgrams
+from qe.bundles.annotations import Annotations, from_column
+
+WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+Pairs = Sequence[tuple[str, str]]
+
+# Tags of two sentence pairs, their translations of disjoint 4-grams.
+CORPUS: Pairs = [("d n v d n", "D N V D N"), ("p v a n", "V P A N")]
+
+
+def block(tags: str) -> str:
+    return block_of([(f"w{i}", "_", tag.upper(), tag) for i, tag in enumerate(tags.split())])
+
+
+def words(tags: str) -> str:
+    return " ".join(f"w{i}" for i in range(len(tags.split())))
+
+
+def segments(pairs: Pairs) -> Segments:
+    columns = {
+        "source": [words(source) for source, _ in pairs],
+        "target": [words(target) for _, target in pairs],
+        "annotation_source": [block(source) for source, _ in pairs],
+        "annotation_target": [block(target) for _, target in pairs],
+    }
+    return Segments.from_columns(columns, *WHITESPACE)
+
+
+def bundle_of(
+    pairs: Pairs,
+    folder: Path,
+    parts: Sequence[str],
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Bundle:
+    text = segments(pairs)
+    annotations = Annotations(
+        {
+            "source": from_column(text.annotation_source or ()),
+            "target": from_column(text.annotation_target or ()),
+        }
+    )
+
+    def read() -> ParallelCorpus:
+        return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *WHITESPACE)
+
+    return build(
+        read, folder, parts, makers=annotations.makers({}), wanted=annotations.wanted, settings=settings
+    )
+
+
+def values(bundle: Bundle, pairs: Pairs) -> list[dict[str, float]]:
+    extractor = make_extractor({"kind": "pos_sequences"}, bundle)
+    return [
+        dict(zip(extractor.names, row, strict=True)) for row in extractor.extract(segments(pairs)).tolist()
+    ]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return bundle_of(CORPUS, tmp_path_factory.mktemp("pos") / "b", parts_needed([{"kind": "pos_sequences"}]))
+
+
+def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
+    """The second pair has one 4-gram a side, which never meets another: t = 1, and NULL shares its mass.
+
+    Source 4-grams of the corpus: three, each with its own mate(s); by symmetry NULL gives the 4-gram of the
+    second pair some t0 between 0 and 1, so that p = (t0 + 1) / 2.
+    """
+    lexicon = cast(PosLexicon, bundle.part("pos_lexicon_source_to_target"))
+    given_ids, word_ids = lexicon.source.lookup(["p v a n"]), lexicon.target.lookup(["v p a n"])
+    assert lexicon.probability(given_ids, word_ids).tolist() == [1.0]
+    null = float(lexicon.probability(np.array([1]), word_ids)[0])
+    found = values(bundle, CORPUS)[1]
+    assert 0 < null < 1
+    assert found["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
+
+
+def test_counts_of_another_layer(tmp_path: Path) -> None:
+    """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
+    parts = parts_needed([{"kind": "pos_sequences"}])
+    lemmas = bundle_of(CORPUS, tmp_path / "b", parts, {"source_pos_ngrams": {"layer": "lemma"}})
+    found = values(lemmas, [("d n", "D N"), ("z z", "D N")])
+    assert [row["pos_ngrams_source_least_2"] for row in found] == [7, 7]
+    assert [row["pos_ngrams_target_least_2"] for row in found] == [2, 2]
+
+
+def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
+    """Two pairs of one 4-gram: t(u1 | v1) = 1 and, by symmetry, t(u1 | NULL) = 1 / 2, so p = 3 / 4."""
+    pairs = [("a b c d", "A B C D"), ("e f g h", "E F G H")]
+    found = bundle_of(pairs, tmp_path / "b", parts_needed([{"kind": "pos_sequences"}]))
+    row = values(found, [("a b c d", "A B C D"), ("a b c", "A B C D"), ("z z z z", "A B C D")])
+    assert row[0]["pos_ibm1_source_log10"] == pytest.approx(math.log10(0.75), abs=1e-6)
+    assert row[0]["pos_ibm1_target_per_ngram"] == pytest.approx(math.log10(0.75), abs=1e-6)
+    assert math.isnan(row[1]["pos_ibm1_source_log10"]) and math.isnan(row[1]["pos_ibm1_target_log10"])
+    assert row[2]["pos_ibm1_source_log10"] == pytest.approx(math.log10(FLOOR))
+
+
+def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
+    """`d n` occurs twice in the source corpus, `n v` and `v d` once, `v a` once, `a d` never."""
+    found = values(bundle, [("d n v", "D"), ("v a d", "D")])
+    assert (found[0]["pos_ngrams_source_least_2"], found[0]["pos_ngrams_source_least_3"]) == (1, 1)
+    assert (found[1]["pos_ngrams_source_least_2"], found[1]["pos_ngrams_source_unseen_2"]) == (0, 0.5)
+    assert math.isnan(found[0]["pos_ngrams_source_least_4"]) and math.isnan(
+        found[0]["pos_ngrams_target_unseen_2"]
+    )
+    counts = cast(PosNgrams, bundle.part("source_pos_ngrams"))
+    assert counts.order == 7
+    assert counts.counts(Tokens.from_lists([["d", "n"]]), 2)[0].tolist() == [2]
+
+
+def test_least_counts_below_limits(bundle: Bundle) -> None:
+    """`d n` occurs twice in the source corpus, `n v` and `d n v` once; three words have no 4-gram."""
+    extractor = make_extractor({"kind": "pos_sequences", "below": [1, 2, 3]}, bundle)
+    block_ = extractor.extract(segments([("d n", "D"), ("d n v", "D N"), ("z d n", "D")]))
+    rows = [dict(zip(extractor.names, row, strict=True)) for row in block_.tolist()]
+    least = [[row[f"pos_ngrams_source_least_2_below_{limit}"] for limit in (1, 2, 3)] for row in rows]
+    assert least == [[0, 0, 1], [0, 1, 1], [1, 1, 1]]
+    assert rows[1]["pos_ngrams_source_least_3_below_1"] == 0
+    assert rows[1]["pos_ngrams_source_least_3_below_2"] == 1
+    assert all(math.isnan(row["pos_ngrams_source_least_4_below_3"]) for row in rows)
+    assert math.isnan(rows[0]["pos_ngrams_target_least_2_below_1"])
+
+
+def test_quartiles_and_unseen_shares_add_up_to_one(bundle: Bundle) -> None:
+    found = values(bundle, [("d n q v", "D N Q V")])[0]
+    names = [f"pos_ngrams_source_quartile{q}_1" for q in (1, 2, 3, 4)]
+    assert sum(found[name] for name in names) + found["pos_ngrams_source_unseen_1"] == pytest.approx(1)
+
+
+def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None:
+    detailed = cast(PosLanguageModel, bundle.part("source_pos_lm"))
+    simple = cast(PosLanguageModel, bundle.part("source_upos_lm"))
+    assert set(detailed.vocabulary.words[3:]) == set("dnvpa")
+    assert set(simple.vocabulary.words[3:]) == set("DNVPA")
+    assert (detailed.order, simple.order) == (6, 6)
+    found = values(bundle, [("d n v", "D N V"), ("", "D")])
+    for stem in ("pos_lm_source", "upos_lm_source"):
+        log10, perplexity = found[0][f"{stem}_log10"], found[0][f"{stem}_perplexity"]
+        assert perplexity == pytest.approx(10 ** (-log10 / 4))
+        assert found[0][f"{stem}_per_token"] == pytest.approx(log10 / 3)
+        assert math.isnan(found[1][f"{stem}_log10"])
+    # What the corpus says word for word is likelier than its tags in another order.
+    good, bad = values(bundle, [("p v a n", "D"), ("n a v p", "D")])
+    assert good["pos_lm_source_log10"] > bad["pos_lm_source_log10"]
+    assert good["pos_lm_source_log10_3"] > bad["pos_lm_source_log10_3"]
+
+
+def test_parts_know_their_annotation(bundle: Bundle) -> None:
+    parts = bundle.manifest["parts"]
+    annotation = parts["source_annotation"]["fingerprint"]
+    for name in ("source_pos_lm", "source_upos_lm", "source_pos_ngrams"):
+        assert parts[name]["settings"]["annotation"] == annotation
+        assert parts[name]["needs"] == {"source_annotation": annotation}
+
+
+def test_texts_too_short_for_4grams_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="too short for n-grams"):
+        bundle_of([("a b", "A B")], tmp_path / "b", ["pos_lexicon_source_to_target"])
+
+
+texts = st.lists(st.lists(st.sampled_from("abc"), max_size=7), max_size=5)
+
+
+@given(texts, st.integers(1, 4))
+def test_units_are_the_ngrams_of_each_text(lists: list[list[str]], order: int) -> None:
+    found = unit_ngrams(Tokens.from_lists(lists), order)
+    expected = [[" ".join(t[i : i + order]) for i in range(len(t) - order + 1)] for t in lists]
+    assert [found.words(i) for i in range(len(found))] == expected

@@ -1,0 +1,109 @@
+"""Feature files of other programs: read as they are, or refused with file and line."""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.baseline17 import COLUMNS
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet, make_extractor
+from features.core.segments import Segments
+from features.precomputed import Precomputed
+
+
+def segments(*ids: str) -> Segments:
+    return Segments(("a",) * len(ids), ("b",) * len(ids), id=ids)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8", newline="")
+    return path
+
+
+def test_rows_belong_to_segments_by_id(tmp_path: Path) -> None:
+    train = write(tmp_path / "train.tsv", "1\t2\t\n3\tNaN\t\n5\t6\t\n")
+    dev = tmp_path / "dev.tsv.gz"
+    dev.write_bytes(gzip.compress(b"7\t8\r\n"))
+    made = Precomputed({"train": train, "dev-2": dev}, ["x", "y"])
+    assert made.names == ("x", "y")
+    values = made.extract(segments("train-3", "dev-2-1", "train-1", "train-2"))
+    np.testing.assert_array_equal(values, [[5, 6], [7, 8], [1, 2], [3, np.nan]])
+
+
+def test_official_files(shared_data: Callable[[str], Path]) -> None:
+    folder = shared_data("wmt12-qe/baseline_features")
+    files = {"train": folder / "training.tsv", "test": folder / "test.tsv"}
+    made = make_extractor(
+        {"kind": "precomputed", "files": files, "columns": "baseline17", "prefix": "official_"}, None
+    )
+    assert made.names == tuple(f"official_{column.name}" for column in COLUMNS)
+    whole = made.extract(
+        segments(*(f"train-{n}" for n in range(1, 1833)), *(f"test-{n}" for n in range(1, 423)))
+    )
+    assert whole[0, 3] == -33.1599 and whole.shape == (2254, 17)
+    np.testing.assert_array_equal(whole[:1832], np.genfromtxt(files["train"], delimiter="\t")[:, :17])
+
+
+def test_names_in_the_first_line(tmp_path: Path) -> None:
+    train, test = (
+        write(tmp_path / "a", "length\tscore\n1\t2\n"),
+        write(tmp_path / "b", "length\tscore\n3\t4\n"),
+    )
+    files = {"train": train, "test": test}
+    made = Precomputed(files, "header", prefix="old_")
+    assert made.names == ("old_length", "old_score")
+    assert made.extract(segments("test-1", "train-1")).tolist() == [[3, 4], [1, 2]]
+    write(tmp_path / "b", "score\tlength\n3\t4\n")
+    with pytest.raises(InputError, match=r"b:1"):
+        Precomputed(files, "header").names  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("1\t2\n1\t2\t3\n", r"train.tsv:2.*2 values.* got 3"), ("1\t\n", r"train.tsv:1.*got 1"),
+     ("1\tx\n", r"train.tsv:1.*'x' is not a number"), ("1\t2\n1\tinf\n", r"train.tsv:2.*not finite.*NaN"),
+     ("1\t2\n\n", r"train.tsv:2.*got 1")],
+)  # fmt: skip
+def test_defects_are_named_with_file_and_line(tmp_path: Path, content: str, message: str) -> None:
+    made = Precomputed({"train": write(tmp_path / "train.tsv", content)}, ["x", "y"])
+    with pytest.raises(InputError) as caught:
+        made.extract(segments("train-1"))
+    assert re.search(message, str(caught.value), re.DOTALL)
+
+
+@pytest.mark.parametrize("identifier", ["dev-1", "1", "train-0", "train-01", "train", "xtrain-1"])
+def test_a_segment_without_row_is_named(tmp_path: Path, identifier: str) -> None:
+    made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
+    with pytest.raises(InputError, match=f"'{identifier}'.*kind: baseline17"):
+        made.extract(segments(identifier))
+
+
+def test_a_file_that_is_too_short_is_named(tmp_path: Path) -> None:
+    made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
+    with pytest.raises(InputError, match=r"'train-2' needs row 2, but there are 1 rows"):
+        made.extract(segments("train-1", "train-2"))
+
+
+def test_bad_parameters(tmp_path: Path) -> None:
+    path = write(tmp_path / "train.tsv", "1\n")
+    with pytest.raises(InputError, match="but got 'baseline71'"):
+        Precomputed({"train": path}, "baseline71")
+    with pytest.raises(InputError, match="need `files`"):
+        Precomputed({}, "header")
+    with pytest.raises(InputError, match="'x' occurs 2 times"):
+        Precomputed({"train": path}, ["x", "x"]).names  # noqa: B018
+    with pytest.raises(InputError, match="no such file"):
+        Precomputed({"train": tmp_path / "absent"}, ["x"]).extract(segments("train-1"))
+
+
+def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    config = {"kind": "precomputed", "files": {"train": str(tmp_path / "f")}, "columns": ["x"]}
+    write(tmp_path / "f", "1\n")
+    before = FeatureSet.make([config], None).fingerprint
+    assert FeatureSet.make([config], None).fingerprint == before
+    write(tmp_path / "f", "2\n")
+    assert FeatureSet.make([config], None).fingerprint != before

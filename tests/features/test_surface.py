@@ -1,0 +1,175 @@
+"""Surface features: by hand, by a plain recount of random texts, and where they are undefined."""
+
+import itertools
+import math
+import pickle
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
+
+NAMES = tuple(column.name for column in COLUMNS)
+BLANKS = Tokenizer(kind="whitespace", normalise=False)
+
+TOKENS = st.sampled_from(
+    ["The", "the", "a", "el", "de", "house", "HOUSE", "él", "é", "co-op", "3", "1,000", "1.000", "B2", "20th",
+     ".", ",", ";", ":", "?", "!", "¿", "...", "…", "-", "--", "(", ")", "[", "]", "'", '"', "“", "”", "«",
+     "'s", "😀", "你好", "%", "/"]
+)  # fmt: skip
+TEXTS = st.lists(TOKENS, max_size=15).map(" ".join)
+
+
+def of(source: str, target: str, tokenizer: Tokenizer = BLANKS) -> dict[str, float]:
+    values = Surface().extract(Segments((source,), (target,), tokenizer, tokenizer))
+    return dict(zip(NAMES, values[0].tolist(), strict=True))
+
+
+def test_by_hand() -> None:
+    found = of(
+        "The U.S. paid $ 1,000 ( ten ) in 2010 .", "Los Estados Unidos pagó 1.000 ( diez en 2011 , 2011 ."
+    )
+    expected = {
+        "tokens_source": 11, "tokens_target": 12, "tokens_difference": 1, "tokens_squared_difference": 1,
+        "tokens_ratio": 12 / 11, "tokens_inverse_ratio": 11 / 12,
+        "characters_source": 3 + 4 + 4 + 1 + 5 + 1 + 3 + 1 + 2 + 4 + 1,
+        "token_length_source": 29 / 11,
+        "numbers_source": 2, "numbers_target": 3, "numbers_squared_difference": 1,
+        "opening_brackets_target": 1, "closing_brackets_target": 0, "closing_brackets_squared_difference": 1,
+        "strong_punctuation_source": 1, "weak_punctuation_target": 1,
+        "short_words_source": 3, "long_words_source": 1, "short_words_target": 2, "long_words_target": 4,
+        "full_stops_difference": 0, "commas_difference": 1, "commas_difference_per_token": 1 / 12,
+        "punctuation_source": 3, "punctuation_share_source": 3 / 11, "punctuation_ratio": 3 / 3,
+        "non_alphabetic_source": 7, "non_alphabetic_target": 6, "non_alphabetic_ratio": 6 / 7,
+        "capitalised_source": 1, "capitalised_target": 3,
+        "capital_letters_share_source": 3 / 29,
+        "has_numbers": 1, "has_quotes": 0, "has_hyphens": 0,
+        "bracket_mismatch_source": 0, "bracket_mismatch_target": 1,
+        "brackets_nested_source": 1, "brackets_nested_target": 0,
+        "final_mark_source": 1, "final_mark_target": 1, "same_final_mark": 1, "initial_capital_target": 1,
+        "numbers_missing": 1, "numbers_added": 2,  # 2010; 2011 twice
+        "copied": 0, "copied_share": 0, "many_more_words": 0,
+        "doubled_target": 0, "repeated_target": 1, "once_target": 10, "once_share_target": 10 / 12,
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_type_token_ratios_are_their_formulas() -> None:
+    found = of("a b c d", "a b A a c")  # 4 of 4; 3 of 5
+    assert found["ttr_target"] == pytest.approx(3 / 5)
+    assert found["corrected_ttr_target"] == pytest.approx(3 / math.sqrt(10))
+    assert found["guiraud_target"] == pytest.approx(3 / math.sqrt(5))
+    assert found["log_ttr_target"] == pytest.approx(math.log(3) / math.log(5))
+    assert found["uber_target"] == pytest.approx(math.log(5) ** 2 / (math.log(5) - math.log(3)))
+    assert math.isnan(found["uber_source"]) and found["ttr_source"] == 1
+    assert math.isnan(of("a", "a")["log_ttr_source"])
+
+
+def test_copies_contractions_repetitions() -> None:
+    found = of("the Blackberry of Obama obama", "de el obama a el el Blackberry libro de libro")
+    assert found["split_contractions"] == 2
+    assert found["copied"] == 2 and found["copied_share"] == 2 / 4  # obama, blackberry
+    assert found["doubled_target"] == 1 and found["doubled_source"] == 1
+    assert of("a", "de")["split_contractions"] == 0
+    two = Surface().extract(Segments(("x", "x"), ("de", "el a"), BLANKS, BLANKS))
+    assert two[:, NAMES.index("split_contractions")].tolist() == [0, 0]  # not across segments
+
+
+@pytest.mark.parametrize(
+    ("text", "mismatch"), [('" a "', 0), ('" a', 1), ("“ a ”", 0), ("“ a", 1), ("« a » ”", 1), ("`` a ''", 0)]
+)
+def test_quotes_without_partner(text: str, mismatch: int) -> None:
+    assert of(text, "")["quote_mismatch_source"] == mismatch
+
+
+def test_tokens_are_what_they_are_called() -> None:
+    assert all(map(is_word, ["house", "é", "e\u0301te\u0301", "co-op", "don't", "हिन्दी"]))
+    assert not any(map(is_word, ["'s", "-", "B2", "3", "a-", ""]))
+    assert all(map(is_number, ["3", "1,000", "3.5", "10:30", "2009/10", "٣"]))
+    assert not any(map(is_number, ["20th", "-", "3.", ",5"]))
+    assert all(map(is_punctuation, [".", "...", "¿", "''", "``", "—", "、"]))
+    assert not any(map(is_punctuation, ["$", "a", "+"]))
+    assert is_ellipsis("...") and is_ellipsis("…") and not is_ellipsis(".")
+    assert is_nested(["(", "[", "]", ")", "{", "}"]) and not is_nested(["("])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
+def test_recount(pairs: list[tuple[str, str]]) -> None:
+    """Against Python's Counter and str methods, segment by segment."""
+    sources, targets = zip(*pairs, strict=True)
+    values = Surface().extract(Segments(sources, targets, BLANKS, BLANKS))
+    for row, (source, target) in zip(values, pairs, strict=True):
+        found = dict(zip(NAMES, row, strict=True))
+        left, right = source.split(), target.split()
+        lower = Counter(t.lower() for t in right)
+        assert found["tokens_target"] == len(right)
+        assert found["characters_source"] == sum(map(len, left))
+        assert found["once_target"] == sum(n == 1 for n in lower.values())
+        assert found["repeated_target"] == len(right) - len(lower)
+        assert found["commas_difference"] == right.count(",") - left.count(",")
+        assert found["numbers_source"] == sum(t in ("3", "1,000", "1.000") for t in left)
+        assert found["with_digits_target"] == right.count("B2") + right.count("20th")
+        assert found["doubled_source"] == sum(
+            a.lower() == b.lower() and a[0].isalpha() and not a[-1].isdigit()
+            for a, b in itertools.pairwise(left)
+        )
+        contractions = itertools.pairwise(right)
+        assert found["split_contractions"] == sum(
+            pair in (("a", "el"), ("de", "el")) for pair in contractions
+        )
+        digits = [Counter(filter(None, (re.sub(r"\D", "", t) for t in side))) for side in (left, right)]
+        assert found["numbers_missing"] == (digits[0] - digits[1]).total()
+        assert found["numbers_added"] == (digits[1] - digits[0]).total()
+        assert found["bracket_mismatch_source"] == sum(
+            abs(left.count(o) - left.count(c)) for o, c in (("(", ")"), ("[", "]"))
+        )
+        assert found["capital_letters_share_target"] == pytest.approx(
+            sum(c.isupper() for c in target) / sum(map(len, right)) if right else math.nan, nan_ok=True
+        )
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_rows_are_independent(pairs: list[tuple[str, str]], random: object) -> None:
+    sources, targets = zip(*pairs, strict=True)
+    segments = Segments(sources, targets, BLANKS, BLANKS)
+    whole = Surface().extract(segments)
+    assert not np.isinf(whole).any()
+    order = list(range(len(pairs)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(Surface().extract(segments.take(order)), whole[order], rtol=1e-12)
+    for i in range(len(pairs)):
+        np.testing.assert_allclose(Surface().extract(segments.take([i]))[0], whole[i], rtol=1e-12)
+
+
+def test_undefined_without_text() -> None:
+    found = of("", "")
+    undefined = {name for name, value in found.items() if math.isnan(value)}
+    assert {
+        "tokens_ratio",
+        "token_length_source",
+        "ttr_target",
+        "final_mark_source",
+        "same_final_mark",
+    } <= undefined
+    assert not any(name.endswith(("_difference", "_mismatch_source")) for name in undefined)
+    assert found["tokens_source"] == found["copied"] == found["numbers_missing"] == 0
+    assert math.isnan(of("a", "")["same_final_mark"]) and of("a", "a")["same_final_mark"] == 1
+
+
+def test_no_segments() -> None:
+    assert Surface().extract(Segments((), ())).shape == (0, len(NAMES))
+
+
+def test_every_feature_says_what_it_is() -> None:
+    features = Surface().features
+    assert len({f.name for f in features}) == len(features) > 120
+    assert all(f.description and f.origin and f.unit for f in features)
+    assert pickle.loads(pickle.dumps(Surface())).names == NAMES

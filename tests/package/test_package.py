@@ -1,0 +1,116 @@
+"""The package: one version everywhere, extras that say what they are for, a wheel that works by itself."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+import yaml
+
+import features
+from features.core.packages import DISTRIBUTION, missing, version
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKED = ("qe", "features", "pyproject.toml", "README.md", "LICENSE")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def test_one_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert PROJECT["version"] == version() == citation["version"]
+    assert f"## {version()}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_a_missing_package_is_one_message_with_its_extra() -> None:
+    assert f"pip install '{DISTRIBUTION}[train]'" in str(missing("optuna.samplers"))
+    assert "pip install nonesuch" in str(missing("nonesuch"))
+
+
+def test_locks_hold_versions_and_hashes_and_no_addresses() -> None:
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-extras.lock"):
+        text = (ROOT / name).read_text("utf-8")
+        packages = re.findall(r"^[\w.-]+(?:\[\w+\])?==\S+ \\$", text, re.MULTILINE)
+        assert packages and "://" not in text
+        assert text.count("--hash=sha256:") >= len(packages)
+
+
+def test_what_is_imported_is_typed() -> None:
+    for package in ("qe", "features"):
+        assert (ROOT / package / "py.typed").is_file()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment with this project's wheel, and none of the repository.
+
+    Other packages are those of the environment that runs the tests.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder)]
+    copy = folder / "source"
+    tracked = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", *PACKED],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split("\n")  # fmt: skip
+    for name in filter(None, tracked):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([*build, "--no-build-isolation", str(copy)], check=True, capture_output=True)
+    (wheel,) = folder.glob("mtqe-*.whl")
+    venv.create(folder / "environment", with_pip=False)
+    programs = folder / "environment" / "bin"
+    site = next((folder / "environment" / "lib").glob("python*")) / "site-packages"
+    (site / "zz_others.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-deps",
+         "--no-index", str(wheel)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return programs
+
+
+def run(programs: Path, folder: Path, *arguments: str) -> str:
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MLFLOW_TRACKING_URI")}
+    environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+    environment["XDG_CACHE_HOME"] = str(folder / "cache")
+    done = subprocess.run(list(arguments), cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_is_what_runs_and_no_folder_shadows_it(installed: Path, tmp_path: Path) -> None:
+    """A user's own folders `features` and `qe` in the working directory are not imported."""
+    for package in ("features", "qe"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise SystemExit('shadowed')\n")
+    assert run(installed, tmp_path, "qe", "--version") == f"qe {version()}\n"
+    assert "baseline17" in run(installed, tmp_path, "qe", "features", "list")
+    where = run(installed, tmp_path, "python", "-I", "-c", "import features; print(features.__file__)")
+    assert where.strip() != features.__file__ and "site-packages" in where
+
+
+@pytest.mark.slow
+def test_the_demo_of_the_wheel_and_every_command_that_it_prints(installed: Path, tmp_path: Path) -> None:
+    printed = run(installed, tmp_path, "qe", "demo", "--quiet", "--output", "demo")
+    commands = re.findall(r"^  (qe \w+[^:\n]*)", printed, re.MULTILINE)
+    assert [command.split()[1] for command in commands] == ["ui", "train"]
+    for path in re.findall(r"demo/[\w./]+", printed):
+        assert (tmp_path / path.rstrip(".")).exists(), path
+    train = commands[1].split()
+    run(installed, tmp_path, *train, "--set", "search.trials=1", "--quiet")
+    assert (tmp_path / "demo-lightgbm" / "report.json").is_file()
+    run(installed, tmp_path, "qe", "ui", "--help")
+
+
+def test_the_dockerfile_has_no_faults() -> None:
+    program = Path(sys.executable).with_name("hadolint")
+    if not program.is_file():
+        pytest.skip(f"{program} is absent (make setup installs it)")
+    done = subprocess.run([str(program), str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

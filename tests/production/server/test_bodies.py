@@ -1,0 +1,86 @@
+"""Bodies: limits of size and time, alone and together; nothing is read for a client that has gone."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from qe.production.server.answers import Refused
+from qe.production.server.bodies import Bodies, Body, Gone
+from qe.production.server.limits import Limits
+
+LIMITS = Limits(bytes=100, seconds=1, busy=2)  # 200 bytes of all bodies
+
+
+def body(*parts: bytes | float, declared: int | None = None) -> Body:
+    """A body of these parts; a number is a pause in seconds."""
+    waiting = list(parts)
+
+    async def receive() -> dict[str, Any]:
+        while waiting and not isinstance(waiting[0], bytes):
+            await asyncio.sleep(waiting.pop(0))  # type: ignore[arg-type]
+        if not waiting:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": waiting.pop(0), "more_body": bool(waiting)}
+
+    return Body(receive, declared)
+
+
+def read(given: Body, bodies: Bodies | None = None) -> bytes:
+    return asyncio.run((bodies or Bodies(LIMITS)).read(given))
+
+
+def test_parts_are_joined() -> None:
+    bodies = Bodies(LIMITS)
+    assert read(body(b"ab", b"", b"c"), bodies) == b"abc" and bodies.held == 0
+
+
+@pytest.mark.parametrize("given", [body(b"x" * 60, b"x" * 60, 9.0), body(9.0, declared=101)])
+def test_a_large_body_is_refused_as_soon_as_that_is_known(given: Body) -> None:
+    bodies = Bodies(LIMITS)
+    with pytest.raises(Refused, match="larger than 100 bytes") as refused:
+        read(given, bodies)
+    assert refused.value.status == 413 and bodies.held == 0
+
+
+def test_a_slow_body_is_given_up() -> None:
+    with pytest.raises(Refused, match="not sent within 1 s") as refused:
+        read(body(b"{", 0.6, b" ", 0.6, b"}"))
+    assert refused.value.status == 408
+
+
+def test_reading_stops_when_the_client_has_gone() -> None:
+    asked = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b"x", "more_body": True} if asked < 3 else {
+            "type": "http.disconnect"}  # fmt: skip
+
+    bodies = Bodies(LIMITS)
+    with pytest.raises(Gone):
+        read(Body(receive, None), bodies)
+    assert asked == 3 and bodies.held == 0
+
+
+def test_the_body_that_has_been_coming_longest_gives_way() -> None:
+    async def together() -> list[Any]:
+        bodies = Bodies(LIMITS)
+        slow = [body(b"x" * 90, 0.9, b"x") for _ in range(3)]
+        reading = [asyncio.ensure_future(bodies.read(one)) for one in slow]
+        await asyncio.sleep(0.1)
+        quick = await bodies.read(body(b"quick", b""))
+        return [quick, *await asyncio.gather(*reading, return_exceptions=True), bodies.held]
+
+    quick, first, *rest, held = asyncio.run(together())
+    assert quick == b"quick" and held == 0
+    assert isinstance(first, Refused) and first.status == 408 and "gave way" in first.message
+    assert rest == [b"x" * 91] * 2
+
+
+def test_what_is_not_wanted_is_taken_for_a_while() -> None:
+    short, long = body(b"a", 0.1, b"b"), body(b"a", 30.0, b"b")
+    asyncio.run(short.discard())
+    asyncio.run(long.discard())
+    assert short.complete and not long.complete

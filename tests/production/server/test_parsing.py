@@ -1,0 +1,187 @@
+"""Parsing: every form, rows and keys counted first, and a 4xx for all that is no table."""
+
+import json
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qe.production.server.answers import Refused
+from qe.production.server.limits import Limits
+from qe.production.server.parsing import Parsed, kind_of, parse
+
+NEEDED = ("source", "target")
+LIMITS = Limits(rows=30, keys=8)
+ROWS = [({"source": "a", "target": "b"}, ""), ({"source": "c", "target": None}, "")]
+
+
+def parsed(content: Any, kind: Any = "json", limits: Limits = LIMITS) -> Parsed:
+    """What is left of a body for a model that needs source and target."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    whole = parse(body, kind, limits)
+    return Parsed(NEEDED, whole.needed(NEEDED), whole.params)
+
+
+def test_every_form_of_mlflows_protocol_gives_the_same_rows() -> None:
+    records = [{"target": "b", "source": "a", "id": 7}, {"source": "c", "target": None}]
+    split = {"columns": ["target", "source"], "data": [["b", "a"], [None, "c"]], "index": [0, 1]}
+    lists = {"source": ["a", "c"], "target": ["b", None]}
+    for body in (
+        {"dataframe_records": records}, {"instances": records}, {"dataframe_split": split}, {"inputs": lists},
+    ):  # fmt: skip
+        assert parsed(body).rows == ROWS
+
+
+def test_every_cell_of_csv_is_text() -> None:
+    body = '\ufeffsource,target,id\nNA,"None, or\nnull",1\nnull,,2\nnan,NaN\n'.encode()
+    assert parsed(body, "csv").rows == [
+        ({"source": "NA", "target": "None, or\nnull"}, ""),
+        ({"source": "null", "target": ""}, ""),
+        ({"source": "nan", "target": "NaN"}, "2 fields where the header has 3"),
+    ]
+
+
+def test_params_are_kept_for_others() -> None:
+    assert parsed({"instances": [], "params": {"interval": 0.9}}) == Parsed(NEEDED, [], {"interval": 0.9})
+
+
+NESTED = b'{"instances": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
+ROW = {"source": "a", "target": "b"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"", 400, "not valid JSON"),
+        (b"{", 400, "not valid JSON"),
+        (b"\xff", 400, "not UTF-8 .byte 0."),
+        (b'{"instances": [{"source": "\xed\xa0\x80"}]}', 400, "not UTF-8"),
+        (b"[]", 400, "must be one JSON object"),
+        (b'"x"', 400, "must be one JSON object"),
+        (b"{}", 400, "must have one of dataframe_records"),
+        ({"rows": []}, 400, "must have one of dataframe_records, .* it has 'rows'"),
+        ({"instances": [], "inputs": {}}, 400, "it has 'instances', 'inputs'"),
+        ({"instances": [], "columns": []}, 400, "it has 'columns'"),
+        (b'{"instances": [], "instances": []}', 400, "names a key twice"),
+        (b'{"instances": [{"source": "a", "source": "b"}]}', 400, "names a key twice"),
+        (b'{"instances": [{"source": NaN}]}', 400, "NaN is no number of JSON"),
+        (b'{"instances": [{"source": -Infinity}]}', 400, "-Infinity is no number"),
+        (b'{"instances": [' + b"9" * 5000 + b"]}", 400, "not valid JSON .*4300 digits"),
+        (NESTED, 422, "more than 370 JSON values"),
+        (b'{"instances": ' + b"[" * 300 + b"]" * 300 + b"}", 422, "row 1 of instances is no JSON object"),
+        (b'{"instances": [{"source": "a", "target": "\\ud800"}]}', 422, "row 1: 'target' holds half of a"),
+        ({"instances": {"source": "a"}}, 422, "instances must be a list"),
+        ({"instances": [1]}, 422, "row 1 of instances is no JSON object"),
+        ({"instances": [{"source": "a"}]}, 422, "needs the column 'target'; the input has source"),
+        ({"instances": [ROW] * 31}, 422, "31 rows, but at most 30"),
+        ({"instances": [{f"k{n}": 1} for n in range(9)]}, 422, "9 columns, but at most 8"),
+        ({"dataframe_split": {"columns": ["source"]}}, 422, "with columns and data"),
+        ({"dataframe_split": {"columns": [1], "data": []}}, 422, "columns must be a list of names"),
+        ({"dataframe_split": {"columns": ["a", "a"], "data": []}}, 422, "a column is named twice"),
+        ({"dataframe_split": {"columns": list(NEEDED), "data": [3]}}, 422, "row 1 of data is no list"),
+        ({"inputs": [1]}, 422, "inputs must be a JSON object"),
+        ({"inputs": {"source": ["a"], "target": []}}, 422, "differ in length"),
+        ({"inputs": {"source": "a"}}, 422, "source must be a list"),
+        ({"instances": [], "params": [1]}, 422, "params must be a JSON object"),
+    ],
+)
+def test_json_that_is_no_table(body: Any, status: int, message: str) -> None:
+    with pytest.raises(Refused, match=message) as refused:
+        parsed(body)
+    assert refused.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"source,target\na,b\n" + b"a,b\n" * 30, 422, "31 rows, but at most 30"),
+        (b"a,b,c,d,e,f,g,h,i\n", 422, "9 columns"),
+        (b"source,source\n", 422, "named twice"),
+        (b'source,target\n"a"x,b\n', 400, "not valid CSV .line 2"),
+        (b'source,target\n"a,b\n', 400, "not valid CSV"),
+        (b"source,target\n" + b"x" * 200_000 + b",b\n", 400, "field larger than field limit"),
+        (b"source\na\n", 422, "needs the column 'target'"),
+    ],
+)
+def test_csv_that_is_no_table(body: bytes, status: int, message: str) -> None:
+    with pytest.raises(Refused, match=message) as refused:
+        parsed(body, "csv")
+    assert refused.value.status == status
+
+
+def test_json_too_deep_for_the_parser_is_refused() -> None:
+    body = b'{"instances": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
+    with pytest.raises(Refused, match="nested too deeply") as refused:
+        parsed(body, limits=Limits())
+    assert refused.value.status == 400
+
+
+def test_rows_with_distinct_keys_are_counted_before_a_table_is_made() -> None:
+    records = [{f"key{n}": 1} for n in range(15_000)]  # 15,000 columns of 15,000 rows: 3.9 GB in a DataFrame
+    body = json.dumps({"dataframe_records": records}, separators=(",", ":")).encode()
+    assert len(body) > 200_000
+    tracemalloc.start()
+    for limits in (Limits(), Limits(rows=20_000)):
+        with pytest.raises(Refused, match="15000 rows|33 columns"):
+            parsed(body, limits=limits)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def test_values_are_counted_before_they_are_made() -> None:
+    body = b'{"instances": [' + b"{}," * 2_000_000 + b"{}]}"
+    tracemalloc.start()
+    with pytest.raises(Refused, match="JSON values"):
+        parsed(body, limits=Limits())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(body)
+
+
+def test_commas_in_text_are_no_values() -> None:
+    text = 'so, it said: "[{,,,}]", and \\ went' * 400
+    assert parsed({"instances": [{"source": text, "target": text}]}).rows[0][0]["source"] == text
+
+
+@pytest.mark.parametrize("piece", [b'"', b'\\"', b'"\\', b"\\\\", b'"\\\\\\"', b",", b'",'])
+def test_counting_takes_time_in_proportion(piece: bytes) -> None:
+    body = b'{"instances": ["' + b"," * 400 + piece * ((1 << 20) // len(piece))
+    begun = time.process_time()
+    with pytest.raises(Refused):
+        parsed(body)
+    assert time.process_time() - begun < 2
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
+def test_any_json_is_rows_or_refused(value: Any) -> None:
+    for body in (value, {"instances": value}, {"dataframe_split": value}, {"inputs": value}):
+        try:
+            rows = parsed(body).rows
+        except Refused as refused:
+            assert refused.status in (400, 422)
+        else:
+            assert all(set(row) == set(NEEDED) for row, _ in rows)
+
+
+@given(st.binary())
+def test_any_bytes_are_rows_or_refused(body: bytes) -> None:
+    for kind in ("json", "csv"):
+        try:
+            parsed(body, kind)
+        except Refused as refused:
+            assert refused.status in (400, 422)
+
+
+def test_content_types() -> None:
+    assert kind_of("application/json") == kind_of('Application/JSON; charset="UTF-8"') == "json"
+    assert kind_of("text/csv;charset=utf-8") == "csv"
+    for other in (None, "", "application/x-python-pickle", "text/csv; charset=latin-1", "text/csv; x=1",
+                  "application/vnd.apache.parquet"):  # fmt: skip
+        with pytest.raises(Refused) as refused:
+            kind_of(other)
+        assert refused.value.status == 415

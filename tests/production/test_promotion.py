@@ -1,0 +1,207 @@
+"""Registry: a challenger becomes champion only if it is better, on record, and the way back is open."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from features.core.errors import InputError
+from qe.__main__ import main
+from qe.models.model import Model
+from qe.models.pipeline import Candidate, fit
+from qe.production import promotion
+from qe.tracking import store as tracking
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def poor(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that says 3 whatever it sees."""
+    model = Model.load(demo_model)
+    candidate = Candidate("mean")
+    table = pd.DataFrame(np.zeros((2, len(model.feature_set.names))), columns=model.feature_set.names)
+    constant = replace(
+        model, candidate=candidate, pipeline=fit(candidate.pipeline(0), table, np.full(2, 3.0))
+    )
+    folder = tmp_path_factory.mktemp("poor") / "model"
+    constant.save(folder)
+    return folder
+
+
+def register(
+    name: str, folder: Path, value: float, data: str = "d", content: str = "c", resume: str | None = None
+) -> tracking.Registration:
+    model = Model.load(folder)
+    example = pd.DataFrame({"source": ["a"], "target": ["b"]})
+    with tracking.run(f"test {name}", resume=resume) as run:
+        run.metrics({"intervals.coverage_90": 0.9})
+        return run.register(
+            folder, name=name, columns=model.columns(), example=example, metric="mae", value=value,
+            higher_is_better=False, data=data, content=content,
+            tags={"dataset": "abc", "features": "def", "experiment": "x"},
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def labelled(demo_run: Any) -> promotion.Labelled:
+    return promotion.from_experiment(ROOT / "qe" / "demo" / "demo.yaml", "test", demo_run.output)
+
+
+@pytest.fixture
+def two(demo_run: Any, demo_model: Path, poor: Path, request: pytest.FixtureRequest) -> str:
+    """Version 1, champion, is poor; version 2, challenger, is the demo's."""
+    name = f"two-{request.node.name.replace('[', '-').replace(']', '')}"[:60]
+    assert register(name, poor, 0.8).champion
+    assert not register(name, demo_model, 0.6, data="other").champion
+    return name
+
+
+def test_the_best_that_waits_is_challenger(demo_run: Any, poor: Path) -> None:
+    name = "waiting"
+    first = register(name, poor, 0.8)
+    assert first.champion and first.reason == "the first model of this name"
+    second = register(name, poor, 0.5)
+    assert second.challenger and "champion version 1 (mae 0.5000 against 0.8000" in second.reason
+    third = register(name, poor, 0.6)
+    assert not third.challenger and "challenger version 2 is no worse (mae 0.5000 against" in third.reason
+    fourth = register(name, poor, 0.4)
+    assert fourth.challenger and tracking.aliased(name, "challenger") == "4"
+    other = register(name, poor, 0.7, data="newer")
+    assert other.challenger and "measured on other data" in other.reason
+    tracking.tag_version(name, "5", {"promotion.decision": "refused"})
+    assert register(name, poor, 0.9, data="newer").challenger  # who was judged does not wait any more
+    assert tracking.aliased(name, "champion") == "1"
+
+
+def test_a_resumed_run_has_its_version_already(demo_run: Any, poor: Path) -> None:
+    name = "resumed"
+    first = register(name, poor, 0.8)
+    run = tracking.model_versions(name)[0].run_id
+    assert register(name, poor, 0.8, resume=run) == replace(first, reason="the first model of this name")
+    assert [version.version for version in tracking.model_versions(name)] == ["1"]
+    assert register(name, poor, 0.7, resume=run, content="more trials").version == "2"
+
+
+def test_segments_that_were_learned_from_do_not_judge(
+    two: str, demo_run: Any, labelled: promotion.Labelled
+) -> None:
+    """The demo's model (version 2) knows its training rows; version 1 of this test does not say."""
+    experiment = ROOT / "qe" / "demo" / "demo.yaml"
+    learned = promotion.from_experiment(experiment, "train", demo_run.output)
+    both = promotion.Labelled(
+        "both", [*labelled.rows, *learned.rows], np.concatenate([labelled.gold, learned.gold])
+    )
+    new = promotion.promote(two, labelled, samples=200, margin=9)
+    decision = promotion.promote(two, both, samples=200, margin=9)
+    assert (decision.n, decision.learned) == (new.n, len(learned.gold) + new.learned)
+    assert decision.scores == new.scores and decision.silent == ("1",)
+    with pytest.raises(InputError, match="have learned from every segment; compare them on other data"):
+        promotion.promote(two, learned)
+
+
+def test_a_better_challenger_is_promoted_on_record(two: str, labelled: promotion.Labelled) -> None:
+    assert tracking.aliased(two, "challenger") == "2"
+    decision = promotion.promote(two, labelled, samples=1000)
+    assert decision.promoted and decision.gain is not None and decision.p is not None
+    assert decision.gain == pytest.approx(decision.scores["1"] - decision.scores["2"]) and decision.p < 0.01
+    assert decision.ci is not None and decision.ci[0] < decision.gain < decision.ci[1]
+    assert tracking.aliased(two, "champion") == "2" and tracking.aliased(two, "challenger") is None
+    (_, version) = tracking.model_versions(two)
+    evidence = json.loads(version.tags["promotion.evidence"])
+    assert version.tags["promotion.decision"] == "promoted" and evidence["p"] == decision.p
+    assert evidence["data_fingerprint"] == labelled.fingerprint and evidence["n"] == 80 and evidence["at"]
+    assert promotion.rollback(two) == ("2", "1") and tracking.aliased(two, "champion") == "1"
+    with pytest.raises(InputError, match="version 1 .* has no predecessor"):
+        promotion.rollback(two)
+
+
+@pytest.mark.parametrize(("metric", "margin"), [("mae", 5.0), ("delta_avg", 5.0)])
+def test_a_gain_below_the_margin_is_refused(
+    two: str, labelled: promotion.Labelled, metric: str, margin: float
+) -> None:
+    decision = promotion.promote(two, labelled, metric=metric, margin=margin, samples=200)
+    assert not decision.promoted and "the gain is too small" in decision.reason
+    assert tracking.aliased(two, "champion") == "1"
+    assert tracking.model_versions(two)[1].tags["promotion.decision"] == "refused"
+
+
+def test_a_worse_or_an_equal_one_is_refused(two: str, demo_model: Path, labelled: promotion.Labelled) -> None:
+    promotion.promote(two, labelled, samples=200)
+    worse = promotion.promote(two, labelled, samples=200, challenger="1")
+    assert not worse.promoted and worse.gain is not None and worse.gain < 0
+    register(two, demo_model, 0.6, data="third")
+    equal = promotion.promote(two, labelled, samples=200)
+    assert not equal.promoted and equal.gain == 0 and equal.p == 1
+    assert tracking.aliased(two, "champion") == "2"
+
+
+def test_a_significant_gain_alone_is_not_enough_on_few_segments(
+    two: str, labelled: promotion.Labelled
+) -> None:
+    few = replace(labelled, rows=labelled.rows[:3], gold=labelled.gold[:3])
+    assert not promotion.promote(two, few, samples=200, level=0.0001).promoted
+
+
+def test_without_a_champion_the_challenger_is_unopposed(two: str, labelled: promotion.Labelled) -> None:
+    import mlflow
+
+    mlflow.MlflowClient().delete_registered_model_alias(two, "champion")
+    decision = promotion.promote(two, labelled, samples=200)
+    assert decision.promoted and decision.reason == "there is no champion" and decision.p is None
+
+
+def test_mistakes_are_named(two: str, labelled: promotion.Labelled, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no registered model 'nobody'; registered: .*two-"):
+        promotion.promote("nobody", labelled)
+    with pytest.raises(InputError, match="has no version 9; versions: 1, 2"):
+        promotion.promote(two, labelled, challenger="9")
+    with pytest.raises(InputError, match="version 1 of .* is the champion already"):
+        promotion.promote(two, labelled, challenger="1")
+    with pytest.raises(InputError, match=r"0 < level < 1"):
+        promotion.promote(two, labelled, level=5)
+    holes = replace(labelled, rows=[*labelled.rows[:2], ({"source": "a", "target": ""}, "")], gold=np.ones(3))
+    with pytest.raises(InputError, match=r"data/test: version \d cannot score row 3: empty target"):
+        promotion.promote(two, holes)
+    table = tmp_path / "t.tsv"
+    table.write_text("source\ttarget\tscore\na\tb\t1\na\tb\tx\n")
+    with pytest.raises(InputError, match=r"t\.tsv, row 2: the label 'x' is no number"):
+        promotion.from_table(table, "score")
+    with pytest.raises(InputError, match="no column 'effort'; it has source, target, score"):
+        promotion.from_table(table, "effort")
+
+
+def run(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return int(stopped.value.code or 0)
+
+
+def test_the_commands(
+    two: str, labelled: promotion.Labelled, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        f"{c['source']}\t{c['target']}\t{g}" for (c, _), g in zip(labelled.rows, labelled.gold, strict=True)
+    ]
+    table = tmp_path / "data.tsv"
+    table.write_text("source\ttarget\tscore\n" + "\n".join(lines) + "\n")
+    capsys.readouterr()
+    command = ["promote", two, "--data", str(table), "--samples", "500"]
+    assert run([*command, "--margin", "9"]) == 1
+    assert "not promoted: version 2 is not shown to be better" in capsys.readouterr().out
+    assert run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["promoted"] is True
+    assert run(["models", two]) == 0
+    listed = capsys.readouterr().out
+    assert "champion" in listed and "mae 0.8000" in listed and "0.900" in listed and "promoted" in listed
+    assert run(["models", "--json"]) == 0
+    versions = [v for v in json.loads(capsys.readouterr().out) if v["name"] == two]
+    assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["features"] == "def"
+    assert run(["promote", two, "--rollback"]) == 0
+    assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out
+    assert run(["promote", two]) == 2
+    assert "--data is needed" in capsys.readouterr().err

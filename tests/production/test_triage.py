@@ -1,0 +1,226 @@
+"""Triage: the thresholds that cost least, against brute force and by hand; figures, plot, command."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.core.errors import InputError
+from qe.__main__ import main
+from qe.data.dataset import LabelScale
+from qe.evaluation.plots import save
+from qe.production.triage import (
+    ActionCosts,
+    Estimate,
+    cost_table,
+    decide,
+    read_costs,
+    thresholds,
+    trade_off,
+    triage,
+)
+from qe.production.triage_plots import trade_off_figure
+
+EFFORT = LabelScale("effort", 1, 5, True)
+HTER = LabelScale("HTER", 0, 1, False)
+COSTS = ActionCosts(good=4, publish_bad=5, post_edit=1, post_edit_worst=5, retranslate=4)
+
+
+def noisy(n: int, noise: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    gold = generator.uniform(1, 5, n)
+    return gold, np.clip(gold + noise * generator.normal(size=n), 1, 5)
+
+
+def test_costs_by_hand() -> None:
+    table = cost_table(np.array([5.0, 4.0, 3.0, 1.0]), COSTS, EFFORT)
+    assert table.tolist() == [[0, 1, 4], [0, 2, 4], [5, 3, 4], [5, 5, 4]]
+    hter = ActionCosts(
+        good=0.1, publish_good=0.5, publish_bad=9, post_edit=0, post_edit_worst=2, retranslate=1
+    )
+    assert cost_table(np.array([0.0, 0.1, 0.5, 1.0]), hter, HTER).tolist() == [
+        [0.5, 0, 1], [0.5, 0.2, 1], [9, 1, 1], [9, 2, 1],
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="needs the ends of the label 'DA'"):
+        cost_table(np.zeros(3), COSTS, LabelScale("DA", None, None, True))
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=9),
+    st.integers(0, 10_000),
+)
+def test_thresholds_cost_as_little_as_any_pair(values: list[int], seed: int) -> None:
+    quality = np.array(values, np.float64)
+    table = np.random.default_rng(seed).integers(0, 6, (len(values), 3)).astype(np.float64)
+    rows = np.arange(len(values))
+
+    def cost(publish: float, retranslate: float) -> float:
+        return float(table[rows, decide(quality, publish, retranslate)].sum())
+
+    cuts = [-np.inf, *(np.unique(quality) + 0.5), np.inf]
+    every = [cost(publish, low) for low, publish in itertools.product(cuts, cuts) if low <= publish]
+    publish, retranslate = thresholds(quality, table)
+    assert retranslate <= publish and cost(publish, retranslate) == pytest.approx(min(every))
+
+
+def test_perfect_predictions_make_no_mistake_that_thresholds_can_avoid() -> None:
+    gold, predicted = noisy(600, 0.0)
+    found = triage(gold, predicted, COSTS, EFFORT)
+    assert found.publish == pytest.approx(4, abs=0.03)
+    assert found.retranslate == pytest.approx(2, abs=0.03)  # where editing costs what retranslating does
+    assert found.shares["publish"].value == pytest.approx(np.mean(gold >= 4), abs=0.01)
+    assert found.published_bad.value == pytest.approx(0, abs=0.02)
+    best = cost_table(gold, COSTS, EFFORT).min(axis=1).mean()
+    assert found.cost.value == pytest.approx(best, abs=0.02)
+    single = cost_table(gold, COSTS, EFFORT).mean(axis=0)
+    assert found.saved["post-edit"].value == pytest.approx(single[1] - found.cost.value, abs=1e-12)
+    assert found.saved_share.value == pytest.approx(1 - found.cost.value / single.min(), abs=1e-12)
+
+
+def test_useless_predictions_save_nothing_and_say_so() -> None:
+    gold, _ = noisy(800, 0.0)
+    found = triage(gold, np.random.default_rng(5).uniform(1, 5, 800), COSTS, EFFORT)
+    assert found.saved_share.value is not None and found.saved_share.value < 0.02
+    assert found.saved_share.ci is not None and found.saved_share.ci[0] < 0
+    assert found.saved_share.ci[1] < 0 or "its 95 % interval includes 0" in found.verdict
+
+
+def test_the_verdict_says_on_which_side_of_zero_the_interval_lies() -> None:
+    gold, predicted = noisy(600, 0.3)
+    found = triage(gold, predicted, COSTS, EFFORT)
+    assert found.saved_share.ci is not None and found.saved_share.ci[0] > 0
+    assert "significant" in found.verdict and found.to_json()["verdict"] == found.verdict
+    for ci, words in (
+        ((-0.01, 0.02), "interval includes 0"),
+        ((0.0, 0.0), "interval includes 0"),
+        ((-0.2, -0.1), "costs more"),
+    ):
+        assert words in replace(found, saved_share=Estimate(ci[0], ci)).verdict
+    assert "undefined" in replace(found, saved_share=Estimate(None, None)).verdict
+
+
+def test_better_predictions_save_more() -> None:
+    saved = [triage(*noisy(1500, noise), COSTS, EFFORT).saved_share.value for noise in (0.2, 0.7, 1.5)]
+    assert saved == sorted(saved, reverse=True) and saved[0] > saved[2] + 0.05  # type: ignore[operator, type-var]
+
+
+def test_error_rates_decline_with_the_direction_of_the_label() -> None:
+    """HTER is effort turned around: the same decisions, the same figures."""
+    gold, predicted = noisy(500, 0.5)
+    turned = ActionCosts(good=0.25, publish_bad=5, post_edit=1, post_edit_worst=5, retranslate=4)
+    one = triage(gold, predicted, COSTS, EFFORT)
+    other = triage((5 - gold) / 4, (5 - predicted) / 4, turned, HTER)
+    assert one.publish is not None and one.retranslate is not None
+    assert other.publish == pytest.approx((5 - one.publish) / 4)
+    assert other.retranslate == pytest.approx((5 - one.retranslate) / 4)
+    assert other.cost == one.cost and other.shares == one.shares
+    assert [one.action(x, 1.0) for x in (5, 3, 1)] == ["publish", "post-edit", "retranslate"]
+    assert [other.action(x, -1.0) for x in (0, 0.5, 1)] == ["publish", "post-edit", "retranslate"]
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    """Cost of fixed decisions (one treatment is best for all): its bootstrap interval covers the mean."""
+    free = ActionCosts(good=1, publish_bad=9, post_edit=1, post_edit_worst=3, retranslate=9, publish_good=8)
+    truth, inside = 1 + 2 * 0.5, 0
+    for seed in range(100):
+        found = triage(*noisy(150, 0.5, seed), free, EFFORT, samples=300, seed=seed)
+        assert found.shares["post-edit"].value == 1.0 and found.publish is None and found.retranslate is None
+        assert found.cost.ci is not None and found.published_bad.value is None
+        inside += found.cost.ci[0] <= truth <= found.cost.ci[1]
+    assert 87 <= inside <= 100
+
+
+def test_publishing_everything_is_a_threshold_too() -> None:
+    cheap = ActionCosts(good=4, publish_bad=0.1, post_edit=1, post_edit_worst=5, retranslate=4)
+    found = triage(*noisy(100, 0.5), cheap, EFFORT)
+    assert found.publish == 1.0 and found.shares["publish"].value == 1.0
+    assert json.loads(json.dumps(found.to_json()))["publish"] == 1.0
+
+
+def test_the_curve_ends_where_all_is_published() -> None:
+    gold, predicted = noisy(400, 0.5)
+    curve = trade_off(gold, predicted, COSTS, EFFORT, 2.0)
+    table = cost_table(gold, COSTS, EFFORT)
+    assert curve.published[[0, -1]].tolist() == [0, 1] and np.isnan(curve.bad[0])
+    assert curve.bad[-1] == curve.perfect[-1] == curve.base == np.mean(gold < 4)
+    assert curve.cost[-1] == pytest.approx(table[:, 0].mean())
+    assert curve.cost[0] == pytest.approx(np.where(predicted < 2, table[:, 2], table[:, 1]).mean())
+    assert (curve.perfect[1:] <= curve.bad[1:] + 1e-12).all()
+
+
+def test_the_plot_shows_the_chosen_point(tmp_path: Path) -> None:
+    gold, predicted = noisy(300, 0.5)
+    found = triage(gold, predicted, COSTS, EFFORT)
+    figure = trade_off_figure(trade_off(gold, predicted, COSTS, EFFORT, found.retranslate), found, "minutes")
+    points = [tuple(line.get_xydata()[0]) for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert points == [(100 * found.shares["publish"].value, 100 * found.published_bad.value)]  # type: ignore[operator]
+    assert figure.axes[1].get_ylabel() == "mean minutes per segment"
+    save(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    gold, predicted = noisy(300, 0.5)
+    (tmp_path / "gold.txt").write_text("".join(f"{x}\n" for x in gold))
+    lines = "".join(f"{i}\t{x}\t\n" for i, x in enumerate(predicted, start=1))
+    (tmp_path / "scores.tsv").write_text("id\tscore\treason\n" + lines)
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 5\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
+    )
+    options = {"--gold": "gold.txt", "--predictions": "scores.tsv", "--costs": "costs.yaml"}
+    return ["triage", *(word for key, name in options.items() for word in (key, str(tmp_path / name)))]
+
+
+def run(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return int(stopped.value.code or 0)
+
+
+def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100"]) == 0
+    printed = capsys.readouterr().out
+    assert "predicted at least" in printed and "saved of the cheapest single treatment" in printed
+    assert (tmp_path / "triage.png").is_file()
+    assert run([*files, "--json", "--samples", "100"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["n"] == 300 and 3 < content["publish"] < 5 and len(content["cost"]["ci"]) == 2
+
+
+def test_the_command_says_no_where_nothing_is_saved(files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 0\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
+    )
+    assert run([*files, "--quiet"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "good: 4\npublish_bd: 5\n",
+            "unknown key 'publish_bd'.*did you mean 'publish_bad'|publish_bad: Field",
+        ),
+        ("good: 4\n", "Field required"),
+        ("- 1\n", "a cost table is a mapping; keys: good, publish_good"),
+        ("good: [", "not valid YAML"),
+    ],
+)
+def test_a_wrong_cost_table_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "costs.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_costs(tmp_path / "costs.yaml")
+
+
+def test_too_few_or_unequal_segments() -> None:
+    with pytest.raises(InputError, match="too few, or differ"):
+        triage(np.ones(4), np.ones(4), COSTS, EFFORT)
+    with pytest.raises(InputError, match="finite"):
+        triage(np.ones(20), np.full(20, np.nan), COSTS, EFFORT)

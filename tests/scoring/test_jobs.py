@@ -1,0 +1,144 @@
+"""Batch scoring: every row comes back, in order; killed jobs go on to the same bytes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from features.core.errors import InputError
+from qe.models.model import Model
+from qe.scoring.jobs import score_file, score_frame, score_rows, tables
+from tests.patience import PATIENCE
+
+
+@pytest.fixture(scope="session")
+def rows(demo_model: Path) -> list[dict[str, str]]:
+    """The demo's new translations."""
+    path = demo_model.parent / "data" / "new.tsv"
+    return [columns for columns, _ in tables.read_rows(path)]
+
+
+def write_tsv(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text(
+        "id\tsource\ttarget\n" + "".join(f"{r['id']}\t{r['source']}\t{r['target']}\n" for r in rows)
+    )
+    return path
+
+
+def test_one_row_out_for_every_row_in(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "in.tsv", [*rows[:40], {"id": "e", "source": "a b", "target": "  "}])
+    with path.open("a") as stream:
+        stream.write("broken\n")
+    summary = score_file(demo_model, [path], tmp_path / "out.tsv", chunk=7, workers=1)
+    out = pd.read_csv(tmp_path / "out.tsv", sep="\t", keep_default_na=False)
+    assert (summary.rows, summary.scored) == (42, 40)
+    assert out["id"].tolist() == [r["id"] for r in rows[:40]] + ["e", "broken"]
+    assert out["reason"].tolist()[-2:] == ["empty target", "1 fields where the header has 3"]
+    assert out["score"].tolist()[-2:] == ["", ""]
+    expected = Model.load(demo_model)
+    segments = expected.segments({k: [r[k] for r in rows[:40]] for k in ("source", "target")})
+    assert np.array_equal(out["score"][:40].astype(float), expected.predict(segments))
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet", "out.tsv.gz"])
+def test_kinds_agree(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path, name: str) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows[:25])
+    for output in ("out.tsv", name):
+        score_file(demo_model, [path], tmp_path / output, chunk=10, workers=1)
+    one, other = (list(tables.read_rows(tmp_path / o)) for o in ("out.tsv", name))
+    assert [(r["id"], float(r["score"])) for r, _ in one] == [(r["id"], float(r["score"])) for r, _ in other]
+
+
+def test_two_text_files_are_scored(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("".join(r[side] + "\n" for r in rows[:12]))
+    score_file(demo_model, [tmp_path / "source", tmp_path / "target"], tmp_path / "out.tsv", workers=1)
+    assert [r["id"] for r, _ in tables.read_rows(tmp_path / "out.tsv")] == [str(i) for i in range(1, 13)]
+
+
+def test_workers_and_chunks_do_not_change_the_scores(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows[:300])
+    score_file(demo_model, [path], tmp_path / "one.tsv", chunk=300, workers=1)
+    score_file(demo_model, [path], tmp_path / "two.tsv", chunk=37, workers=2)
+    assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
+
+
+def test_a_killed_job_goes_on_to_the_same_bytes(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows * 10)
+    score_file(demo_model, [path], tmp_path / "whole.tsv", chunk=200, workers=1)
+    output = tmp_path / "out.tsv"
+    command = [sys.executable, "-m", "qe", "score", "--model", str(demo_model), "--input", str(path)]
+    command += ["--output", str(output), "--chunk", "200", "--workers", "1"]
+    process = subprocess.Popen(command, start_new_session=True)
+    partial = tmp_path / "out.tsv.partial"
+    deadline = time.monotonic() + PATIENCE
+    while len(list(partial.glob("*.piece"))) < 3 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists() and len(list(partial.glob("*.piece"))) >= 3
+    with pytest.raises(InputError, match="holds an unfinished job; use --resume"):
+        score_file(demo_model, [path], output, chunk=200, workers=1)
+    summary = score_file(demo_model, [path], output, chunk=200, workers=1, resume=True)
+    assert summary.resumed_chunks >= 3
+    assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+def test_a_changed_input_is_not_resumed(demo_model: Path, rows: list[dict[str, str]], tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows[:20])
+    partial = tmp_path / "out.tsv.partial"
+    partial.mkdir()
+    (partial / "job.json").write_text(json.dumps({"fingerprint": "another"}))
+    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
+        score_file(demo_model, [path], tmp_path / "out.tsv", resume=True)
+
+
+def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.tsv"
+    path.write_text("src\ttarget\na\tb\n")
+    with pytest.raises(InputError, match="needs the column 'source'; the input has src, target"):
+        score_file(demo_model, [path], tmp_path / "out.tsv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv"]
+
+
+def test_a_row_is_scored_as_in_any_batch(demo_model: Path, rows: list[dict[str, str]]) -> None:
+    model = Model.load(demo_model)
+    together = score_rows(model, [(dict(r), "") for r in rows[:30]])
+    alone = [score_rows(model, [(dict(r), "")])[0] for r in rows[:30]]
+    assert [a["score"] for a in alone] == pytest.approx([t["score"] for t in together], abs=1e-12)
+
+
+def test_frames_keep_their_index_and_say_why(demo_model: Path) -> None:
+    table = pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}, index=[7, 9])
+    scored = score_frame(Model.load(demo_model), table)
+    assert scored.index.tolist() == [7, 9]
+    assert scored["reason"].tolist() == ["", "no source"] and np.isnan(scored["score"][9])
+
+
+def test_memory_does_not_grow_with_the_input(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
+    script = (
+        "import resource, sys; from pathlib import Path; from qe.scoring.jobs import score_file;"
+        "score_file(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]), workers=1, chunk=2000);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    peaks = []
+    for copies in (2, 20):
+        path = write_tsv(tmp_path / f"{copies}.tsv", rows * copies)
+        out = tmp_path / f"{copies}.out.tsv"
+        command = [sys.executable, "-c", script, str(demo_model), str(path), str(out)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    assert peaks[1] < peaks[0] + 60_000  # kilobytes; the larger input alone is 36,000 rows more

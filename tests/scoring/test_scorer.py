@@ -1,0 +1,244 @@
+"""Repeated segments are scored once and nothing changes; what goes wrong is said, and work is kept."""
+
+import errno
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from qe.models.model import Model
+from qe.scoring import jobs, tables
+from qe.scoring.jobs import score_file
+from qe.scoring.scorer import Options, Scorer
+
+Rows = list[tuple[dict[str, str], str]]
+
+
+@pytest.fixture(scope="session")
+def rows(demo_model: Path) -> Rows:
+    return [(dict(c), "") for c, _ in tables.read_rows(demo_model.parent / "data" / "new.tsv")]
+
+
+@pytest.fixture(scope="session")
+def model(demo_model: Path) -> Model:
+    return Model.load(demo_model)
+
+
+def write_tsv(path: Path, rows: Rows) -> Path:
+    text = "".join(f"{r['id']}\t{r['source']}\t{r['target']}\n" for r, _ in rows)
+    data = ("id\tsource\ttarget\n" + text).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def test_repeated_segments_are_scored_once(model: Model, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    extract = Model.features
+
+    def counted(self: Model, segments: object) -> object:
+        seen.append(len(segments))  # type: ignore[arg-type]
+        return extract(self, segments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Model, "features", counted)
+    scorer = Scorer(model)
+    first = scorer.score([*rows[:6], *rows[:3], ({"source": "a", "target": ""}, "")])
+    again = scorer.score([*rows[3:8], *rows[7:9]])
+    assert seen == [6, 3] and (first.repeated, again.repeated) == (3, 4)
+    assert [r["score"] for r in first.rows[6:9]] == [r["score"] for r in first.rows[:3]]
+    assert [r["id"] for r in first.rows[6:]] == [*(r["id"] for r, _ in rows[:3]), "10"]
+    assert first.rows[9] == {"id": "10", "score": None, "reason": "empty target"}
+
+
+def test_the_cache_is_bounded_and_changes_no_bit(model: Model, rows: Rows) -> None:
+    mixed = [rows[i] for i in np.random.default_rng(0).integers(0, 40, 300)]
+    plain = [Scorer(model, Options(cache=0)).score([row]).rows[0]["score"] for row in mixed]
+    for cache in (0, 1, 7, 1000):
+        scorer = Scorer(model, Options(cache=cache))
+        outputs = [out["score"] for i in range(0, 300, 23) for out in scorer.score(mixed[i : i + 23]).rows]
+        assert outputs == plain
+        assert len(scorer._known) == min(cache, 40)
+
+
+def test_texts_that_join_alike_are_not_taken_for_each_other(model: Model) -> None:
+    batch = Scorer(model).score(
+        [({"source": "a b", "target": "c"}, ""), ({"source": "a", "target": "b c"}, "")]
+    )
+    assert batch.repeated == 0 and batch.rows[0]["score"] != batch.rows[1]["score"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 300])
+def test_a_score_does_not_depend_on_its_batch(model: Model, rows: Rows, size: int) -> None:
+    given = {k: [r[k] for r, _ in rows[:300]] for k in ("source", "target")}
+    features = model.features(model.segments(given))
+    whole = model.predict_features(features)
+    parts = [model.predict_features(features.iloc[i : i + size]) for i in range(0, 300, size)]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("learner", ["ridge", "mlp_ensemble", "gaussian_process", "pls"])
+def test_not_even_where_matrix_products_round_by_shape(learner: str) -> None:
+    """Plain predictions of these learners differ in the last digits for other batch sizes."""
+    import pandas as pd
+
+    from qe.models.model import _in_blocks
+    from qe.models.pipeline import Candidate
+
+    generator = np.random.default_rng(1)
+    names = [f"f{i}" for i in range(17)]
+    table = pd.DataFrame(generator.normal(size=(300, 17)), columns=names)
+    gold = table["f0"].to_numpy() + generator.normal(size=300)
+    pipeline = Candidate(learner).pipeline(0).fit(table[:120], gold[:120])
+    whole = _in_blocks(pipeline, table)
+    for size in (1, 7, 200):
+        parts = [_in_blocks(pipeline, table.iloc[i : i + size]) for i in range(0, 300, size)]
+        assert np.array_equal(np.concatenate(parts), whole)
+    assert np.allclose(whole, pipeline.predict(table), atol=1e-12)
+
+
+def test_the_summary_counts_repeats_and_output_is_the_same(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
+    path = write_tsv(tmp_path / "in.tsv", [*rows[:50], *rows[:50], *rows[10:30]])
+    outputs = []
+    for workers, cache, chunk in ((1, 1000, 30), (2, 1000, 30), (1, 0, 120)):
+        output = tmp_path / f"{workers}-{cache}.tsv"
+        options = Options(cache=cache)
+        summary = score_file(demo_model, [path], output, options=options, workers=workers, chunk=chunk)
+        outputs.append(output.read_bytes())
+        if workers == 1:
+            assert summary.repeated == 70  # also without a cache: within the only chunk
+    assert len(set(outputs)) == 1
+
+
+def test_resuming_with_other_options_is_refused(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+    path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
+    (tmp_path / "out.tsv.partial").mkdir()
+    scorer = Scorer.load(demo_model, Options())
+    fingerprint = jobs._fingerprint(scorer.model, demo_model, [path], 10, "tsv", scorer.options)
+    (tmp_path / "out.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": fingerprint}))
+    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
+        score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)
+    score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_truncated_gzip_file_keeps_what_was_read(
+    demo_model: Path, rows: Rows, tmp_path: Path, workers: int
+) -> None:
+    path = write_tsv(tmp_path / "in.tsv.gz", rows[:1500])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    with pytest.raises(InputError, match=r"in\.tsv\.gz:\d+: damaged gzip file"):
+        score_file(demo_model, [path], tmp_path / "out.tsv", workers=workers, chunk=100)
+    kept = sorted((tmp_path / "out.tsv.partial").glob("*.piece"))
+    assert len(kept) >= 5 and [int(p.stem) for p in kept] == list(range(len(kept)))
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def test_a_full_disk_keeps_the_finished_chunks(
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = write_tsv(tmp_path / "in.tsv", rows[:200]), tmp_path / "out.tsv"
+    write, written = Path.write_bytes, []
+
+    def until_full(self: Path, data: bytes) -> int:
+        if self.parent.name == "out.tsv.partial" and len(written) >= 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(self)
+        return write(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", until_full)
+    with pytest.raises(InputError, match=r"No space left on device.*chunks are kept.*make room.*--resume"):
+        score_file(demo_model, [path], output, workers=1, chunk=50)
+    monkeypatch.undo()
+    assert len(list((tmp_path / "out.tsv.partial").glob("*.piece"))) == 2
+    summary = score_file(demo_model, [path], output, workers=1, chunk=50, resume=True)
+    assert summary.resumed_chunks == 2 and summary.rows == 200
+    score_file(demo_model, [path], tmp_path / "whole.tsv", workers=1, chunk=50)
+    assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+def test_an_output_too_large_for_the_disk_is_finished_later(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
+    """A limit on file size (as a full disk, but without one) lets the pieces pass and the whole fail."""
+    path, output = write_tsv(tmp_path / "in.tsv", rows[:400]), tmp_path / "out.tsv"
+    script = (
+        "import resource, sys; from qe.__main__ import main;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", script, "score", "--model", str(demo_model), "--input", str(path)]
+    command += ["--output", str(output), "--chunk", "100", "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "File too large" in done.stderr and "chunks are kept" in done.stderr
+    assert "Traceback" not in done.stderr and not output.exists()
+    summary = score_file(demo_model, [path], output, workers=1, chunk=100, resume=True)
+    assert summary.resumed_chunks == 4 and summary.rows == 400
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_any_work(
+    demo_model: Path, rows: Rows, tmp_path: Path
+) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows[:3])
+    with pytest.raises(InputError, match=r"in\.tsv/out\.tsv: cannot be written"):
+        score_file(demo_model, [path], path / "out.tsv")
+
+
+def test_a_model_that_vanishes_is_named(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "in.tsv", rows[:3])
+    with pytest.raises(InputError, match=r"gone: is not a model directory"):
+        score_file(tmp_path / "gone", [path], tmp_path / "out.tsv")
+    for part, message in (
+        ("pipeline.skops", "pipeline.skops is gone"),
+        ("resources", r"resources/.* is gone"),
+    ):
+        broken = tmp_path / part
+        shutil.copytree(demo_model, broken)
+        (shutil.rmtree if (broken / part).is_dir() else os.unlink)(broken / part)
+        with pytest.raises(InputError, match=message):
+            score_file(broken, [path], tmp_path / "out.tsv")
+    assert not (tmp_path / "out.tsv.partial").exists()
+
+
+def test_a_job_killed_while_it_tidies_up_is_finished_by_resuming(
+    demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = write_tsv(tmp_path / "in.tsv", rows[:40]), tmp_path / "out.tsv"
+
+    class Killed(BaseException):
+        pass
+
+    def half_removed(job: Any) -> None:
+        counts = sorted(job.folder.glob("*.json"))
+        for file in counts:
+            file.unlink()
+        if counts:
+            raise Killed
+
+    monkeypatch.setattr(jobs._Job, "_remove", half_removed)
+    with pytest.raises(Killed):
+        score_file(demo_model, [path], output, workers=1, chunk=10)
+    monkeypatch.undo()
+    first = output.read_bytes()
+    score_file(demo_model, [path], output, workers=1, chunk=10, resume=True)
+    assert output.read_bytes() == first
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv", "out.tsv"]
+
+
+def test_scoring_loads_neither_tracking_nor_plots_nor_boosting(demo_model: Path) -> None:
+    script = (
+        "import sys, qe.scoring.jobs; from pathlib import Path;"
+        "from qe.scoring.scorer import Options, Scorer;"
+        "Scorer.load(Path(sys.argv[1]), Options()).score([({'source': 'a b', 'target': 'c d'}, '')]);"
+        "print(*({m.split('.')[0] for m in sys.modules} & {'mlflow', 'lightgbm', 'matplotlib', 'optuna'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(demo_model)], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip() == "", done.stdout + done.stderr

@@ -1,0 +1,178 @@
+"""Tables of new translations: every row comes back, whatever the kind."""
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from features.core.errors import InputError
+from qe.scoring import tables
+
+ROWS = [
+    {"id": "a", "source": 'A "quoted" house', "target": "Una casa, 'así'"},
+    {"id": "b", "source": "line sep x", "target": "ñandú"},
+]
+
+
+def written(path: Path) -> Path:
+    frame = pd.DataFrame(ROWS)
+    kind = tables.kind_of(path)
+    if kind == "parquet":
+        frame.to_parquet(path)
+        return path
+    text = {
+        "csv": frame.to_csv(index=False),
+        "jsonl": frame.to_json(orient="records", lines=True, force_ascii=False),
+        "tsv": "id\tsource\ttarget\n" + "".join("\t".join(r.values()) + "\n" for r in ROWS),
+    }[kind]
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["x.tsv", "x.csv", "x.jsonl", "x.parquet", "x.tsv.gz", "x.csv.gz", "x.jsonl.gz"]
+)
+def test_every_kind_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / name)
+    assert list(tables.read_rows(path)) == [(row, "") for row in ROWS]
+    assert tables.columns_of(path) in (["id", "source", "target"], None)
+
+
+def test_crlf_bom_and_a_missing_final_newline_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_bytes("﻿source\ttarget\r\na\tb\r\nc\td".encode())
+    assert [row for row, _ in tables.read_rows(path)] == [
+        {"source": "a", "target": "b"},
+        {"source": "c", "target": "d"},
+    ]
+
+
+def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
+    tsv = tmp_path / "x.tsv"
+    tsv.write_text("source\ttarget\na\tb\nonly one\nc\td\n")
+    assert [reason for _, reason in tables.read_rows(tsv)] == ["", "1 fields where the header has 2", ""]
+    jsonl = tmp_path / "x.jsonl"
+    jsonl.write_text('{"source": "a", "target": "b"}\n{broken\n[1]\n')
+    reasons = [reason for _, reason in tables.read_rows(jsonl)]
+    assert reasons[0] == "" and "not valid JSON" in reasons[1] and reasons[2] == "not a JSON object"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.xlsx", b"", "cannot tell the kind of table from the ending 'xlsx'; known: tsv, csv"),
+        ("x.tsv", b"", "is empty"),
+        ("x.tsv", b"a\ta\n", "names \\['a'\\] more than once"),
+        ("x.tsv", b"a\tb\n\xff\tc\n", "x.tsv:2: not UTF-8"),
+        ("x.csv", b'a,b\n"x"y,z\n', "x.csv:2: not valid CSV"),
+        ("x.parquet", b"no", "not a Parquet file"),
+    ],
+)
+def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        list(tables.read_rows(path))
+
+
+def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_text("a\nb\nc\n")
+    target.write_text("x\n")
+    with pytest.raises(InputError, match=f"{target} has 1 and {source} has 3"):
+        list(tables.read_parallel(source, target))
+
+
+@pytest.mark.parametrize("kind", tables.KINDS)
+def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: tables.Kind) -> None:
+    rows = [
+        {"id": str(i), "score": i / 3 if i % 4 else None, "reason": "" if i % 4 else "a\tb"} for i in range(9)
+    ]
+    columns = ("id", "score", "reason")
+    pieces = []
+    for n, start in enumerate(range(0, 9, 3)):
+        piece = tmp_path / f"{n}.piece"
+        piece.write_bytes(tables.encode(rows[start : start + 3], columns, kind))
+        pieces.append(piece)
+    for name in ("one", "two"):
+        tables.join(pieces, tmp_path / name, columns, kind, gzipped=False)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    back = tmp_path / f"out.{kind}"
+    (tmp_path / "one").rename(back)
+    read = [row for row, _ in tables.read_rows(back)]
+    assert len(read) == 9 and [r["id"] for r in read] == [str(i) for i in range(9)]
+    assert float(read[1]["score"]) == 1 / 3
+
+
+def rows_of_file(path: Path, content: bytes) -> list[tables.Row]:
+    path.write_bytes(content)
+    return list(tables.read_rows(path))
+
+
+def test_json_that_python_cannot_hold_is_a_row_with_a_reason(tmp_path: Path) -> None:
+    lines = [
+        b'{"id": "\\ud800", "source": "a", "target": "b"}',
+        b'{"id": ' + b"9" * 5000 + b', "source": "a", "target": "b"}',
+        b'{"id": ' + b"[" * 100_000,
+        b'{"id": [1], "source": "a", "target": "b"}',
+        b'{"id": 5, "source": "a", "target": "b"}',
+    ]
+    rows = rows_of_file(tmp_path / "a.jsonl", b"\n".join(lines) + b"\n")
+    assert [reason for _, reason in rows] == [
+        "the id holds half a surrogate pair",
+        "not valid JSON (a whole number of too many digits)",
+        "not valid JSON (nested too deeply)",
+        "the id is neither text nor a number",
+        "",
+    ]
+    assert [row.get("id") for row, _ in rows] == [None, None, None, None, 5]
+
+
+def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
+    (long, _), (short, _) = rows_of_file(
+        tmp_path / "a.csv", b"source,target\n" + b"x" * 200_000 + b",b\nc,d\n"
+    )
+    assert len(long["source"]) == 200_000 and short == {"source": "c", "target": "d"}
+
+
+@pytest.mark.parametrize("header", [b'"id"x,source,target', b"id,sour\rce,target", b'"id,source,target'])
+def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
+    for read in (lambda path: list(tables.read_rows(path)), tables.columns_of):
+        (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
+        with pytest.raises(InputError, match=r"a\.csv:\d: not valid CSV"):
+            read(tmp_path / "a.csv")
+
+
+def parquet(path: Path, **columns: pa.Array) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_values_of_parquet_that_python_lacks_leave_the_other_rows(tmp_path: Path) -> None:
+    days = pa.array([0, 2**30], pa.int32()).cast(pa.date32())
+    rows = list(
+        tables.read_rows(parquet(tmp_path / "a.parquet", source=["a", "b"], target=["c", "d"], when=days))
+    )
+    assert [reason for _, reason in rows] == ["", ""] and rows[1][0]["when"] is None
+    buffers = [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff\xfeb")]
+    bad = pa.Array.from_buffers(pa.string(), 2, buffers)
+    rows = list(tables.read_rows(parquet(tmp_path / "b.parquet", source=bad, target=["x", "y"])))
+    assert rows[0][1].startswith("source cannot be read") and rows[1] == ({"source": "b", "target": "y"}, "")
+
+
+def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None:
+    texts = [f"text {i * 7919 % 1000}" for i in range(5000)]
+    path = parquet(tmp_path / "a.parquet", source=texts, target=texts)
+    content = bytearray(path.read_bytes())
+    content[200:2000] = b"\xff" * 1800
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.parquet: a damaged Parquet file"):
+        list(tables.read_rows(path))
+    names = ["source", "target", "target"]
+    pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet:1: the header names \['target'\] more than once"):
+        list(tables.read_rows(tmp_path / "b.parquet"))

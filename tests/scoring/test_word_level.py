@@ -1,0 +1,152 @@
+"""`qe score --tokens`: what the fitted word-level extractor says, row for row, in every kind of table."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from features.core.bundle import build
+from features.core.corpus import ParallelCorpus
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.files import read_lines
+from features.core.segments import Segments
+from qe.__main__ import main
+from qe.data.dataset import LabelScale
+from qe.demo.generation import generate
+from qe.models.model import Model
+from qe.models.pipeline import Candidate, fit
+from qe.scoring.jobs import score_file, tables
+from qe.scoring.scorer import Options, Scorer
+from qe.scoring.word_level import WordLevel
+from tests.patience import PATIENCE
+
+CONFIG = {"kind": "word_quality", "rounds": 5}
+TOKENS = Options(tokens=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """new.tsv with 90 rows, two of them unusable, and a model that learned word-level quality."""
+    folder = tmp_path_factory.mktemp("word-level")
+    data = generate(folder / "data", pairs=600, train=80, test=10, new=88)
+    pairs = list(zip(read_lines(data.corpus_source), read_lines(data.corpus_target), strict=True))
+    bundle = build(lambda: ParallelCorpus.from_lines(pairs), folder / "bundle", parts_needed([CONFIG]))
+    columns = {c: list(read_lines(data.column("train", c))) for c in ("source", "target", "post_edit")}
+    segments = Segments.from_columns({c: columns[c] for c in ("source", "target")}, *bundle.tokenizers)
+    (extractor,) = FeatureSet.make([CONFIG], bundle).fitted
+    learned = FeatureSet((CONFIG,), (extractor.fit(segments, {"post_edit": columns["post_edit"]}),))
+    table = learned.extract(segments)
+    candidate = Candidate("ridge")
+    pipeline = fit(candidate.pipeline(0), table, np.linspace(1, 5, 80))
+    scale = LabelScale("effort", 1, 5, True)
+    Model("m", candidate, pipeline, learned, scale, bundle.tokenizers, bundle).save(folder / "model")
+    boosted = Candidate(
+        "averaging", {"members": [{"kind": "lightgbm", "n_estimators": 20}, {"kind": "ridge"}]}
+    )
+    pipeline = fit(boosted.pipeline(0), table, np.linspace(1, 5, 80))
+    Model("b", boosted, pipeline, learned, scale, bundle.tokenizers, bundle).save(folder / "boosted")
+    with data.new_translations.open("a") as stream:
+        stream.write("empty\ta b\t \nbroken\n")
+    return folder
+
+
+def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume: bool = False) -> list[bytes]:
+    source = folder / "data" / "new.tsv"
+    score_file(
+        folder / "model", [source], output, options=TOKENS, chunk=chunk, workers=workers, resume=resume
+    )
+    return output.read_bytes().splitlines()
+
+
+def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
+    scored = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
+    model = Model.load(folder / "model")
+    good = [dict(row) for row, _ in tables.read_rows(folder / "data" / "new.tsv")][:88]
+    segments = model.segments({c: [r[c] for r in good] for c in ("source", "target")})
+    quality = WordLevel.of(model).extractor.tokens(segments)
+    assert [row["tokens"] for row in scored[:88]] == [segments.target_tokens.words(i) for i in range(88)]
+    assert [p for row in scored[:88] for p in row["bad"]] == np.round(quality.words, 6).tolist()
+    assert [p for row in scored[:88] for p in row["gaps"]] == np.round(quality.gaps, 6).tolist()
+    assert all(len(row["gaps"]) == len(row["bad"]) + 1 == len(row["tokens"]) + 1 for row in scored[:88])
+    assert min(quality.words) < max(quality.words) and 0 <= min(quality.gaps) <= max(quality.gaps) <= 1
+    for row in scored[88:]:
+        assert row["tokens"] is row["bad"] is row["gaps"] is row["score"] is None and row["reason"]
+
+
+def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
+    lists = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
+    score(folder, tmp_path / "out.tsv")
+    score(folder, tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == lists
+    joined = pd.read_csv(tmp_path / "out.tsv", sep="\t", keep_default_na=False, quoting=3)
+    assert list(joined) == ["id", "score", "tokens", "bad", "gaps", "reason"]
+    assert joined["tokens"].str.split().tolist() == [row["tokens"] or [] for row in lists]
+    for name in ("bad", "gaps"):
+        assert [list(map(float, cell.split())) for cell in joined[name]] == [row[name] or [] for row in lists]
+
+
+def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path) -> None:
+    one, other = (
+        [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
+        for chunk, workers in ((90, 1), (7, 2))
+    )
+    assert [[row[c] for c in tables.LISTS] for row in one] == [
+        [row[c] for c in tables.LISTS] for row in other
+    ]
+
+
+def test_workers_of_a_boosted_model_do_not_wait_for_threads_that_no_fork_has(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Loading the model starts OpenMP's threads in the parent; the workers load trees of their own."""
+    command = [sys.executable, "-m", "qe", "score", "--model", str(folder / "boosted"), "--quiet"]
+    command += ["--input", str(folder / "data" / "new.tsv"), "--chunk", "30"]
+    outputs = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    for workers, output in enumerate(outputs, start=1):
+        subprocess.run(
+            [*command, "--workers", str(workers), "--output", str(output)], check=True, timeout=PATIENCE
+        )
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    whole, output = score(folder, tmp_path / "whole.jsonl", 3), tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "qe", "score", "--tokens", "--chunk", "3", "--workers", "1"]
+    command += ["--model", str(folder / "model"), "--input", str(folder / "data" / "new.tsv")]
+    process = subprocess.Popen([*command, "--output", str(output)], start_new_session=True)
+    partial, deadline = tmp_path / "out.jsonl.partial", time.monotonic() + PATIENCE
+    while len(list(partial.glob("*.piece"))) < 2 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists() and len(list(partial.glob("*.piece"))) >= 2
+    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
+        score_file(folder / "model", [folder / "data" / "new.tsv"], output, chunk=3, resume=True)
+    assert score(folder, output, 3, resume=True) == whole
+
+
+def test_a_model_without_words_says_so(
+    demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as done:
+        new = demo_model.parent / "data" / "new.tsv"
+        given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
+        main(["score", "--tokens", *given])
+    assert done.value.code == 2 and not list(tmp_path.iterdir())
+    assert "has no word-level part; train one with the features word_quality" in capsys.readouterr().err
+
+
+def test_repeated_segments_have_the_same_words(folder: Path) -> None:
+    rows = list(tables.read_rows(folder / "data" / "new.tsv"))[:3]
+    first, second = (Scorer.load(folder / "model", TOKENS) for _ in range(2))
+    both = first.score(rows).rows + first.score(rows[1:]).rows
+    assert [row["bad"] for row in both[3:]] == [row["bad"] for row in second.score(rows[1:]).rows]

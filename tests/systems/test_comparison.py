@@ -1,0 +1,432 @@
+"""MT system comparison: MultEval's example figure by figure, laws, outputs, and every bad input."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.files import read_lines
+from qe.__main__ import main
+from qe.significance.randomization import EXCHANGES, randomization_tests
+from qe.systems import report
+from qe.systems.comparison import ResamplingSettings, System, SystemsComparison, Test, compare
+from qe.systems.mt_metrics._options import metric
+from qe.systems.mt_metrics._texts import Texts
+
+FOLDER = "golden/multeval"
+SHUFFLES = 400_000  # behind the p-values of golden/README.md
+# system, metric -> mean over runs, s_test (golden/README.md, MultEval 0.5.1)
+MULTEVAL = {
+    ("baseline", "bleu"): (18.526808, 0.057280),
+    ("baseline", "ter"): (65.656694, 0.203397),
+    ("baseline", "length"): (107.544525, 0.121665),
+    ("sys1", "bleu"): (18.813470, 0.294001),
+    ("sys1", "ter"): (64.816644, 0.589323),
+    ("sys1", "length"): (107.700640, 0.724763),
+}
+NAMES = {"BLEU": "bleu", "TER": "ter", "Length": "length", "baseline": "baseline", "system 1": "sys1"}
+
+
+def metrics(*names: str) -> dict[str, Any]:
+    return {name: metric(name) for name in names}
+
+
+@pytest.fixture(scope="module")
+def example(shared_data: Callable[[str], Path]) -> SystemsComparison:
+    folder = shared_data(FOLDER)
+
+    def texts(name: str) -> Texts:
+        return Texts.of(list(read_lines(folder / f"{name}.gz")), name)
+
+    systems = [
+        System(name, tuple(texts(f"hyps.lc.tok.en.{name}.opt{run}") for run in range(3)))
+        for name in ("baseline", "sys1")
+    ]
+    return compare(systems, [texts("refs.test2010.lc.tok.en.0")], metrics("bleu", "ter", "length"))
+
+
+@pytest.mark.parametrize(("system", "name"), MULTEVAL)
+def test_mean_and_s_test_equal_multeval(example: SystemsComparison, system: str, name: str) -> None:
+    found = example.scores[system][name].instability
+    assert (found.mean, found.s_test) == pytest.approx(MULTEVAL[system, name], abs=5e-7)
+
+
+def test_s_sel_is_within_three_standard_errors_of_nine_runs_of_multeval(
+    example: SystemsComparison, shared_data: Callable[[str], Path]
+) -> None:
+    lines = read_lines(shared_data(f"{FOLDER}/repeats_summary.tsv"))
+    rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["quantity"] == "RESAMPLED_STDDEV_AVG"]
+    assert len(rows) == 6
+    for row in rows:
+        found = example.scores[NAMES[row["system"]]][NAMES[row["metric"]]].instability.s_sel
+        error = float(row["sd"]) / np.sqrt(float(row["n"]))
+        assert abs(found - float(row["mean"])) < 3 * error, row
+
+
+def test_s_sel_hardly_depends_on_the_seed(example: SystemsComparison) -> None:
+    other = compare(
+        example.systems,
+        example.references,
+        metrics("length"),
+        settings=ResamplingSettings(seed=2, samples=2000),
+    )
+    for system in ("baseline", "sys1"):
+        values = [c.scores[system]["length"].instability.s_sel for c in (example, other)]
+        assert values[0] == pytest.approx(values[1], rel=2e-3)  # plain resampling: rel 1.6e-2 per run
+
+
+@pytest.mark.parametrize(
+    ("exchange", "name", "expected", "samples"),
+    [
+        ("segment-run", "bleu", 0.00023, 200_000),
+        ("segment-run", "length", 0.0967, 20_000),
+        ("segment", "bleu", 0.0105, 100_000),
+        ("segment", "length", 0.284, 20_000),
+        ("any", "length", 0.048, 8_000),
+    ],
+)
+def test_p_values_of_all_runs(
+    example: SystemsComparison, exchange: Any, name: str, expected: float, samples: int
+) -> None:
+    runs = {system: example.statistics[system] for system in ("sys1", "baseline")}
+    assert_p(example, runs, name, expected, samples, exchange)
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "expected"),
+    [
+        (0, "bleu", 0.00066),
+        (1, "bleu", 0.94051),
+        (2, "bleu", 0.00318),
+        (1, "ter", 0.00082),
+        (2, "ter", 0.00016),
+    ],
+)
+def test_p_values_of_single_runs(example: SystemsComparison, run: int, name: str, expected: float) -> None:
+    runs = {system: example.statistics[system][run : run + 1] for system in ("sys1", "baseline")}
+    assert_p(example, runs, name, expected, 100_000, None)
+
+
+def assert_p(
+    example: SystemsComparison,
+    runs: Mapping[str, Any],
+    name: str,
+    expected: float,
+    samples: int,
+    exchange: Any,
+) -> None:
+    """Within four Monte-Carlo standard errors of a p-value from `SHUFFLES` (20,000 for `any`) shuffles."""
+    measures = {name: example.measures[name]}
+    result = randomization_tests(
+        runs["sys1"], runs["baseline"], measures, exchange=exchange, samples=samples, seed=1
+    )[name]
+    behind = 20_000 if exchange == "any" else SHUFFLES
+    error = np.sqrt(expected * (1 - expected) * (1 / samples + 1 / behind))
+    assert abs(result.p - expected) < 4 * error
+
+
+def test_the_report_of_the_example(example: SystemsComparison) -> None:
+    told = json.loads(json.dumps(example.to_json(), allow_nan=False))
+    assert list(told) == ["recipe", "systems", "comparisons", "ranks"] and told["ranks"] == {}
+    assert list(told["systems"]["sys1"]["bleu"]) == [
+        "mean", "runs", "pooled", "s_sel", "s_test", "s_dev", "ci", "median_run", "signature",
+    ]  # fmt: skip
+    assert told["systems"]["sys1"]["bleu"]["runs"] == pytest.approx(
+        [18.986909, 18.474014, 18.979487], abs=5e-7
+    )
+    assert told["systems"]["sys1"]["bleu"]["median_run"] == 2
+    assert told["systems"]["sys1"]["bleu"]["s_dev"] is None
+    by_metric = {row["metric"]: row for row in told["comparisons"]}
+    assert set(by_metric["bleu"]) >= {
+        "system", "baseline", "metric", "difference", "p", "p_corrected", "ci", "test", "exchange", "samples",
+        "tail",
+    }  # fmt: skip
+    assert by_metric["bleu"]["exchange"] == "segment"
+    assert by_metric["bleu"]["p"] == pytest.approx(0.0105, abs=4 * 0.00102)
+    assert by_metric["length"]["p"] == pytest.approx(0.284, abs=0.018)
+    assert by_metric["bleu"]["p_corrected"] == by_metric["bleu"]["p"]  # one system, one metric: a family of 1
+    low, high = by_metric["bleu"]["ci"]
+    assert 0 < low < by_metric["bleu"]["difference"] < high
+
+
+def test_table_csv_and_latex_tell_the_same(example: SystemsComparison) -> None:
+    rows = report.rows(example)
+    assert rows[1][:5] == ("bleu", "sys1", "18.81", "0.26", "0.29")
+    assert all(len(row) == len(report.header(example)) for row in rows)
+    table = list(csv.DictReader(io.StringIO(report.csv_table(example))))
+    assert [(row["metric"], row["system"]) for row in table] == [row[:2] for row in rows]
+    assert float(table[1]["mean"]) == example.scores["sys1"]["bleu"].instability.mean
+    assert table[0]["p"] == ""
+    latex = report.latex_table(example)
+    assert r"bleu $\uparrow$" in latex and r"ter $\downarrow$" in latex and "18.81 & 0.26 & 0.29" in latex
+
+
+# A small artificial task: `new` repairs the first two segments of `old` and breaks the fourth.
+
+REFERENCE = [f"word{i} is here today and tomorrow too" for i in range(12)]
+OLD = [line.replace("today", "x") if i % 2 == 0 else line for i, line in enumerate(REFERENCE)]
+NEW = [*REFERENCE[:3], "nothing of it", *OLD[4:]]
+
+
+def small(
+    old: list[list[str]], new: list[list[str]], names: Any = ("bleu", "ter"), **options: Any
+) -> SystemsComparison:
+    systems = [
+        System(name, tuple(Texts.of(run, f"{name}.{i}") for i, run in enumerate(runs)))
+        for name, runs in (("old", old), ("new", new))
+    ]
+    settings = ResamplingSettings(**{"samples": 500, **options.pop("settings", {})})
+    return compare(systems, [Texts.of(REFERENCE, "ref")], metrics(*names), settings=settings, **options)
+
+
+@pytest.mark.parametrize("test", get_args(Test))
+@pytest.mark.parametrize("runs", [1, 3])
+def test_identical_systems_differ_by_0_with_p_1(test: str, runs: int) -> None:
+    found = small([OLD] * runs, [OLD] * runs, settings={"test": test})
+    assert [(c.result.difference, c.result.p, c.p_corrected) for c in found.comparisons] == [(0, 1, 1)] * 2
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_identical_systems_have_p_1_whatever_is_exchanged(exchange: str) -> None:
+    found = small([OLD, NEW], [OLD, NEW], settings={"exchange": exchange})
+    assert [c.result.p for c in found.comparisons] == [1, 1]
+    assert found.comparisons[0].result.exchange == exchange
+
+
+def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsComparison) -> None:
+    bleu, length = example.comparisons[0], example.comparisons[2]
+    assert list(bleu.others) == ["segment-run", "run"]
+    assert bleu.others["segment-run"].p < 0.002
+    assert length.others["segment-run"].p == pytest.approx(0.0967, abs=0.012)
+    assert bleu.others["run"].undecided  # 20 ways to deal six runs: no p-value below .1
+    told = "\n".join(report.footnotes(example))
+    assert "claim: new segments, these runs" in told
+    assert "for new runs, these segments (--exchange run), uncorrected: sys1 by bleu ?" in told
+    assert example.to_json()["comparisons"][0]["other_claims"]["run"] is None
+
+
+def test_segments_and_runs_together_take_the_larger_p() -> None:
+    rng = np.random.default_rng(0)
+    noisy = [[line if rng.random() < 0.5 else f"{line} x" for line in REFERENCE * 3] for _ in range(8)]
+    systems = [
+        System(name, tuple(Texts.of(run) for run in runs))
+        for name, runs in (("a", noisy[:4]), ("b", noisy[4:]))
+    ]
+
+    def p(exchange: str) -> Any:
+        settings = ResamplingSettings(exchange=exchange, samples=500)
+        return compare(systems, [Texts.of(REFERENCE * 3)], metrics("ter"), settings=settings).comparisons[0]
+
+    both, segment, run = (p(unit) for unit in ("segment+run", "segment", "run"))
+    assert both.result.p == max(segment.result.p, run.result.p)
+    assert both.result.exchange == "segment and run" and list(both.others) == ["segment-run"]
+
+
+def test_families_leave_length_out_unless_asked() -> None:
+    """`new` is better by BLEU and TER in six segments, and as long."""
+
+    def factors(family: str) -> dict[str, float]:
+        found = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": family})
+        return {c.metric: c.p_corrected / c.result.p for c in found.comparisons if c.result.p < 1}
+
+    assert factors("metric") == {"bleu": 1, "ter": 1}
+    few = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": "table"})
+    assert few.recipe["families"]["comparisons"] == {"all metrics with a direction": 2, "length": 1}
+    assert all("among 2 comparisons" in c.result.undecided for c in few.comparisons[:2])  # 2 / 64 x 2 > .05
+    wide = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": "all"})
+    assert wide.recipe["families"]["comparisons"] == {"the whole table": 3}
+
+
+def test_one_segment_is_defined_and_noted() -> None:
+    system = [System(name, (Texts.of([text]),)) for name, text in (("old", "a x"), ("new", "a b"))]
+    found = compare(system, [Texts.of(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50))
+    assert np.isnan(found.comparisons[0].result.p) and "1 segment" in found.comparisons[0].result.undecided
+    assert found.scores["old"]["ter"].instability.s_sel == 0
+    assert any("one segment only" in note for note in found.recipe["notes"])
+
+
+def test_the_same_seed_gives_the_same_report_and_metrics_share_draws() -> None:
+    first = small([OLD, NEW], [NEW, OLD[::-1]]).to_json()
+    assert first == small([OLD, NEW], [NEW, OLD[::-1]]).to_json()
+    alone = small([OLD, NEW], [NEW, OLD[::-1]], ("ter",)).to_json()
+    assert alone["systems"]["new"]["ter"] == first["systems"]["new"]["ter"]
+    assert alone["comparisons"][0]["p"] == first["comparisons"][1]["p"]
+
+
+def test_s_dev_comes_from_outputs_or_from_scores() -> None:
+    dev = tuple(Texts.of(run) for run in (["a b", "c"], ["a x", "c"]))
+    systems = [
+        System("old", (Texts.of(OLD), Texts.of(NEW)), dev=dev),
+        System("new", (Texts.of(OLD), Texts.of(NEW)), dev_scores={"ter": [20.0, 21.0]}),
+    ]
+    found = compare(
+        systems, [Texts.of(REFERENCE)], metrics("ter", "length"), dev_references=[Texts.of(["a b", "c"])],
+        settings=ResamplingSettings(samples=50),
+    )  # fmt: skip
+    assert found.scores["old"]["ter"].instability.s_dev == pytest.approx(100 / 3 / np.sqrt(2))
+    assert found.scores["new"]["ter"].instability.s_dev == pytest.approx(1 / np.sqrt(2))
+    assert np.isnan(found.scores["new"]["length"].instability.s_dev)
+
+
+def test_groups_are_the_unit() -> None:
+    groups = [i // 4 for i in range(12)]
+    found = small([OLD], [NEW], groups=groups)
+    result = found.comparisons[0].result
+    # The systems differ in the first group alone: one coin, which shows nothing.
+    assert (result.exchange, result.samples, result.units, result.smallest) == ("group", 2, 1, 1.0)
+    assert found.recipe["groups"] == 3 and np.isnan(result.p)
+    assert "?" in report.rows(found)[1] and "?: cannot be decided" in report.footnotes(found)
+    crossed = small([OLD], [NEW], groups={"document": groups, "judge": [i % 5 for i in range(12)]})
+    assert crossed.comparisons[0].result.exchange == "document and judge"
+    assert crossed.recipe["units"] == {"document": 3, "judge": 5}
+    with pytest.raises(InputError, match="12 segments, but 11 groups"):
+        small([OLD], [NEW], groups=groups[:11])
+
+
+@pytest.mark.parametrize("interval", ["bca", "jackknife"])
+def test_other_intervals_and_the_baseline_of_choice(interval: str) -> None:
+    found = small([OLD], [NEW], baseline="new", settings={"interval": interval})
+    compared = found.comparisons[0]
+    assert (compared.system, compared.baseline) == ("old", "new")
+    assert compared.ci[0] < compared.result.difference < compared.ci[1]
+
+
+def test_changes_name_the_segments_in_the_metrics_direction() -> None:
+    found = list(report.changes(small([OLD], [NEW], ("bleu", "ter", "length"))))
+    listed = {
+        (kind, change): [c.segment for c in found if (c.metric, c.change) == (kind, change)]
+        for kind in ("bleu", "ter", "length")
+        for change in ("improved", "worsened")
+    }
+    assert listed["bleu", "improved"] == listed["ter", "improved"] == [1, 3]
+    assert listed["bleu", "worsened"] == listed["ter", "worsened"] == [4]
+    assert not listed["length", "improved"]  # neither direction is better
+    assert (found[0].baseline_text, found[0].system_text) == (OLD[0], REFERENCE[0])
+
+
+def test_latex_escapes_names() -> None:
+    systems = [System(name, (Texts.of(OLD),)) for name in ("a_b", "50%")]
+    found = compare(systems, [Texts.of(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50))
+    assert r"a\_b" in report.latex_table(found) and r"50\%" in report.latex_table(found)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Callable[..., str]:
+    def write(name: str, lines: list[str]) -> str:
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+def run(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> Any:
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", *arguments])
+    captured = capsys.readouterr()
+    assert stop.value.code == code, captured.err
+    return captured
+
+
+def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any) -> None:
+    reference, old, new = files("ref", REFERENCE), files("old", OLD), files("new", NEW)
+    common = [
+        "--references", reference, reference, "--system", f"old={old},{new}", f"new={new},{old}",
+        "--metrics", "bleu", "ter", "chrf:word_order=2", "--samples", "200", "--tokenize", "13a",
+    ]  # fmt: skip
+    folder = tmp_path / "out"
+    told = json.loads(run([*common, "--json", "--output", str(folder)], 0, capsys).out)
+    assert told == json.loads((folder / "report.json").read_text("utf-8"))
+    assert list(told["systems"]["new"]) == ["bleu", "ter", "chrf:word_order=2"]
+    assert told["recipe"]["references"] == [reference, reference]
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
+        "report.json", "table.csv", "table.tex", "changes.txt", "changes.jsonl", "segments.tsv", "runs.png",
+    }  # fmt: skip
+    segments = (folder / "segments.tsv").read_text("utf-8").splitlines()
+    assert len(segments) == 1 + 2 * 2 * 12
+    assert "chrf:word_order=2" in run(common, 0, capsys).out
+    assert run([*common, "--csv"], 0, capsys).out == (folder / "table.csv").read_text("utf-8")
+    assert run([*common, "--latex"], 0, capsys).out == (folder / "table.tex").read_text("utf-8")
+
+
+def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> None:
+    old, new = files("old", ["1 2 3", "2 2 2"]), files("new", ["2 2 3", "2 2 2"])
+    arguments = ["--system", f"old={old}", f"new={new}", "--metrics", "table:score_of=recall", "--json"]
+    told = json.loads(run(arguments, 0, capsys).out)
+    assert told["systems"]["new"]["table:score_of=recall"]["mean"] == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--references", "{ref}", "--system", "a={old}", "b={short}"], "{short} has 2"),
+        (["--system", "a={old}"], "no reference"),
+        (["--references", "{ref}", "--system", "a={old}", "a={new}"], "system named twice: a"),
+        (["--references", "{ref}", "--system", "a={old}", "--metrics", "blue"], "did you mean 'bleu'"),
+        (["--references", "{ref}", "--system", "a={old}", "--tokenize", "14a"], "known: none, 13a, intl"),
+        (["--references", "{hole}", "--system", "a={old}"], "{hole}:2: empty reference"),
+        (["--references", "{ref}", "--system", "a={missing}"], "{missing}: no such file"),
+        (["--references", "{ref}", "--system", "a"], "--system must be NAME=VALUE"),
+        (["--references", "{ref}", "--system", "a={old},"], "--system must be NAME=VALUE"),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--baseline", "b"],
+            "unknown baseline 'b'; systems: a",
+        ),
+        (["--references", "{ref}", "--system", "a={old}", "--test", "t"], "unknown test 't'; known: ar"),
+        (["--references", "{ref}", "--system", "a={old}", "--exchange", "x"], "known: segment, segment-run"),
+        (["--references", "{ref}", "--system", "a={old}", "--correct", "x"], "known: none, bonferroni, holm"),
+        (["--references", "{ref}", "--system", "a={old}", "--samples", "1"], "samples must be at least 19"),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "--seed", "-1"],
+            "--seed must be a whole number from 0",
+        ),
+        (["--references", "{ref}", "--system", "a={old}", "--family", "x"], "known: metric, table, all"),
+        (
+            ["--references", "{ref}", "--system", "a={old}", "b={old},{new}"],
+            "needs as many; use exchange 'run'",
+        ),
+        (["--references", "{ref}", "--system", "a={old}", "--dev", "b=1,2"], "--dev names no system: b"),
+        (["--references", "{ref}", "--system", "a={old}", "--dev", "a={old}"], "no references for the devel"),
+        (["--references", "{ref}", "--system", "a={old}", "--json", "--csv"], "only one of --json"),
+        (["--references", "{empty}", "--system", "a={empty}"], "{empty}: no segments"),
+        (["--system", "a={nan}", "--metrics", "table:score_of=mean"], "{nan}:1: expected 1 finite"),
+    ],
+)
+def test_bad_input_is_one_clear_message(
+    arguments: list[str], message: str, files: Callable[..., str], tmp_path: Path, capsys: Any
+) -> None:
+    paths = {
+        "ref": files("ref", REFERENCE[:4]), "old": files("old", OLD[:4]), "new": files("new", NEW[:4]),
+        "short": files("short", OLD[:2]), "hole": files("hole", [REFERENCE[0], "", *REFERENCE[2:4]]),
+        "empty": files("empty", []), "nan": files("nan", ["nan"] * 4), "missing": str(tmp_path / "missing"),
+    }  # fmt: skip
+    captured = run([argument.format(**paths) for argument in arguments], 2, capsys)
+    assert message.format(**paths) in captured.err
+    assert captured.err.startswith("qe compare: ") and captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_track_logs_recipe_scores_and_files(
+    files: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_EXPERIMENT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    settings = "tracking_uri: sqlite:///runs.db\nartifact_root: files\nexperiment: comparisons\n"
+    (tmp_path / "mlflow.yaml").write_text(settings, "utf-8")
+    systems = [f"old={files('old', OLD)}", f"new={files('new', REFERENCE)}"]
+    arguments = ["--references", files("ref", REFERENCE), "--metrics", "ter", "--samples", "50", "--track"]
+    captured = run([*arguments, "--json", "--system", *systems], 0, capsys)
+    told = json.loads(captured.out)
+    from mlflow import MlflowClient
+
+    logged = MlflowClient().get_run(captured.err.split()[-1])
+    assert logged.data.params["samples"] == "50"
+    assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]
+    assert logged.data.metrics["new.ter.p"] == told["comparisons"][0]["p"]
+    assert list((tmp_path / "files").rglob("comparison/runs.png"))

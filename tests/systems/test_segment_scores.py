@@ -1,0 +1,102 @@
+"""Score files beside text metrics in one table: tested by the same core."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qe.__main__ import main
+from qe.significance.randomization import randomization_tests
+from qe.significance.result import Measure
+
+N = 40
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray[Any, Any]]:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    words = np.array(["a", "b", "c", "d"])
+    for name in ("ref", "x.txt", "y.txt"):
+        lines = (" ".join(rng.choice(words, 6)) for _ in range(N))
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    scores = {"x": rng.normal(0.7, 0.1, N), "y": rng.normal(0.75, 0.1, N)}
+    for name, column in scores.items():
+        (tmp_path / f"{name}.comet").write_text("".join(f"{float(v)!r}\n" for v in column))
+    return scores
+
+
+def run(capsys: pytest.CaptureFixture[str], *more: str, references: bool = True) -> tuple[str, str]:
+    given = ["--references", "ref"] if references else []
+    with pytest.raises(SystemExit):
+        main(["compare", *given, "--system", "x=x.txt", "--system", "y=y.txt", "--quiet", *more])
+    told = capsys.readouterr()
+    return told.out, told.err
+
+
+BOTH = ("--scores", "comet:x=x.comet", "--scores", "comet:y=y.comet")
+
+
+def test_scores_of_files_are_tested_as_metrics_are(
+    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(run(capsys, "--metrics", "bleu", *BOTH, "--json")[0])
+    assert list(told["systems"]["x"]) == ["bleu", "comet"]
+    for name in ("x", "y"):
+        assert told["systems"][name]["comet"]["mean"] == pytest.approx(files[name].mean())
+    (row,) = (row for row in told["comparisons"] if row["metric"] == "comet")
+    columns = {name: np.stack([files[name], np.ones(N)], axis=1)[None] for name in files}
+    measure = Measure(slice(0, 2), lambda sums: sums[..., 0] / sums[..., 1])
+    expected = randomization_tests(
+        columns["y"], columns["x"], {"comet": measure}, exchange="segment", samples=10_000, seed=1
+    )["comet"]
+    assert row["p"] == pytest.approx(expected.p, abs=0.01)
+    assert row["difference"] == pytest.approx(files["y"].mean() - files["x"].mean())
+    assert row["signature"].startswith("scores:file|mean:segments|version:mtqe-")
+    bleu = told["systems"]["x"]["bleu"]["signature"]
+    assert bleu.startswith("nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:mtqe-")
+    assert told["recipe"]["score_files"] == {"x": {"comet": ["x.comet"]}, "y": {"comet": ["y.comet"]}}
+
+
+def test_the_table_has_footnotes_of_signatures(
+    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run(capsys, "--metrics", "bleu", *BOTH)[0]
+    assert "\nbleu: nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:mtqe-" in out
+    assert "\ncomet: scores:file|mean:segments|version:mtqe-" in out
+    latex = run(capsys, "--metrics", "bleu", *BOTH, "--latex")[0]
+    assert r"bleu: \texttt{nrefs:1|case:mixed|" in latex
+
+
+def test_files_alone_need_no_references_and_errors_have_a_direction(
+    files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [*BOTH, "--samples", "999", "--json", "--margin", "comet=0.001"]
+    higher = json.loads(run(capsys, *more, references=False)[0])
+    lower = json.loads(run(capsys, *more, "--lower-is-better", "comet", references=False)[0])
+    assert list(higher["systems"]["x"]) == ["comet"]
+    p = [told["comparisons"][0]["equivalence"]["p_noninferior"] for told in (higher, lower)]
+    assert p[0] < 0.1 < 0.5 < p[1]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--scores", "comet:x=x.comet"), "'y' has 1 runs, but 0 score files of comet"),
+        (("--scores", "comet=x.comet"), "--scores must be METRIC:SYSTEM=RUN[,RUN...]"),
+        (("--scores", "comet:z=x.comet"), "--scores names no system: z"),
+        (("--scores", "bleu:x=x.comet"), "--scores names a metric of --metrics: bleu"),
+        ((*BOTH, "--scores", "comet:x=x.comet"), "--scores names comet:x twice"),
+        ((*BOTH, "--lower-is-better", "ter"), "--lower-is-better names no metric of --scores: ter"),
+        (("--scores", "comet:x=x.comet", "--scores", "comet:y=y.txt"), "y.txt:1: expected 1 finite numbers"),
+    ],
+)
+def test_mistakes_are_named(
+    files: dict[str, np.ndarray[Any, Any]],
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    message: str,
+) -> None:
+    assert message in run(capsys, "--metrics", "bleu", "ter", *more)[1]

@@ -1,0 +1,46 @@
+"""What feature families are worth, by their absence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.core.errors import InputError
+from qe.config import experiment
+from qe.training.ablation import ablate, to_json
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def loaded(demo_run: Any, features: str) -> experiment.Experiment:
+    overrides = ["split.folds=3", "learner={kind: ridge, space: {}}", f"features={features}"]
+    return experiment.load(ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides)
+
+
+def test_families_alone_and_left_out(demo_run: Any) -> None:
+    found = ablate(loaded(demo_run, "[baseline17, surface]"), cache=demo_run.output / "cache", samples=200)
+    assert list(found.report.systems) == [
+        "all", "only baseline17", "only surface", "without baseline17", "without surface",
+    ]  # fmt: skip
+    assert found.sizes["only baseline17"] == 17 and found.sizes["all"] == 17 + found.sizes["only surface"]
+    scores = {name: system.metrics["mae"] for name, system in found.report.systems.items()}
+    assert scores["only surface"] == scores["without baseline17"]
+    assert scores["only baseline17"] == scores["without surface"] != scores["all"]
+    assert {c.system for c in found.report.comparisons} == set(found.report.systems) - {"all"}
+    rows = list(found.curve)
+    assert rows == sorted(rows) and rows[-1] == 160
+    assert found.curve[160]["mae"] == pytest.approx(scores["all"])
+    assert to_json(found)["columns"]["only baseline17"] == 17
+
+
+def test_families_added_to_a_base(demo_run: Any) -> None:
+    config = loaded(demo_run, "[baseline17, surface]")
+    found = ablate(config, cache=demo_run.output / "cache", base=["baseline17"], samples=0)
+    assert list(found.report.systems) == ["all", "base: baseline17", "base + surface"]
+    with pytest.raises(InputError, match="no family 'lm' in this experiment; it has baseline17, surface"):
+        ablate(config, cache=demo_run.output / "cache", base=["lm"])
+
+
+def test_one_family_is_nothing_to_ablate(demo_run: Any) -> None:
+    with pytest.raises(InputError, match="at least two feature families"):
+        ablate(loaded(demo_run, "[baseline17]"), cache=demo_run.output / "cache")

@@ -1,0 +1,94 @@
+"""Extraction: no label reaches its own row; what is fitted on the same rows is fitted once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import pytest
+
+from features.core.array_types import FloatArray
+from features.core.extractor import Feature, FittedExtractor
+from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
+from qe.data.dataset import Split
+from qe.training.extraction import Extraction
+
+
+@dataclass(frozen=True)
+class _Mean(FittedExtractor):
+    """The mean label of the rows it was fitted on; counts its fits."""
+
+    fits: list[int] = field(default_factory=list)
+    mean: float = np.nan
+
+    @property
+    def features(self) -> list[Feature]:
+        return [Feature("mean", "mean label", "test", "label")]
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("scores",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
+        self.fits.append(len(segments))
+        return replace(self, mean=float(np.mean(labels["scores"])))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return np.full((len(segments), 1), self.mean)
+
+    def save(self, path: Any) -> None: ...
+
+    def restore(self, path: Any) -> Self:
+        return self
+
+
+def split(name: str, size: int) -> Split:
+    texts = tuple(f"{name} {i}" for i in range(size))
+    return Split(Segments(texts, texts, id=texts), scores=np.arange(size, dtype=np.float64))
+
+
+def test_one_fit_serves_every_other_split_and_the_model(tmp_path: Path) -> None:
+    extractor = _Mean()
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path, cross_fit=3)
+    training = split("train", 9)
+    model = extraction.fitted_extractors(training)
+    tables = [extraction.fit_and_score(training, split(name, 2).segments) for name in ("dev", "test")]
+    assert sorted(extractor.fits) == [6, 6, 6, 9]  # three for the training rows themselves, one for all else
+    assert [table["mean"].tolist() for _, table in tables] == [[4.0, 4.0]] * 2
+    assert checked_mean(model) == 4.0
+
+
+@pytest.mark.parametrize("by", ["block", "document"])
+def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block", "document"]) -> None:
+    """Labels 0 .. 8 in folds 012, 345 and 678: the mean of the other six is 33/6, 24/6, 15/6."""
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (_Mean(),)), None, by=by, block=3, cross_fit=3)
+    training = split("train", 9)
+    documents = replace(training.segments, doc_id=tuple("aaabbbccc"))
+    training = replace(training, segments=documents)
+    assert extraction.training_table(training)["mean"].tolist() == [5.5] * 3 + [4.0] * 3 + [2.5] * 3
+    scores = np.array([0, 1, 2, 3, 100.0, 5, 6, 7, 8])  # 96 more in the fold 345: 16 more for the others
+    other = extraction.training_table(replace(training, scores=scores))
+    assert other["mean"].tolist() == [21.5] * 3 + [4.0] * 3 + [18.5] * 3
+
+
+def test_held_out_rows_have_values_of_the_training_rows_alone() -> None:
+    """Labels 0 .. 5 and 100, 200, 300: the latter are held out, and reach nothing."""
+    extraction = Extraction(
+        FeatureSet(({"kind": "mean"},), (_Mean(),)), None, by="block", block=3, cross_fit=2
+    )
+    scores = np.array([0, 1, 2, 3, 4, 5, 100.0, 200, 300])
+    trained, applied = extraction.fold(replace(split("all", 9), scores=scores), np.arange(6), np.arange(6, 9))
+    assert trained["mean"].tolist() == [4.0] * 3 + [1.0] * 3
+    assert applied["mean"].tolist() == [2.5] * 3
+
+
+def test_other_rows_are_fitted_anew() -> None:
+    extractor = _Mean()
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
+    assert [checked_mean(extraction.fitted_extractors(split("a", n))) for n in (3, 5, 3)] == [1.0, 2.0, 1.0]
+
+
+def checked_mean(fitted: FeatureSet) -> float:
+    (extractor,) = fitted.extractors
+    return float(extractor.extract(split("any", 1).segments)[0, 0])

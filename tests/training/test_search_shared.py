@@ -1,0 +1,111 @@
+"""One study, several processes: a journal file, a real PostgreSQL; a killed worker loses nothing."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+
+from features.core.errors import InputError
+from qe.training import search
+from tests.patience import PATIENCE
+from tests.production.test_serving_mlflow import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a fresh PostgreSQL server on loopback, run by an unprivileged user."""
+    pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("no PostgreSQL server on this machine (Debian: apt-get install postgresql)")
+    binaries = found[-1].parent
+    folder = Path(f"/tmp/qe-postgresql-{os.getpid()}")
+    folder.mkdir()
+    as_user: list[str] = []
+    if os.getuid() == 0:
+        user = pwd.getpwnam("postgres")
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        as_user = ["runuser", "-u", "postgres", "--"]
+    port, data = free_port(), folder / "data"
+
+    def run(*command: str) -> None:
+        subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+    try:
+        run(str(binaries / "initdb"), "-D", str(data), "-U", "qe", "--auth=trust", "--no-sync")
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+        run(
+            str(binaries / "pg_ctl"), "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"
+        )
+        try:
+            yield f"postgresql+psycopg://qe@127.0.0.1:{port}/postgres"
+        finally:
+            run(str(binaries / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def worker(demo_run: Any, storage: str, trials: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "qe", "train", str(ROOT / "qe" / "demo" / "demo.yaml"), "--worker"]
+    command += ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "--quiet"]
+    command += ["--set", f"search.storage={storage}", "--set", f"search.trials={trials}"]
+    return subprocess.Popen(
+        command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def finished(storage: str) -> dict[int, Any]:
+    try:
+        study = optuna.load_study(study_name="demo", storage=search.storage_at(storage))
+    except KeyError:
+        return {}
+    return {t.number: (t.values, t.params) for t in study.trials if t.state.name == "COMPLETE"}
+
+
+def check_workers(demo_run: Any, storage: str) -> None:
+    """Two workers, one killed: every finished trial stays, the other goes on to the number asked for."""
+    killed, other = worker(demo_run, storage, 14), worker(demo_run, storage, 14)
+    deadline = time.monotonic() + PATIENCE
+    while len(finished(storage)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    kept = finished(storage)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    _, errors = other.communicate(timeout=PATIENCE)
+    assert other.returncode == 0, errors
+    now = finished(storage)
+    assert len(kept) >= 4 and len(now) >= 14
+    assert all(now[number] == kept[number] for number in kept)
+
+
+def test_workers_share_a_journal_file(demo_run: Any, tmp_path: Path) -> None:
+    check_workers(demo_run, str(tmp_path / "shared.journal"))
+
+
+def test_workers_share_a_postgresql_study(demo_run: Any, postgresql: str) -> None:
+    check_workers(demo_run, postgresql)
+
+
+def test_an_unreachable_database_is_an_error_without_the_password() -> None:
+    pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
+    with pytest.raises(InputError, match="cannot be used as study storage") as caught:
+        search.storage_at("postgresql+psycopg://qe:secret@127.0.0.1:1/none")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
+    command = [sys.executable, "-m", "qe", "train", str(ROOT / "qe" / "demo" / "demo.yaml"), "--worker"]
+    command += ["--data-root", str(demo_run.output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr
