@@ -48,17 +48,18 @@ BY_CLASS = {
     },
 }  # fmt: skip
 
-Found = dict[tuple[str, str], dict[str, Any]]
+Correlations = dict[tuple[str, str], dict[str, Any]]
 
 
 def main(path: Path) -> None:
     report = json.loads(path.read_text("utf-8"))
     print("| set | segments | tokens | edited | reordered |\n| --- | ---: | ---: | ---: | ---: |")
     for name, (segments, tokens, edited, reordered) in SETS.items():
-        found = report["sets"][name]
+        figures = report["sets"][name]
         print(
-            f"| {name} | {found['segments']} ({segments}) | {found['tokens']:,} ({tokens:,}) "
-            f"| {100 * found['edited']:.0f} % ({edited}) | {100 * found['reordered']:.0f} % ({reordered}) |"
+            f"| {name} | {figures['segments']} ({segments}) | {figures['tokens']:,} ({tokens:,}) "
+            f"| {100 * figures['edited']:.0f} % ({edited}) "
+            f"| {100 * figures['reordered']:.0f} % ({reordered}) |"
         )
     populations = {
         name: {(c["word_class"], c["category"]): c for c in report["correlations"][name]} for name in BY_CLASS
@@ -66,8 +67,8 @@ def main(path: Path) -> None:
     print("\n| category | low TER | paper | high TER | paper |\n| --- | ---: | ---: | ---: | ---: |")
     for category, published in OVERALL.items():
         cells = [
-            f"{_cell(found['all', category])} | {value:+.2f}"
-            for found, value in zip(populations.values(), published, strict=True)
+            f"{_cell(correlations['all', category])} | {value:+.2f}"
+            for correlations, value in zip(populations.values(), published, strict=True)
         ]
         print(f"| {category.replace('_', ' ')} | {' | '.join(cells)} |")
     print("\n| word class, category | set | ours | paper |\n| --- | --- | ---: | ---: |")
@@ -76,21 +77,22 @@ def main(path: Path) -> None:
             cell = _cell(populations[name][word_class, category])
             print(f"| {word_class}, {category.replace('_', ' ')} | {name} | {cell} | {value:+.2f} |")
     print()
-    for k, (name, found) in enumerate(populations.items()):
+    for k, (name, correlations) in enumerate(populations.items()):
         published = {("all", category): values[k] for category, values in OVERALL.items()}
-        print(f"{name}, all words: {_agreement(found, published)}")
-        print(f"{name}, by word class: {_agreement(found, BY_CLASS[name])}")
+        print(f"{name}, all words: {_agreement(correlations, published)}")
+        print(f"{name}, by word class: {_agreement(correlations, BY_CLASS[name])}")
 
 
-def _cell(found: dict[str, Any]) -> str:
-    interval = "-" if found["low"] is None else f"{found['low']:+.2f}, {found['high']:+.2f}"
-    return f"{found['rho']:+.2f} [{interval}]; {found['lots']['mean']:+.2f} ± {found['lots']['sd']:.2f}"
+def _cell(one: dict[str, Any]) -> str:
+    interval = "-" if one["low"] is None else f"{one['low']:+.2f}, {one['high']:+.2f}"
+    return f"{one['rho']:+.2f} [{interval}]; {one['lots']['mean']:+.2f} ± {one['lots']['sd']:.2f}"
 
 
-def _agreement(found: Found, published: dict[tuple[str, str], float]) -> str:
-    same = sum(found[key]["rho"] * value > 0 for key, value in published.items())
+def _agreement(correlations: Correlations, published: dict[tuple[str, str], float]) -> str:
+    same = sum(correlations[key]["rho"] * value > 0 for key, value in published.items())
     inside = sum(
-        found[key]["low"] is not None and found[key]["low"] <= value <= found[key]["high"]
+        correlations[key]["low"] is not None
+        and correlations[key]["low"] <= value <= correlations[key]["high"]
         for key, value in published.items()
     )
     return f"{same} of {len(published)} signs as published, {inside} published values inside our intervals"

@@ -119,7 +119,7 @@ class PhraseTemplates(FittedExtractor):
         sizes = {
             "source_splits": len(self.source_splits),
             "function_words": len(set().union(*(row.unusual for row in rows))) if rows else 0,
-            **{name: len(found) for name, found in patterns.items()},
+            **{name: len(known) for name, known in patterns.items()},
         }
         index = {
             key: k for k, key in enumerate(sorted({(t, p) for m in matches for t in TEMPLATES for p in m[t]}))
@@ -141,9 +141,9 @@ class PhraseTemplates(FittedExtractor):
         below, above = sign * scores < sign * self.bad, sign * scores > sign * self.good
         sides = {"target": [row.target_ngrams for row in rows], "source": [row.source_ngrams for row in rows]}
         made = {"reference": set[Pattern]().union(*map(ngrams, references))}
-        for side, found in sides.items():
+        for side, texts in sides.items():
             bad, good = (
-                set[Pattern]().union(*(f for f, chosen in zip(found, which, strict=True) if chosen))
+                set[Pattern]().union(*(text for text, chosen in zip(texts, which, strict=True) if chosen))
                 for which in (below, above)
             )
             made |= {f"{side}_bad": bad - good, f"{side}_good": good - bad}
@@ -188,8 +188,8 @@ class PhraseTemplates(FittedExtractor):
         content = {
             "intercept": model.intercept,
             "sizes": dict(model.sizes),
-            "weights": {name: list(found.items()) for name, found in model.weights.items()},
-            "patterns": {name: sorted(found) for name, found in model.patterns.items()},
+            "weights": {name: list(own.items()) for name, own in model.weights.items()},
+            "patterns": {name: sorted(own) for name, own in model.patterns.items()},
         }
         (path / "templates.json").write_text(json.dumps(content), "utf-8", newline="")
 
@@ -202,7 +202,7 @@ class PhraseTemplates(FittedExtractor):
             model = Learned(weights, patterns, sizes, float(content["intercept"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Damaged(f"templates.json is damaged: {error}") from None
-        every = [model.intercept, *(w for found in weights.values() for w in found.values())]
+        every = [model.intercept, *(weight for own in weights.values() for weight in own.values())]
         if not all(abs(weight) < _LARGEST for weight in every):
             raise Damaged("a weight in templates.json is no finite number")
         return self.with_learned(model=model)

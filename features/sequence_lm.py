@@ -128,8 +128,8 @@ class SequenceLanguageModels(FittedExtractor):
         """The most frequent words of letters."""
         counts, words = self.target_ngrams5.types(1), self.target_ngrams5.vocabulary
         by_word = Tokens.from_lists([[word] for word in words.words if word.isalpha()])
-        found, _ = self.target_ngrams5.counts(by_word, 1)
-        most = np.argsort(-found, kind="stable")[: min(self.stop_words, len(counts))]
+        frequencies, _ = self.target_ngrams5.counts(by_word, 1)
+        most = np.argsort(-frequencies, kind="stable")[: min(self.stop_words, len(counts))]
         return frozenset(by_word.words(int(i))[0] for i in most)
 
     def _tags(self, segments: Segments, tokens: Tokens) -> Texts:

@@ -59,15 +59,15 @@ def anchors_of_differences(words: Words, others: Words) -> set[Pattern]:
     {('a', 'x', '\\t', 'y', 'b')}
     """
     alone = unmatched(words, others)
-    found, start = set[Pattern](), 0
+    patterns, start = set[Pattern](), 0
     while start < len(words):
         end = start
         while end < len(words) and alone[end]:
             end += 1
         if end > start and start > 0 and end < len(words):
-            found.add((words[start - 1], words[start], GAP, words[end - 1], words[end]))
+            patterns.add((words[start - 1], words[start], GAP, words[end - 1], words[end]))
         start = max(end, start + 1)
-    return found
+    return patterns
 
 
 def anchors(words: Words) -> set[Pattern]:

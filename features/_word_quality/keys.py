@@ -36,17 +36,11 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
     after_aligned = taken(beside(original, source.offsets, 1), links.best)
     before_aligned = taken(beside(original, source.offsets, -1), links.best)
     kind, source_kind = classes.target.astype(np.uint64), taken(classes.source.astype(np.uint64), links.best)
-    before, after = beside(word, target.offsets, -1), beside(word, target.offsets, 1)
     kind_before, kind_after = beside(kind, target.offsets, -1), beside(kind, target.offsets, 1)
     return {
         "word": word,
         "source": aligned,
-        "pair": paired(word, aligned),
-        "before": before,
-        "after": after,
-        "bigram": paired(before, word),
-        "bigram_next": paired(word, after),
-        "suffixes": paired(suffix, beside(suffix, target.offsets, 1)),
+        **neighbours(word, suffix, aligned, target.offsets),
         "source_before": paired(before_aligned, aligned),
         "source_after": paired(aligned, after_aligned),
         "word_source_before": paired(word, before_aligned),
@@ -57,6 +51,19 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
         "class_before": paired(kind_before, kind),
         "class_after": paired(kind, kind_after),
         "class_around": paired(paired(kind_before, kind), kind_after),
+    }
+
+
+def neighbours(word: Keys, suffix: Keys, aligned: Keys, offsets: Longs) -> dict[str, Keys]:
+    """name -> (n_tokens,) keys of a word with the linked one, and with those before and after it."""
+    before, after = beside(word, offsets, -1), beside(word, offsets, 1)
+    return {
+        "pair": paired(word, aligned),
+        "before": before,
+        "after": after,
+        "bigram": paired(before, word),
+        "bigram_next": paired(word, after),
+        "suffixes": paired(suffix, beside(suffix, offsets, 1)),
     }
 
 

@@ -17,7 +17,7 @@ from features._word_quality.columns import (
     shifted,
     spread,
 )
-from features._word_quality.keys import Keys, beside, hashes, paired, taken
+from features._word_quality.keys import Keys, beside, hashes, neighbours, paired, taken
 from features._word_quality.language import language_columns
 from features._word_quality.links import TokenLinks, spread_share
 from features._word_quality.model import Inputs
@@ -104,16 +104,10 @@ def source_keys(segments: Segments, best: Longs, kinds: Keys, target_kinds: Keys
     source, target = segments.source_tokens, segments.target_tokens
     word, suffix, translated = hashes(source), hashes(source, _SUFFIX), hashes(target)
     aligned = taken(translated, best)
-    before, after = beside(word, source.offsets, -1), beside(word, source.offsets, 1)
     return {
         "word": word,
         "target": aligned,
-        "pair": paired(word, aligned),
-        "before": before,
-        "after": after,
-        "bigram": paired(before, word),
-        "bigram_next": paired(word, after),
-        "suffixes": paired(suffix, beside(suffix, source.offsets, 1)),
+        **neighbours(word, suffix, aligned, source.offsets),
         "word_target_before": paired(word, taken(beside(translated, target.offsets, -1), best)),
         "word_target_after": paired(word, taken(beside(translated, target.offsets, 1), best)),
         "class": kinds,

@@ -68,11 +68,11 @@ class SourceSplits(Resource):
         """(n_tokens,) whether the token and the next one of its text are a bigram that the corpus splits."""
         words = tokens.lower()
         ids = self.vocabulary.lookup(words.types)[words.ids]
-        found = np.zeros(len(ids), bool)
+        splits = np.zeros(len(ids), bool)
         if len(ids) > 1:
             same = (words.text_index[:-1] == words.text_index[1:]) & (ids[:-1] != UNK) & (ids[1:] != UNK)
-            found[:-1] = same & np.isin(_codes(ids[:-1], ids[1:], len(self.vocabulary)), self.codes)
-        return found
+            splits[:-1] = same & np.isin(_codes(ids[:-1], ids[1:], len(self.vocabulary)), self.codes)
+        return splits
 
 
 def split_places(source: Tokens, links: Links) -> BoolArray:

@@ -265,7 +265,7 @@ def _ranks(
     unscored: Collection[tuple[str, str]],
 ) -> dict[str, dict[str, RankInterval]]:
     """Rank intervals by every metric whose clusters are known; none for two systems."""
-    found: dict[str, dict[str, RankInterval]] = {}
+    intervals: dict[str, dict[str, RankInterval]] = {}
     for metric, kind in metrics.items() if len(systems) > 2 else ():
         sign = 1.0 if kind.higher_is_better else -1.0
         gains = {
@@ -275,8 +275,8 @@ def _ranks(
         }
         whole = not any((name, metric) in unscored for name in systems)
         scores = {name: sign * drawn[name, metric] for name in systems} if whole else {}
-        found[metric] = rank_intervals(list(systems), gains, scores, LEVEL)
-    return found
+        intervals[metric] = rank_intervals(list(systems), gains, scores, LEVEL)
+    return intervals
 
 
 def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:

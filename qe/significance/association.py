@@ -51,8 +51,8 @@ def spearman_association(
 
     Source of the permutation with a control: Kennedy 1995, "Randomization tests in econometrics".
 
-    >>> found = spearman_association(np.arange(8.0), np.arange(8.0) ** 2)
-    >>> found.rho, found.p < 0.001
+    >>> association = spearman_association(np.arange(8.0), np.arange(8.0) ** 2)
+    >>> association.rho, association.p < 0.001
     (1.0, True)
     """
     check_samples(samples)

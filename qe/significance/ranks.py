@@ -47,9 +47,9 @@ def rank_intervals(
     A system ranks below those that were shown to be better, and above those that were shown to be worse.
     Sources: Mohamad, Goeman and van Zwet 2022 (simultaneous intervals); Callison-Burch et al. 2012.
 
-    >>> found = rank_intervals(["a", "b", "c"], {("a", "b"): (1.0, 0.3), ("a", "c"): (2.0, 0.01),
-    ...                                          ("b", "c"): (1.0, 0.2)}, {})
-    >>> [str(found[name]) for name in "abc"]
+    >>> intervals = rank_intervals(["a", "b", "c"], {("a", "b"): (1.0, 0.3), ("a", "c"): (2.0, 0.01),
+    ...                                              ("b", "c"): (1.0, 0.2)}, {})
+    >>> [str(intervals[name]) for name in "abc"]
     ['1-2', '1-3', '2-3']
     """
     better, worse = dict.fromkeys(systems, 0), dict.fromkeys(systems, 0)
@@ -70,13 +70,13 @@ def _drawn_ranks(drawn: Mapping[str, FloatArray], level: float) -> dict[str, tup
     scores = np.stack(list(drawn.values()))
     if np.isnan(scores).any():
         return {}
-    found = {}
+    intervals = {}
     for name, own in zip(drawn, scores, strict=True):
         best, worst = 1 + (scores > own).sum(axis=0), (scores >= own).sum(axis=0)
         low = np.quantile(best, level / 2, method="lower")
         high = np.quantile(worst, 1 - level / 2, method="higher")
-        found[name] = (int(low), int(high))
-    return found
+        intervals[name] = (int(low), int(high))
+    return intervals
 
 
 def _span(ranks: tuple[int, int]) -> str:

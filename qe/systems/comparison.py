@@ -412,7 +412,7 @@ class _Sampled:
             progress("ranking", done, len(pairs))
             results |= {(a, b, metric): r for metric, r in self.tests(a, b).items() if metric in directed}
         judged = table.judge(results)
-        found = {}
+        intervals = {}
         for metric, kind in directed.items():
             sign = 1.0 if kind.higher_is_better else -1.0
             gains = {
@@ -421,8 +421,8 @@ class _Sampled:
                 if key[2] == metric
             }
             drawn = {name: sign * self.drawn[name, metric].pooled for name in names}
-            found[metric] = rank_intervals(names, gains, drawn, round(1 - self.settings.confidence, 12))
-        return found
+            intervals[metric] = rank_intervals(names, gains, drawn, round(1 - self.settings.confidence, 12))
+        return intervals
 
     def _differing(self, system: str, baseline: str, metric: str) -> int:
         """Units in which the runs together differ, of the level where these are fewest."""

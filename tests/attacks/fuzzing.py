@@ -29,6 +29,7 @@ from tests.attacks.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0  # seconds of work (not of waiting: machines are busy) on one case, after which it hangs
+BEGINNING = "before the first case"
 # What is kept and put back around a case, beside the file that is changed: resealing writes them.
 SEALS = ("model.json", "manifest.json", "resources/manifest.json", "annotators.json")
 
@@ -88,11 +89,11 @@ class _Process:
         self.process = context.Process(target=_run, args=(mouth, target, scratch, seed, first, most))
         self.process.start()
         mouth.close()
-        self.following = first
+        self.following, self.scratch = first, scratch
 
     def watched(self, outcome: Outcome, seconds: float) -> tuple[int, float]:
         """Counts what the process says until it ends or time is over: (number of the next case, seconds)."""
-        begin, case = time.monotonic(), "before the first case"
+        begin, case = time.monotonic(), BEGINNING
         try:
             while (said := self._heard()) is not None:
                 if isinstance(said, float):
@@ -107,6 +108,10 @@ class _Process:
                 outcome.faults.append(f"{case}: no answer after {PATIENCE:.0f} s of work")
         except EOFError:
             self.process.join()
+            if case == BEGINNING:
+                raise RuntimeError(
+                    f"{_end(self.process.exitcode or 0)} {case}; its last words: {self._last_words()}"
+                ) from None
             if self.process.exitcode:
                 outcome.faults.append(f"{case}: {_end(self.process.exitcode)}")
             else:
@@ -122,6 +127,10 @@ class _Process:
             if self._worked() - before > PATIENCE:
                 return None
         return self.ear.recv()
+
+    def _last_words(self) -> str:
+        output = self.scratch / "output"
+        return output.read_text(errors="replace")[-2000:] if output.exists() else "none"
 
     def _worked(self) -> float:
         """CPU seconds."""

@@ -75,7 +75,7 @@ def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixtu
     [
         (
             ["--format", "tabel"],
-            "unknown format 'tabel'; known: mlqe_pe, parallel_text, table, wmt12; did you",
+            "unknown format 'tabel'; known: mlqe_pe, parallel_text, table, wmt12, wmt_qe; did you",
         ),
         ([], "the format 'table' needs the key 'label'"),
         ([*TABLE, "--set", "quoted=true"], "the format 'table' has no key 'quoted'"),

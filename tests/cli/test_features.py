@@ -79,7 +79,8 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     four = COSTS["baseline17"] + COSTS["ibm1"] + COSTS["ngram_frequency"] + COSTS["lm"]
     assert sets["limsi31"]["microseconds"] == pytest.approx(four)
     assert sets["limsi31"]["absent"] == [
-        f"share of function words in the {side}" for side in ("source", "target")
+        f"share of function words in the {side} (needs annotations; `parts_of_speech` has it)"
+        for side in ("source", "target")
     ]
 
 

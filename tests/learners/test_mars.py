@@ -68,7 +68,7 @@ def test_first_pair_by_brute_force(seed: int, minspan: int, endspan: int) -> Non
         return float((outside(B, y) ** 2).sum())
 
     def bends(feature: int, knot: float) -> bool:
-        """More than a hundredth of the hinge's variance is not that of the straight line: others are refused."""
+        """More than 1 % of the hinge's variance is not that of the straight line: others are refused."""
         x = X[:, feature]
         hinge = np.maximum(0, x - knot)
         line = np.column_stack([np.ones(40), x])
