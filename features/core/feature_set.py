@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
-import pandas as pd
 
 from features.core.array_types import FloatArray
 from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
@@ -22,6 +21,9 @@ from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
 from features.core.strict_yaml import read_mapping
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SETS = Path(__file__).resolve().parent.parent / "sets"
 EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
@@ -208,13 +210,15 @@ class FeatureSet:
         """The extractors that learn from labels."""
         return tuple(e for e in self.extractors if isinstance(e, FittedExtractor))
 
-    def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> pd.DataFrame:
+    def extract(self, segments: Segments, report: Callable[[str], None] | None = None) -> "pd.DataFrame":
         """(n_segments, n_features) float64, indexed by segment id; NaN is "undefined here", never infinite.
 
         Columns of trees come after the features.
 
         Raises InputError if the segments lack a column that an extractor requires.
         """
+        import pandas as pd  # listing features needs none
+
         blocks = []
         for i, (config, extractor) in enumerate(zip(self.configs, self.extractors, strict=True)):
             if report:

@@ -3,11 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import is_object_dtype
 
 from features.core.array_types import FloatArray
 from features.core.catalogue import Catalogue
@@ -15,6 +13,9 @@ from features.core.errors import InputError, did_you_mean
 from features.core.hints import described, fits
 from features.core.segments import Segments
 from features.core.trees import Trees, column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Side = Literal["source", "target"]
 
@@ -95,23 +96,27 @@ def _made(config: Mapping[str, Any]) -> TreeColumn:
     return kind(**settings)
 
 
-def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> pd.DataFrame:
+def tree_table(trees: Sequence[TreeColumn], segments: Segments) -> "pd.DataFrame":
     """(n, t) the columns of trees, indexed by segment id; each value is a `Tree`."""
+    import pandas as pd  # listing features needs none
+
     columns = {tree.name: column(tree.read(segments)) for tree in trees}
     return pd.DataFrame(columns, index=pd.Index(segments.id, name="id"), dtype=object)
 
 
-def tree_names(table: pd.DataFrame) -> list[str]:
+def tree_names(table: "pd.DataFrame") -> list[str]:
     """The columns of a feature table that hold trees, in order."""
+    from pandas.api.types import is_object_dtype
+
     return [str(name) for name, kind in table.dtypes.items() if is_object_dtype(kind)]
 
 
-def without_trees(table: pd.DataFrame) -> pd.DataFrame:
+def without_trees(table: "pd.DataFrame") -> "pd.DataFrame":
     """The features of a table alone; the table itself if it has no trees."""
     trees = tree_names(table)
     return table.drop(columns=trees) if trees else table
 
 
-def numbers(table: pd.DataFrame) -> FloatArray:
+def numbers(table: "pd.DataFrame") -> FloatArray:
     """(n, k) the features of a table, without its trees."""
     return without_trees(table).to_numpy(np.float64)

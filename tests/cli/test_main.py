@@ -63,6 +63,15 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
     }
 
 
+def test_features_are_listed_without_tables_learners_or_extractors() -> None:
+    script = "import sys; from qe.__main__ import main; main(['features', 'list']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "numpy" in loaded and not loaded & {"pandas", "sklearn", "numba", "mlflow", "features.baseline17"}
+
+
 @pytest.mark.parametrize(
     "output, message",
     [
