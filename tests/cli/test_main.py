@@ -64,7 +64,8 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
 
 
 def test_features_are_listed_without_tables_learners_or_extractors() -> None:
-    script = "import sys; from qe.__main__ import main; main(['features', 'list']); print(*sys.modules)"
+    at_exit = "import atexit, sys; atexit.register(lambda: print(*sys.modules))"
+    script = f"{at_exit}; from qe.__main__ import main; main(['features', 'list'])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
