@@ -33,7 +33,7 @@ def application(
 def http_server(app: App) -> uvicorn.Server:
     """The server of an application, not yet started; the application knows when it is stopping."""
     gate = Gate(app.limits, app.metrics.closed)
-    app.metrics.watch(lambda: app.busy, lambda: app.bodies.held, lambda: gate.open)
+    app.metrics.watch(lambda: app.busy, lambda: app.bodies.held, lambda: gate.open, lambda: len(gate.waiting))
     config = uvicorn.Config(
         app,
         http=cast(Any, partial(Connection, gate=gate)),

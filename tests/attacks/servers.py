@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests.patience import PATIENCE
+
 
 @dataclass(frozen=True)
 class Served:
@@ -46,12 +48,14 @@ def served(model: Path, log: IO[bytes], *options: str) -> Iterator[Served]:
     finally:
         process.terminate()
         try:
-            process.wait(90)
+            process.wait(PATIENCE)
         finally:
             process.kill()
 
 
-def honest_request(server: Served, records: Sequence[Mapping[str, str]], timeout: float = 60) -> list[Any]:
+def honest_request(
+    server: Served, records: Sequence[Mapping[str, str]], timeout: float = PATIENCE
+) -> list[Any]:
     """The predictions for the records, over a connection of its own."""
     body = json.dumps({"dataframe_records": list(records)}).encode()
     url, kind = f"http://127.0.0.1:{server.port}/invocations", {"Content-Type": "application/json"}

@@ -32,6 +32,7 @@ from qe.production.serving import application
 from qe.scoring import tables
 from qe.scoring.scorer import Batch, Scorer
 from tests.attacks.models import sealed_again
+from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, call
 
 DAMAGED = '"\\ud800"'
@@ -446,7 +447,7 @@ def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[di
     command = [sys.executable, "-m", "qe", "serve", "--model", str(demo_model), "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     try:
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=2).close()
@@ -455,14 +456,14 @@ def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[di
                 time.sleep(0.2)
         body = json.dumps({"dataframe_records": records[:3]}).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, JSON)
-        with urllib.request.urlopen(request, timeout=300) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             assert len(json.load(answer)["predictions"]) == 3
             number = answer.headers["X-Request-ID"]
         listening = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]}
         assert f"0100007F:{port:04X}" in listening and f"00000000:{port:04X}" not in listening
     finally:
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
     assert f"serving 'demo' on http://127.0.0.1:{port}/invocations" in said.decode()
     assert f"id={number} 127.0.0.1 POST /invocations 200 rows=3" in said.decode()
@@ -470,7 +471,7 @@ def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[di
 
 def test_a_model_that_cannot_be_loaded_ends_the_server(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "qe", "serve", "--model", str(tmp_path), "--port", "0"]
-    done = subprocess.run(command, capture_output=True, timeout=300, text=True)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, text=True)
     assert done.returncode == 2 and str(tmp_path) in done.stderr and "Traceback" not in done.stderr
 
 

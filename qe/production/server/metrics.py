@@ -44,13 +44,18 @@ class Metrics:
         )
 
     def watch(
-        self, busy: Callable[[], int], bodies: Callable[[], int], connections: Callable[[], int]
+        self,
+        busy: Callable[[], int],
+        bodies: Callable[[], int],
+        connections: Callable[[], int],
+        waiting: Callable[[], int],
     ) -> None:
         """Gauges that are read when they are asked for."""
         for name, text, value in (
             ("qe_requests_busy", "Requests that are being scored, those given up on included.", busy),
             ("qe_bodies_bytes", "Bytes of bodies that are being received.", bodies),
             ("qe_connections", "Open connections.", connections),
+            ("qe_connections_waiting", "Open connections without a request in hand.", waiting),
         ):
             Gauge(name, text, registry=self.registry).set_function(value)
 

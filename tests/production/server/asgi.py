@@ -11,6 +11,7 @@ from typing import Any
 
 from qe.production.server.app import App
 from qe.production.serving import http_server
+from tests.patience import PATIENCE
 
 JSON = {"content-type": "application/json"}
 
@@ -30,7 +31,7 @@ def call(
     async def receive() -> dict[str, Any]:
         await asyncio.sleep(pause)
         if not waiting:
-            await asyncio.sleep(3600)  # the client waits for the answer
+            await asyncio.sleep(PATIENCE)  # the client waits for the answer
         part = waiting.pop(0)
         return {"type": "http.request", "body": part, "more_body": bool(waiting)}
 
@@ -66,12 +67,12 @@ def listening(app: App) -> Iterator[int]:
             yield port
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE)
             assert not thread.is_alive(), "the server does not end"
 
 
 def connect(port: int) -> socket.socket:
-    client = socket.create_connection(("127.0.0.1", port), timeout=30)
+    client = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     return client
 
 
