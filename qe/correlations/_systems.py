@@ -29,14 +29,12 @@ class SystemCorrelation(Correlation):
         return SystemProblem(human, known, whole_systems, self)
 
 
-class SystemProblem(Problem):
-    """See `SystemCorrelation`. Raises InputError for fewer than 2 systems with scores."""
+class JudgedSystems(Problem):
+    """Scores of the systems that people and all metrics score. Raises InputError for fewer than 2 of them."""
 
-    def __init__(
-        self, human: Human, known: BoolArray, whole_systems: bool, correlation: SystemCorrelation
-    ) -> None:
+    def __init__(self, human: Human, known: BoolArray, whole_systems: bool) -> None:
         super().__init__(human)
-        self.correlation, self.whole_systems = correlation, whole_systems
+        self.whole_systems = whole_systems
         judged: BoolArray = np.asarray(~np.isnan(human.of_systems()) & known.any(axis=0))
         if judged.sum() < 2:
             raise InputError(
@@ -49,7 +47,6 @@ class SystemProblem(Problem):
             self.known: BoolArray = np.asarray(known & judged)
             self.cells = np.argwhere(self.known)
         self.groups = len(systems)
-        self.williams = len(systems) if correlation.pearson else None
 
     def matrix(self, values: FloatArray) -> FloatArray:
         """(s, k) segment scores, NaN if there is none."""
@@ -67,6 +64,17 @@ class SystemProblem(Problem):
         with np.errstate(invalid="ignore", divide="ignore"):
             means = np.bincount(system, weight * values, k) / np.bincount(system, weight, k)
         return np.asarray(means[self.judged])
+
+
+class SystemProblem(JudgedSystems):
+    """See `SystemCorrelation`."""
+
+    def __init__(
+        self, human: Human, known: BoolArray, whole_systems: bool, correlation: SystemCorrelation
+    ) -> None:
+        super().__init__(human, known, whole_systems)
+        self.correlation = correlation
+        self.williams = self.groups if correlation.pearson else None
 
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         metric, human = self.means(values, segments), self.human.of_systems(segments)[self.judged]

@@ -1,20 +1,21 @@
 """Soft pairwise accuracy: how alike metric and people are in how sure they are of each pair of systems."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
 from features.core.array_types import BoolArray, FloatArray, IntArray
 from features.core.errors import InputError
-from qe.correlations._base import Problem
+from qe.correlations._base import Correlation, Level, Problem
 from qe.correlations._human import Human
-from qe.correlations._systems import SystemCorrelation, SystemProblem
+from qe.correlations._systems import JudgedSystems
 from qe.significance._sums import coin_sums
 
 
 @dataclass(frozen=True)
-class SoftPairwiseAccuracy(SystemCorrelation):
+class SoftPairwiseAccuracy(Correlation):
     """1 - the mean of |p by people - p by the metric| over all pairs of systems.
 
     p is that of a one-sided permutation test of the one system being better than the other; an outcome as
@@ -23,11 +24,10 @@ class SoftPairwiseAccuracy(SystemCorrelation):
     bootstrap samples take the normal approximation of p. Source: Thompson et al. 2024, equations 3 to 5.
     """
 
+    level: ClassVar[Level] = "system"
+
     samples: int = 1000
     seed: int = 0
-
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
-        raise NotImplementedError("it takes segment scores: see its problem")
 
     def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
         if whole_systems:
@@ -37,11 +37,10 @@ class SoftPairwiseAccuracy(SystemCorrelation):
         return _SoftProblem(human, _common(human, known), self)
 
 
-class _SoftProblem(SystemProblem):
+class _SoftProblem(JudgedSystems):
     def __init__(self, human: Human, known: BoolArray, correlation: SoftPairwiseAccuracy) -> None:
-        super().__init__(human, known, False, correlation)
+        super().__init__(human, known, whole_systems=False)
         self.soft = correlation
-        self.williams = None
         systems = np.flatnonzero(self.judged)
         self.first, self.second = (systems[side] for side in np.triu_indices(len(systems), 1))
         self.evidence = self._evidence()
