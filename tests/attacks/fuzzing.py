@@ -87,7 +87,8 @@ class _Process:
         context.set_forkserver_preload(["tests.attacks.readers", "tests.attacks.targets"])
         self.ear, mouth = context.Pipe(duplex=False)
         self.process = context.Process(target=_run, args=(mouth, target, scratch, seed, first, most))
-        self.process.start()
+        with contextlib.chdir(ROOT):  # where the server finds our `tests`, not those of some library
+            self.process.start()
         mouth.close()
         self.following, self.scratch = first, scratch
 
