@@ -23,7 +23,7 @@ from qe.data.formats.mlqe_pe import MlqePe
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import Intervals, cross_conformal
-from qe.models.shift import Shift
+from qe.models.shift import DensityRatio
 from qe.models.taxonomies._base import Grouping
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +47,7 @@ class Task:
     def intervals(self, options: dict[str, Any]) -> Intervals:
         chosen = dict(options)
         if chosen.pop("shift", False):
-            chosen["shift"] = Shift.fit(self.features, self.predicted, *self.new)
+            chosen["shift"] = DensityRatio.fit(self.features, self.predicted, *self.new)
         rows = self.features, self.predicted, self.gold
         return cross_conformal(*rows, self.held_out, self.scale, levels=LEVELS, **chosen)
 

@@ -16,7 +16,7 @@ from qe.models.explanation import Background
 from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
 from qe.models.learned import Learned
 from qe.models.model import Companion
-from qe.models.shift import Shift
+from qe.models.shift import DensityRatio
 from qe.models.taxonomies._base import Column, Grouping, to_json
 
 Rows = NDArray[np.int64]
@@ -128,7 +128,7 @@ def _intervals(
     scored = training if calibration is None else calibration
     shift = None
     if conditions.new is not None:
-        shift = Shift.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
+        shift = DensityRatio.fit(scored.features, scored.predicted, *conditions.new, seed=seed)
     intervals = cross_conformal(
         training.features, training.predicted, training.gold, held_out, scale,
         levels=conditions.levels if calibration is None else (), seed=seed,

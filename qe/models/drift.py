@@ -33,7 +33,7 @@ SIGNS = ("source in another language", "target in another language", "target in 
 
 
 @dataclass(frozen=True)
-class Shift:
+class FeatureShift:
     """One feature: its stability index and the shares of undefined values in batch and training.
 
     chance  what sampling alone exceeds for any of the features in 1 batch of 100
@@ -57,7 +57,7 @@ class DriftReport:
     """
 
     n: int
-    shifts: tuple[Shift, ...]
+    shifts: tuple[FeatureShift, ...]
     oov: Mapping[str, tuple[float, float]]
     signs: Mapping[str, tuple[float, float]]
     warnings: tuple[str, ...]
@@ -138,7 +138,7 @@ class Profile:
         warnings = _warnings(shifts, oov, signs) if n >= FEWEST else ()
         return DriftReport(n, tuple(shifts), oov, signs, warnings)
 
-    def _shift(self, i: int, observed: CountArray) -> Shift:
+    def _shift(self, i: int, observed: CountArray) -> FeatureShift:
         expected = self.counts[i]
         used = len(self.edges[i]) + 1
         kept = [*range(used), _BINS]
@@ -147,7 +147,7 @@ class Profile:
         bound = float(chdtri(used, 0.01 / len(self.names)))
         chance = bound * (1 / observed.sum() + 1 / expected.sum())
         undefined = _ratio(observed[-1], observed.sum()), _ratio(expected[-1], self.n)
-        return Shift(self.names[i], psi, chance, *undefined)
+        return FeatureShift(self.names[i], psi, chance, *undefined)
 
     def save(self, folder: Path) -> None:
         """Writes profile.json and .npy files into an existing folder."""
@@ -324,7 +324,9 @@ def _held_out(
 
 
 def _warnings(
-    shifts: Sequence[Shift], oov: Mapping[str, tuple[float, float]], signs: Mapping[str, tuple[float, float]]
+    shifts: Sequence[FeatureShift],
+    oov: Mapping[str, tuple[float, float]],
+    signs: Mapping[str, tuple[float, float]],
 ) -> tuple[str, ...]:
     warnings = []
     names = list(signs)

@@ -17,7 +17,7 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.description import REMEDY, from_json
 from qe.models.difficulty import PENALTIES, Difficulty, Fits
-from qe.models.shift import Shift
+from qe.models.shift import DensityRatio
 from qe.models.taxonomies._base import TAXONOMIES, Column, Grouping, Taxonomy, to_json
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -55,7 +55,7 @@ class Intervals:
     groups: IntArray | None = None
     weights: FloatArray | None = None
     new_weight: float = 1.0
-    shift: Shift | None = None
+    shift: DensityRatio | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ class Intervals:
                 None if sorted_by is None else _groups(folder, len(scores), sorted_by.size),
                 _weights(folder, len(scores)) if (folder / _WEIGHTS).is_file() else None,
                 float(content.get("new_weight", 1.0)),
-                None if shift is None else Shift.from_json(shift),
+                None if shift is None else DensityRatio.from_json(shift),
             )
 
     def check(self, width: int, where: Path) -> None:
@@ -252,7 +252,7 @@ class _Labelled:
         weights = None if self.weights is None else self.weights[rows]
         return _Labelled(self.features[rows], self.predicted[rows], self.gold[rows], column, weights)
 
-    def weighed(self, shift: Shift | None) -> FloatArray | None:
+    def weighed(self, shift: DensityRatio | None) -> FloatArray | None:
         """The weights, times how much more often such rows occur elsewhere."""
         if shift is None:
             return self.weights
@@ -267,7 +267,7 @@ def _calibrated(
     scale: LabelScale,
     method: str,
     taxonomy: Taxonomy | None,
-    shift: Shift | None,
+    shift: DensityRatio | None,
 ) -> Intervals:
     """From the (n,) scores of these rows."""
     order = np.argsort(scores, kind="stable")
@@ -297,7 +297,7 @@ def cross_conformal(
     grouping: Grouping | None = None,
     column: Column = (),
     weights: FloatArray | None = None,
-    shift: Shift | None = None,
+    shift: DensityRatio | None = None,
 ) -> Intervals:
     """Intervals from out-of-fold predictions; their coverage is measured fold by fold.
 
@@ -410,7 +410,7 @@ def _from_folds(
     penalty: float,
     scale: LabelScale,
     grouping: Grouping | None,
-    shift: Shift | None,
+    shift: DensityRatio | None,
 ) -> Intervals:
     """Intervals that the rows of the numbered folds give."""
     some = rows.labelled.take(np.concatenate([rows.folds[fold] for fold in folds]))
@@ -427,7 +427,7 @@ def _held_out_bounds(
     penalty: float,
     scale: LabelScale,
     grouping: Grouping | None,
-    shift: Shift | None,
+    shift: DensityRatio | None,
     levels: Sequence[float],
 ) -> dict[float, FloatArray]:
     """Level -> (2, n) bounds of every fold's rows, by intervals that the other folds alone gave."""

@@ -1,4 +1,4 @@
-"""Shift: how much more often segments like this one occur where the model will work than in its training."""
+"""DensityRatio: how much more often segments like this one occur where the model will work than in its training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MOST = 20.0  # weights stay between a twentieth and twenty times the mean: a fe
 
 
 @dataclass(frozen=True, eq=False)
-class Shift:
+class DensityRatio:
     """The ratio of two densities, by logistic regression that tells the two sets of segments apart.
 
     medians       (k,) stand in for undefined features

@@ -23,7 +23,7 @@ from qe.models.intervals import (
     split_conformal,
     weighted_quantiles,
 )
-from qe.models.shift import Shift
+from qe.models.shift import DensityRatio
 from qe.models.taxonomies._base import TAXONOMIES, Grouping
 from qe.models.taxonomies.column import ByColumn
 from qe.models.taxonomies.label import Label
@@ -176,7 +176,7 @@ def test_weights_follow_a_shift_of_the_inputs() -> None:
         return x[:, None], 0.1 * x, 0.1 * x + np.exp(0.5 * x) * rng.normal(size=n)
 
     calibration, new = drawn(8000, 0.0), drawn(8000, 1.5)
-    shift = Shift.fit(*calibration[:2], *new[:2])
+    shift = DensityRatio.fit(*calibration[:2], *new[:2])
     x = np.linspace(-1, 2, 7)
     np.testing.assert_allclose(np.log(shift.weights(x[:, None], 0.1 * x)), 1.5 * x - 1.125, atol=0.25)
     flat = Difficulty(np.zeros(1), np.zeros(3), np.zeros(3), 1.0, 1.0)
@@ -188,7 +188,7 @@ def test_weights_follow_a_shift_of_the_inputs() -> None:
     assert weighted.effective < 0.5 * len(weighted.scores)
     cross = cross_conformal(*calibration, folds(8000), OPEN, shift=shift, levels=(0.8,))
     assert cross.measured[0].coverage == pytest.approx(0.8, abs=0.05)
-    same = Shift.fit(*calibration[:2], *drawn(8000, 0.0)[:2])
+    same = DensityRatio.fit(*calibration[:2], *drawn(8000, 0.0)[:2])
     assert np.abs(np.log(same.weights(x[:, None], 0.1 * x))).max() < 0.1
 
 
@@ -211,7 +211,7 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     features, predicted, gold = regression(400, 9)
     column = tuple("ab"[i % 2] for i in range(400))
     grouping = Grouping(by, bands=3, column="system")
-    shift = Shift.fit(features, predicted, features[::2] + 1, predicted[::2])
+    shift = DensityRatio.fit(features, predicted, features[::2] + 1, predicted[::2])
     weights = np.linspace(1, 2, 400)
     found = cross_conformal(
         features, predicted, gold, folds(400), EFFORT,
