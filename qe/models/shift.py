@@ -1,4 +1,4 @@
-"""DensityRatio: how much more often segments like this one occur where the model will work than in its training."""
+"""DensityRatio: how much more often such segments occur where the model will work than in its training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
