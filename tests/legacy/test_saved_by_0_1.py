@@ -2,10 +2,14 @@
 
 `d7f25dd.tar.xz` holds `logged`, the MLflow model of a training on artificial data (300 pairs, 80 labelled
 segments; baseline17 and bag_of_words; an average of svr_rbf, m5p and random_forest behind the selector
-`correlation`), `bundle`, its resources, and `scores.tsv`, what that commit gave twelve new translations.
+`correlation`), `bundle`, its resources, and `scores.tsv`, what that commit gave twelve new translations on a
+processor with AVX2. Others add products in another order, and round the last bit otherwise: equality to the
+last bit is asked of OpenBLAS's code for that processor.
 """
 
 import csv
+import os
+import platform
 import subprocess
 import sys
 import tarfile
@@ -42,7 +46,7 @@ def rows(saved: Path) -> pd.DataFrame:
 
 def test_a_model_gives_the_same_scores(saved: Path, rows: pd.DataFrame) -> None:
     scorer = Scorer.load(saved / "logged" / "artifacts" / "model", Options(drift=False))
-    np.testing.assert_array_equal(frame_of(scorer, rows)["score"], rows["score"])
+    np.testing.assert_allclose(frame_of(scorer, rows)["score"], rows["score"], rtol=1e-14)
 
 
 def test_a_logged_mlflow_model_gives_the_same_scores(saved: Path, rows: pd.DataFrame) -> None:
@@ -53,8 +57,12 @@ def test_a_logged_mlflow_model_gives_the_same_scores(saved: Path, rows: pd.DataF
         "print(*mlflow.pyfunc.load_model(sys.argv[1]).predict(rows)['score'].map(repr))"
     )
     command = [sys.executable, "-c", script, str(saved / "logged"), str(saved / "scores.tsv")]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    np.testing.assert_array_equal([float(score) for score in printed], rows["score"])
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    scores = [float(score) for score in done.stdout.split()]
+    if platform.machine() == "x86_64":
+        np.testing.assert_array_equal(scores, rows["score"])
+    np.testing.assert_allclose(scores, rows["score"], rtol=1e-14)
 
 
 def test_a_bundle_gives_the_same_features(saved: Path, rows: pd.DataFrame) -> None:
