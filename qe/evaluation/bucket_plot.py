@@ -21,7 +21,7 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
     lines = len(buckets.labels) * len(pairs)
     if lines > MOST:
         return None
-    figure = _figure(1.6 + 3.2 * len(metrics), 1.7 + 0.3 * lines)
+    figure = _figure(1.4 + 2.8 * len(metrics), 1.5 + 0.24 * lines)
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs)
@@ -43,10 +43,17 @@ def _panel(
         shift = (number - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for one in own:
             place = labels.index(one.bucket) + shift
-            style = "full" if one.p_corrected <= LEVEL else "none"
+            face = colour if one.p_corrected <= LEVEL else "white"
             label = f"{pair[0]} : {pair[1]}" if one is own[0] else None
             axes.plot(
-                one.result.difference, place, "o", color=colour, fillstyle=style, markersize=7, label=label
+                one.result.difference,
+                place,
+                "o",
+                color=colour,
+                markerfacecolor=face,
+                markersize=7,
+                label=label,
+                zorder=3,
             )
             axes.plot(one.ci, (place, place), color=colour, linewidth=1.6)
     axes.set_yticks(np.arange(len(labels)), labels)

@@ -244,7 +244,7 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> dict[str, byt
         if (figure := bucket_forest(parted, one)) is not None:
             name = re.sub(r"[^\w-]", "_", one.name)
             path = folder / f"by-{place}-{name}.png"
-            save(figure, path, dpi=120)
+            save(figure, path, dpi=100)
             plots[one.name] = path.read_bytes()
     return plots
 
