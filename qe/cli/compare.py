@@ -157,6 +157,7 @@ def compare(
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")
+    from qe.significance.buckets import check_buckets
     from qe.significance.equivalence import margins
     from qe.systems.comparison import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
@@ -181,9 +182,13 @@ def compare(
     chosen = {name: metric(name, defaults) for name in names}
     chosen |= _score_metrics(scores or [], lower_is_better or [], names)
     buckets = parts.read()
+    systems = _systems(system, dev or [], list(chosen), scores or [])
+    check_buckets(buckets, len(systems[0].runs[0]))
+    if sources is not None and len(sources) != len(systems[0].runs[0]):
+        raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", where=source)
     with held(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
-            _systems(system, dev or [], list(chosen), scores or []), reference, chosen,
+            systems, reference, chosen,
             baseline=baseline, settings=ResamplingSettings(**settings), progress=progress,
             dev_references=[_texts(path) for path in dev_references or []],
             groups=groups(group or []), margins=margins(margin or [], list(chosen)),

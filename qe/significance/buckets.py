@@ -272,15 +272,20 @@ def compare_in_buckets(
     )
 
 
-def _check(buckets: Sequence[Buckets], levels: Levels, rule: Rule) -> None:
-    if rule.method == IN_TEST:
-        raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
+def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
+    """Raises InputError for two kinds of one name, and buckets of another number of segments."""
     names = [one.name for one in buckets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"buckets are named twice: {', '.join(twice)}")
     for one in buckets:
-        if len(one.index) != levels.segments:
-            raise InputError(f"{levels.segments} segments, but {len(one.index)} values of {one.name}")
+        if len(one.index) != segments:
+            raise InputError(f"{segments} segments, but {len(one.index)} values of {one.name}")
+
+
+def _check(buckets: Sequence[Buckets], levels: Levels, rule: Rule) -> None:
+    check_buckets(buckets, levels.segments)
+    if rule.method == IN_TEST:
+        raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
 
 
 def _in_bucket(place: tuple[str, str, Rows], key: Key, within: Within, judged: Judged) -> InBucket:
