@@ -345,7 +345,8 @@ def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any
     assert list(told["systems"]["new"]) == ["bleu", "ter", "chrf:word_order=2"]
     assert told["recipe"]["references"] == [reference, reference]
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
-        "comparison.html", "report.json", "table.csv", "table.tex", "changes.txt", "changes.jsonl", "segments.tsv", "runs.png",
+        "comparison.html", "report.json", "table.csv", "table.tex", "changes.txt", "changes.jsonl",
+        "segments.tsv", "runs.png",
     }  # fmt: skip
     segments = (folder / "segments.tsv").read_text("utf-8").splitlines()
     assert len(segments) == 1 + 2 * 2 * 12
