@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -424,3 +425,46 @@ def test_buckets_compare_systems_on_parts_of_the_segments(
         assert message in capsys.readouterr().err
     assert run("--words", *given, *kinds) == 2
     assert "--bucket does not go with --words" in capsys.readouterr().err
+
+
+def test_heavy_tails_are_warned_of_where_they_are() -> None:
+    """RMSE and Pearson of log-normal labels: a few segments decide them."""
+    rng = np.random.default_rng(2)
+    heavy, mild = rng.lognormal(0, 1, 300), rng.uniform(1, 5, 300)
+    for gold, warned in ((heavy, True), (mild, False)):
+        report = evaluate(gold, {"a": gold + rng.normal(0, 0.3, 300)}, EFFORT, samples=100)
+        told = [note for note in report.notes if "heavy tails" in note]
+        assert bool(told) == warned
+        assert not warned or ("the labels (excess kurtosis" in told[0] and "RMSE and Pearson" in told[0])
+
+
+@pytest.mark.parametrize(
+    ("family", "comparisons", "read"),
+    [
+        ("metric", 3, "over the 3 comparisons of one metric"),
+        ("table", 6, "over the 6 comparisons of all metrics"),
+        ("all", 6, "over the 6 comparisons of the whole table"),
+    ],
+)
+def test_the_family_and_the_monte_carlo_error_are_told(family: Any, comparisons: int, read: str) -> None:
+    gold, predictions = graded(3, 100)
+    report = evaluate(gold, predictions, EFFORT, metrics=("mae", "rmse"), family=family, samples=2000)
+    told = " ".join(notes(report))
+    assert read in told and f"p corrected (holm) {read}" in told
+    assert max(report.recipe["family"]["comparisons"].values()) == comparisons
+    largest = max(comparison.result.error for comparison in report.comparisons)
+    assert f"Monte-Carlo standard error of p: up to {largest:.4f}" in told or largest == 0
+    p = max(comparison.result.p for comparison in report.comparisons)
+    assert largest == pytest.approx(np.sqrt(p * (1 - p) / 2000), rel=0.01)
+
+
+def test_copies_of_the_baseline_dilute_no_family_unless_asked() -> None:
+    gold, predictions = graded(2, 100)
+    columns = {**predictions, "copy": predictions["s00"]}
+    sizes = {
+        family: evaluate(gold, columns, EFFORT, metrics=("mae",), family=family, samples=2000).recipe[
+            "family"
+        ]["comparisons"]
+        for family in ("metric", "all")
+    }
+    assert sizes == {"metric": {"mae": 2}, "all": {"the whole table": 3}}

@@ -431,3 +431,11 @@ def test_track_logs_recipe_scores_and_files(
     assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]
     assert logged.data.metrics["new.ter.p"] == told["comparisons"][0]["p"]
     assert list((tmp_path / "files").rglob("comparison/runs.png"))
+
+
+def test_the_families_are_named_in_the_footnotes() -> None:
+    found = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
+    told = " ".join(report.footnotes(found))
+    assert (
+        "corrected (holm) within families of comparisons (all metrics with a direction: 2, length: 1)" in told
+    )
