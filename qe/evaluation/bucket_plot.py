@@ -21,11 +21,12 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
     lines = len(buckets.labels) * len(pairs)
     if lines > MOST:
         return None
-    figure = _figure(1.4 + 2.8 * len(metrics), 1.5 + 0.24 * lines)
+    figure = _figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs)
         _title(axes, metric, "difference, 95 % interval")
+    figure.supxlabel(f"filled: p ≤ {LEVEL:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
