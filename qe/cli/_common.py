@@ -17,6 +17,7 @@ from features.core.progress import silent
 _SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
 MOST_SAMPLES = 1_000_000  # resamples: as qe.significance.result, which to import would load NumPy
 
+TABLE_WIDTH = 120  # of tables that go to a file or a pipe
 MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
 
 
@@ -139,6 +140,12 @@ def progress_bar(quiet: bool = False) -> Iterator[Report]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         yield _Bars(bars)
+
+
+def table_console() -> Console:
+    """Stdout, wide enough for tables where it is a file or a pipe."""
+    console = Console()
+    return console if console.is_terminal else Console(width=TABLE_WIDTH)
 
 
 class _Bars:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from features.core.errors import InputError, unknown_name
+from qe.cli._buckets import HELP as BUCKET
+from qe.cli._buckets import BucketOptions
 from qe.cli._common import (
     MOST_SAMPLES,
     Json,
@@ -118,7 +120,23 @@ def compare(
     ranks: Annotated[
         bool, typer.Option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
     ] = False,
-    output: Annotated[Path | None, typer.Option(help="Folder for report, segments, changes, plot.")] = None,
+    bucket: Annotated[list[str] | None, typer.Option(metavar="KIND[=FILE]", help=BUCKET)] = None,
+    bands: Annotated[
+        int | None, typer.Option(min=2, help="Bands of --bucket where it is by numbers. (default: 4)")
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --bucket rare: words that it has at most once are rare. (default: the test set)"
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Sources: shown on the page, and what --bucket length and rare look at."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for page, report, segments, changes, plot.")
+    ] = None,
     json: Json = False,
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
@@ -133,9 +151,13 @@ def compare(
     Example: qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
     --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
     --scores comet:c=c.txt
+
+    Example: qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
+    --bucket rare --bucket document=documents.txt --output comparison
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")
+    from qe.significance.buckets import check_buckets
     from qe.significance.equivalence import margins
     from qe.systems.comparison import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
@@ -149,28 +171,47 @@ def compare(
         "correct": correct, "family": family, "interval": interval,
     }  # fmt: skip
     defaults = {"tokenize": tokenize, "language": language}
-    files = [*(references or []), *(dev_references or []), *group_files(group)]
+    reference = [_texts(path) for path in references or []]
+    sources = None if source is None else _texts(source)
+    parts = BucketOptions(bucket or [], bands, corpus, _text(sources, reference))
+    files = [*(references or []), *(dev_references or []), *group_files(group), *parts.files()]
+    files += [] if source is None else [source]
     for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
         files += [Path(run) for text in texts for run in _named(text, option)[1]]
     names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
     chosen = {name: metric(name, defaults) for name in names}
     chosen |= _score_metrics(scores or [], lower_is_better or [], names)
+    buckets = parts.read()
+    systems = _systems(system, dev or [], list(chosen), scores or [])
+    check_buckets(buckets, len(systems[0].runs[0]))
+    if sources is not None and len(sources) != len(systems[0].runs[0]):
+        raise InputError(f"{len(systems[0].runs[0])} segments, but {len(sources)} sources", where=source)
     with held(output, "compare", files), progress_bar(quiet) as progress:
         comparison = run_comparison(
-            _systems(system, dev or [], list(chosen), scores or []),
-            [_texts(path) for path in references or []], chosen,
+            systems, reference, chosen,
             baseline=baseline, settings=ResamplingSettings(**settings), progress=progress,
             dev_references=[_texts(path) for path in dev_references or []],
             groups=groups(group or []), margins=margins(margin or [], list(chosen)),
             ranks=ranks,
         )  # fmt: skip
+        if parts.kinds:
+            from qe.systems.buckets import with_buckets
+
+            comparison = with_buckets(comparison, buckets, samples)
         if output is not None:
             from qe.systems.report import write
 
-            write(comparison, output)
+            write(comparison, output, sources, language)
     if track:
-        _track(comparison)
+        _track(comparison, sources, language)
     _print(comparison, "json" if json else "latex" if latex else "csv" if csv else "")
+
+
+def _text(source: "Texts | None", references: "list[Texts]") -> tuple[str, tuple[str, ...]] | None:
+    """What buckets by length and rare words look at: the source, or the first reference."""
+    if source is not None:
+        return "source", source.lines
+    return ("reference", references[0].lines) if references else None
 
 
 def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "dict[str, TextMetric]":
@@ -278,9 +319,22 @@ def _print(comparison: "SystemsComparison", form: str) -> None:
             ]
             print("  ".join(cells).rstrip())
         print("\n" + "\n".join(report.footnotes(comparison)))
+        _print_buckets(comparison)
 
 
-def _track(comparison: "SystemsComparison") -> None:
+def _print_buckets(comparison: "SystemsComparison") -> None:
+    from qe.cli._common import table_console
+    from qe.evaluation.bucket_table import bucket_notes, bucket_tables
+
+    if comparison.buckets is not None:
+        console = table_console()
+        for table in bucket_tables(comparison.buckets, 2):
+            console.print(table)
+        for line in bucket_notes(comparison.buckets):
+            console.print(line, highlight=False, markup=False)
+
+
+def _track(comparison: "SystemsComparison", source: "Texts | None", language: str) -> None:
     import re
     import sys
     import tempfile
@@ -300,7 +354,7 @@ def _track(comparison: "SystemsComparison") -> None:
         values |= {f"{name}.difference": c.result.difference, f"{name}.p": c.result.p}
         values[f"{name}.p_corrected"] = c.p_corrected
     with tempfile.TemporaryDirectory() as folder, tracking.run("compare") as run:
-        write(comparison, Path(folder))
+        write(comparison, Path(folder), source, language)
         run.params(comparison.recipe)
         run.metrics(values)
         run.artifact(Path(folder), "comparison")

@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, group_files, groups, progress_bar, seed_option
+from qe.cli._buckets import HELP as BUCKET
+from qe.cli._buckets import BucketOptions
+from qe.cli._common import (
+    MOST_SAMPLES,
+    Json,
+    Quiet,
+    group_files,
+    groups,
+    progress_bar,
+    seed_option,
+    table_console,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from qe.data.score_files import ScoreFile
     from qe.evaluation.bayes import BayesianComparison
-
-_WIDTH = 120  # of tables that go to a file or a pipe
+    from qe.evaluation.evaluate import Report
 
 Number = Annotated[float | None, typer.Option(help="Declared label scale; labels outside are errors.")]
 
@@ -101,6 +109,16 @@ def evaluate(
             "metrics.",
         ),
     ] = None,
+    bucket: Annotated[list[str] | None, typer.Option(metavar="KIND[=FILE]", help=BUCKET)] = None,
+    bands: Annotated[
+        int | None, typer.Option(min=2, help="Bands of --bucket where it is by numbers. (default: 4)")
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --bucket rare: words that it has at most once are rare. (default: the test set)"
+        ),
+    ] = None,
     words: Annotated[
         bool, typer.Option("--words", help="Word-level tags: files of OK and BAD, or of P(BAD).")
     ] = False,
@@ -155,9 +173,13 @@ def evaluate(
 
         qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --margin mae=0.02 --bayes
 
+        qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --bucket length=source.en
+        --bucket quality
+
         qe evaluate --words --gold dev.tags --predictions a=a.tags b=b.probs --threshold 0.5
     """
     from features.core.errors import InputError
+    from features.core.files import read_lines
     from features.core.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
@@ -174,7 +196,8 @@ def evaluate(
             "--oracle": oracle, "--target": target, "--post-edit": post_edit, "--scale-low": scale_low,
             "--scale-high": scale_high, "--lower-is-better": lower_is_better,
             "--target-language": target_language, "--test": test != Test.ar, "--margin": margin,
-            "--bayes": bayes, "--bayes-folds": bayes_folds,
+            "--bayes": bayes, "--bayes-folds": bayes_folds, "--bucket": bucket, "--bands": bands,
+            "--corpus": corpus,
         }  # fmt: skip
         _apart(others, "does not go with --words")
         _words(
@@ -196,6 +219,7 @@ def evaluate(
             *(file.path for file in systems.values()),
             *group_files(group),
             bayes_folds,
+            *BucketOptions(bucket or [], bands, corpus, None).files(),
         ]
         check_output(output, [path for path in given if path is not None])
     labels = read_scores(gold, gold_column, scale_low, scale_high)
@@ -208,9 +232,10 @@ def evaluate(
             "--bayes needs a region of practical equivalence", remedy="give --margin METRIC=MARGIN"
         )
     if official:
-        if baseline or group or oracle or margin:
+        if baseline or group or oracle or margin or bucket:
             raise InputError(
-                "--official only scores", remedy="leave out --baseline, --group, --oracle and --margin"
+                "--official only scores",
+                remedy="leave out --baseline, --group, --oracle, --margin and --bucket",
             )
         _official(labels, systems, scale.sign, json, output)
         return
@@ -228,6 +253,9 @@ def evaluate(
     from qe.evaluation.evaluate import evaluate as evaluate_systems
     from qe.significance.equivalence import margins
 
+    text = None if target is None else ("translation", list(read_lines(target)))
+    own = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
+    parts = BucketOptions(bucket or [], bands, corpus, text, own).read()
     probabilities = _bayes(labels, systems, scale.sign, margin or [], bayes_folds, seed) if bayes else []
     with progress_bar(quiet) as progress:
         report = evaluate_systems(
@@ -243,6 +271,7 @@ def evaluate(
             groups=groups(group or []),
             rankings=[name for name, file in systems.items() if file.ranks_only],
             margins=margins(margin or [], DEFAULT_METRICS),
+            buckets=parts,
             progress=progress,
         )
     delta_avg = {name: report.score(name, "delta_avg") for name in systems}
@@ -252,8 +281,19 @@ def evaluate(
     _emit(content, json, output)
     if not json:
         _print_tables(report)
+        _print_buckets(report)
         _print_bayes(probabilities)
         _print_oracles(content)
+
+
+def _print_buckets(report: "Report") -> None:
+    from qe.evaluation.bucket_table import bucket_notes, bucket_tables
+
+    if report.buckets is not None:
+        for table in bucket_tables(report.buckets):
+            table_console().print(table)
+        for line in bucket_notes(report.buckets):
+            table_console().print(line, highlight=False, markup=False)
 
 
 def _apart(given: dict[str, object], rule: str) -> None:
@@ -283,9 +323,9 @@ def _words(
     _emit({part: report.to_json() for part, report in reports.items()}, json, output)
     if not json:
         for table in word_tables(reports):
-            _console().print(table)
+            table_console().print(table)
         for line in dict.fromkeys(note for report in reports.values() for note in report.notes):
-            _console().print(line, highlight=False)
+            table_console().print(line, highlight=False)
 
 
 def _bayes(
@@ -314,7 +354,7 @@ def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
     from qe.evaluation.bayes import bayesian_lines
 
     for line in bayesian_lines(probabilities):
-        _console().print(line, highlight=False)
+        table_console().print(line, highlight=False)
 
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
@@ -373,14 +413,7 @@ def _print_oracles(content: dict[str, Any]) -> None:
 
     if "oracles" in content:
         best = best_system({name: scores["delta_avg"] for name, scores in content["systems"].items()})
-        _console().print(oracle_table(content["oracles"], best))
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDTH)
+        table_console().print(oracle_table(content["oracles"], best))
 
 
 def _print_tables(report: object) -> None:
@@ -388,7 +421,7 @@ def _print_tables(report: object) -> None:
     from qe.evaluation.table import notes, report_tables
 
     assert isinstance(report, Report)
-    console = _console()
+    console = table_console()
     for table in report_tables(report):
         console.print(table)
     for line in notes(report):

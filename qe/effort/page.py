@@ -1,13 +1,11 @@
 """The effort report as one HTML page that needs nothing else: tables, plots, segments with marked edits."""
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from qe.effort.report import EffortReport
 from qe.effort.tables import category_title, number, overall, percent, strongest
+from qe.evaluation.page import figures, render
 
 STRONGEST = 12  # correlations by word class that are shown of each population
 
@@ -23,20 +21,18 @@ def page(
     plots      what each shows -> PNG
     languages  ISO codes of source and target, for hyphenation and speech; empty if not known
     """
-    environment = Environment(
-        loader=PackageLoader("qe.effort", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"number": number, "percent": percent, "category": category_title}
     limits = report.recipe["limits"]
-    return environment.get_template("page.html").render(
+    return render(
+        "qe.effort",
+        "page.html",
+        {"number": number, "percent": percent, "category": category_title},
         title=title,
         report=report,
         languages=languages,
         limits=f"score at most {limits['low_effort']:g} and TER at most {limits['low_ter']:g}; "
         f"score at least {limits['high_effort']:g} and TER at least {limits['high_ter']:g}",
         sets={name: report.describe(rows) for name, rows in report.sets.items()},
-        figures=[{"text": t, "data": base64.b64encode(png).decode()} for t, png in (plots or {}).items()],
+        figures=figures(plots or {}),
         overall=overall(report),
         strongest={
             name: strongest(correlations, STRONGEST) for name, correlations in report.correlations.items()

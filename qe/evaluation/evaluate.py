@@ -16,6 +16,7 @@ from features.core.packages import DISTRIBUTION, versions
 from features.core.progress import Progress, silent
 from features.core.undefined import or_none
 from qe.data.dataset import LabelScale
+from qe.evaluation.buckets import BUCKET_METRICS, evaluate_in_buckets
 from qe.evaluation.hints import hints, tails
 from qe.evaluation.pairs import (
     CONFIDENCE,
@@ -32,6 +33,7 @@ from qe.evaluation.pairs import (
 )
 from qe.metrics._base import METRICS, Metric, RankedMetric
 from qe.metrics.delta_avg import delta_avg_by_n
+from qe.significance.buckets import BucketReport, Buckets
 from qe.significance.cautions import cautions
 from qe.significance.clusters import clusters
 from qe.significance.corrections import correct
@@ -99,6 +101,7 @@ class Report:
     notes        what a reader must know before believing the figures, a sentence each
     equivalences all pairs, by the metrics that have a margin
     ranks        metric -> system -> how good and how bad its rank can be; from three systems on
+    buckets      the same comparisons in buckets of segments; None unless asked for
     """
 
     systems: Mapping[str, SystemScores]
@@ -109,6 +112,7 @@ class Report:
     notes: Sequence[str] = ()
     equivalences: Sequence[Equivalence] = ()
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
+    buckets: BucketReport | None = None
 
     def score(self, system: str, metric: str) -> float:
         return self.systems[system].metrics[metric]
@@ -136,6 +140,7 @@ class Report:
                 json_name(metric): {name: interval.to_json() for name, interval in of_metric.items()}
                 for metric, of_metric in self.ranks.items()
             },
+            "buckets": None if self.buckets is None else self.buckets.to_json(),
         }
 
 
@@ -154,6 +159,7 @@ def evaluate(
     groups: Groups | Mapping[str, Groups] | None = None,
     rankings: Collection[str] = (),
     margins: Mapping[str, float] | None = None,
+    buckets: Sequence[Buckets] = (),
     progress: Progress = silent,
 ) -> Report:
     """Scores every system and compares them.
@@ -170,6 +176,7 @@ def evaluate(
                        (documents, judges): a difference must then show with each of them as the unit
     rankings           systems of whose predictions the order alone counts: metrics of scores are undefined
     margins            metric -> the difference below which two systems are equivalent; all pairs are tested
+    buckets            ways to part the segments: the comparisons are made in each bucket, too
 
     Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
     metrics and baselines, fewer resamples than any p-value of .05 needs.
@@ -179,6 +186,8 @@ def evaluate(
     gold, predictions = _checked(gold, predictions)
     chosen = {name: METRICS.get(name)() for name in metrics}
     _check_choices(predictions, baselines, test, samples, seed)
+    if buckets and samples == 0:
+        raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
     correct([], correction)
     rule = Rule(family, IN_TEST if test == "tukey" else correction)
     levels = Levels.of(groups, len(gold))
@@ -214,6 +223,12 @@ def evaluate(
         ranked = bootstrap(quality, oriented, chosen, _RANK_SAMPLES, seed, levels, progress)
     asked = {} if not results else margins or {}
     told = shown.judge(_in_order(results, shown)) if pairs and results else judged
+    parted = None
+    if buckets:
+        parted = evaluate_in_buckets(
+            quality, oriented, pairs or every, {m: chosen[m] for m in BUCKET_METRICS if m in chosen},
+            buckets, levels, rule, samples=samples, seed=seed, test=test, unscored=unscored,
+        )  # fmt: skip
     return Report(
         systems=systems,
         comparisons=[_comparison(key, one, without) for key, one in told.items()],
@@ -228,6 +243,7 @@ def evaluate(
         ],
         equivalences=_equivalences(asked, judged, without, drawn, chosen, correction),
         ranks=_ranks(judged, ranked, {m: chosen[m] for m in by_metric}, systems, unscored),
+        buckets=parted,
     )
 
 

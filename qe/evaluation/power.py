@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 from scipy.special import ndtri
 
 from features.core.array_types import FloatArray
@@ -38,6 +38,8 @@ _FEWEST = 4  # segments of a virtual test set
 # times the root of the ratio of sizes is at this one.
 _LARGEST = 500
 _ROUNDS = 4
+_WORST = -64.0  # share beyond which predictions are no longer moved away from the labels
+_PRECISION = 0.002  # of the share by which predictions move
 
 
 @dataclass(frozen=True)
@@ -347,20 +349,24 @@ class _Pilot:
         return _Draw(np.concatenate(parts), np.repeat(np.arange(len(parts)), list(map(len, parts))), seed)
 
     def _centred_share(self, gain: float, draws: "Sequence[_Draw]") -> float:
-        """The share with which the virtual test sets have that gain on average, not only the whole pilot."""
-        share = self.share_for(gain)
-        if np.isnan(share):
-            return share
-        moved = self.moved(share)
-        seen = [
-            self.sign * (self.metric.score(self.gold[d.rows], moved[d.rows]) - self.other_score(d))
-            for d in draws
-        ]
-        centred = self.share_for(2 * gain - float(np.nanmean(seen)))
-        return share if np.isnan(centred) else centred
+        """The share with which the virtual test sets have that gain on average, not only the whole pilot.
 
-    def other_score(self, draw: "_Draw") -> float:
-        return self.metric.score(self.gold[draw.rows], self.other[draw.rows])
+        Their mean moves smoothly with the share, where the score of one pilot moves in steps (DeltaAvg) and
+        differs from it (a small set's DeltaAvg is lower). NaN for a gain that no share has.
+        """
+        others = [self.metric.score(self.gold[d.rows], self.other[d.rows]) for d in draws]
+
+        def lack(share: float) -> float:
+            moved = self.moved(share)
+            scores = [self.metric.score(self.gold[d.rows], moved[d.rows]) for d in draws]
+            return self.sign * float(np.nanmean(np.subtract(scores, others))) - gain
+
+        for reach in (1, 2, 4, 8):
+            low, high = (self.share_for(gain + side * reach * self.error) for side in (-1, 1))
+            low, high = (_WORST if np.isnan(low) else low), (1.0 if np.isnan(high) else high)
+            if lack(low) < 0 <= lack(high):
+                return float(optimize.brentq(lack, low, high, xtol=_PRECISION))
+        return float("nan")
 
     def _found(self, moved: FloatArray, draw: "_Draw") -> float:
         """The gain where the test finds one, 0 where it finds none (or a loss)."""

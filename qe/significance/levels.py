@@ -39,6 +39,10 @@ class Levels:
             group_index(units, segments)
         return cls(segments, named)
 
+    def part(self, rows: NDArray[np.int64]) -> "Levels":
+        """The same levels for some of the segments only."""
+        return Levels(len(rows), {name: np.asarray(units)[rows] for name, units in self.units.items()})
+
     def each(self) -> Iterator[tuple[str, Groups | None]]:
         """Every level by itself: its name and units; `segment` where segments are the units."""
         if not self.units:

@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -14,6 +15,7 @@ from features.core.files import digest
 from features.core.packages import DISTRIBUTION, versions
 from features.core.progress import Progress, silent
 from qe.significance.bootstrap import Method, apart, beside, bootstrap_test
+from qe.significance.buckets import BucketReport
 from qe.significance.cautions import cautions
 from qe.significance.corrections import CORRECTIONS, experimentwise_error
 from qe.significance.equivalence import BY_BOOTSTRAP, Equivalence, one_sided, tost_bootstrap
@@ -181,7 +183,10 @@ class SystemsComparison:
     scores       system -> metric -> score
     comparisons  every other system against the baseline, by every metric
     statistics   system -> (runs, n, k) statistics; measures: metric -> its columns and aggregation
+    settings     how they were compared, with the number of samples that were drawn
+    levels       what segments belong to: the units that were exchanged and drawn
     ranks        metric -> system -> how good and how bad its rank can be; empty unless asked for
+    buckets      the same comparisons in buckets of segments; None unless asked for
     """
 
     recipe: dict[str, Any]
@@ -192,7 +197,10 @@ class SystemsComparison:
     scores: Mapping[str, Mapping[str, SystemScore]]
     comparisons: tuple[Compared, ...]
     statistics: Mapping[str, FloatArray]
+    settings: ResamplingSettings
+    levels: Levels
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
+    buckets: BucketReport | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Recipe, systems and comparisons; None for what is undefined. `median_run` counts from 0."""
@@ -213,6 +221,7 @@ class SystemsComparison:
                 metric: {name: interval.to_json() for name, interval in of_metric.items()}
                 for metric, of_metric in self.ranks.items()
             },
+            "buckets": None if self.buckets is None else self.buckets.to_json(),
         }
 
     def signature(self, metric: str) -> str:
@@ -269,8 +278,8 @@ def compare(
     levels = Levels.of(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
         raise InputError("BCa intervals take one kind of groups", remedy="use --interval percentile")
-    drawn = _drawn(statistics, measures, samples, settings.seed, levels, progress)
-    sampled = _Sampled(statistics, measures, drawn, samples, settings, levels)
+    drawn = draw(statistics, measures, samples, settings.seed, levels, progress)
+    sampled = Sampled(statistics, measures, drawn, samples, settings, levels)
     scores = {
         system.name: {
             name: sampled.score(system.name, name, _dev_scores(system, name, metric, dev_references))
@@ -301,8 +310,9 @@ def compare(
     recipe = _recipe(systems, references, metrics, first, settings, levels, table, judged)
     ranges = sampled.ranks(metrics, progress) if ranks else {}
     return SystemsComparison(
-        recipe, metrics, measures, tuple(systems), tuple(references), scores, comparisons, statistics, ranges
-    )
+        recipe, metrics, measures, tuple(systems), tuple(references), scores, comparisons, statistics,
+        settings, levels, ranges,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +325,8 @@ class _Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sampled:
-    """All statistics, and the virtual test sets that systems and metrics share."""
+class Sampled:
+    """All statistics, and the virtual test sets that systems and metrics share (`draw`)."""
 
     statistics: Mapping[str, FloatArray]
     measures: Mapping[str, Measure]
@@ -432,21 +442,26 @@ class _Sampled:
 
     def interval_of_difference(self, system: str, baseline: str, metric: str) -> Span:
         drawn = self.drawn[system, metric].pooled - self.drawn[baseline, metric].pooled
-
-        def left_out(groups: Groups | None) -> FloatArray:
-            sides = [group_sums(self._runs(name, metric), groups).sum(axis=0) for name in (system, baseline)]
-            own, other = (jackknife_scores(side, self.measures[metric].aggregate) for side in sides)
-            return own - other
-
+        left_out = partial(self.difference_left_out, system, baseline, metric)
         return self._interval(drawn, self._difference(system, baseline, metric), left_out)
+
+    def difference_left_out(
+        self, system: str, baseline: str, metric: str, groups: Groups | None
+    ) -> FloatArray:
+        """Differences of pooled scores with each segment, or group, left out."""
+        sides = [group_sums(self._runs(name, metric), groups).sum(axis=0) for name in (system, baseline)]
+        own, other = (jackknife_scores(side, self.measures[metric].aggregate) for side in sides)
+        return own - other
+
+    def pooled(self, system: str, metric: str) -> float:
+        """The score of all runs together."""
+        return float(self.measures[metric].aggregate(self._runs(system, metric).sum(axis=(0, 1))))
 
     def _runs(self, system: str, metric: str) -> FloatArray:
         return self.statistics[system][..., self.measures[metric].columns]
 
     def _difference(self, system: str, baseline: str, metric: str) -> float:
-        aggregate = self.measures[metric].aggregate
-        own, other = (aggregate(self._runs(name, metric).sum(axis=(0, 1))) for name in (system, baseline))
-        return float(own - other)
+        return self.pooled(system, metric) - self.pooled(baseline, metric)
 
     def _interval(
         self, drawn: FloatArray, observed: float, left_out: Callable[[Groups | None], FloatArray]
@@ -517,7 +532,7 @@ def _all_pairs(
     return Table.of(keys, Rule(settings.family, settings.correct), copies=copies)
 
 
-def _drawn(
+def draw(
     statistics: Mapping[str, FloatArray],
     measures: Mapping[str, Measure],
     samples: int,

@@ -13,6 +13,7 @@ import numpy as np
 
 from features.core.files import atomic_file
 from qe.systems.comparison import CLAIMS, SystemsComparison
+from qe.systems.mt_metrics._texts import Texts
 
 _EXAMPLES = 20  # segments shown per direction
 COLUMNS = ("metric", "system", "mean", "s_sel", "s_test", "s_dev", "p", "p corr.", "95 % interval")
@@ -199,8 +200,16 @@ def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterato
                 )  # fmt: skip
 
 
-def write(comparison: SystemsComparison, folder: Path) -> None:
-    """report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv, runs.png."""
+def write(
+    comparison: SystemsComparison, folder: Path, source: Texts | None = None, language: str = ""
+) -> None:
+    """comparison.html, report.json, table.csv, table.tex, changes.txt and .jsonl, segments.tsv, runs.png.
+
+    With buckets, buckets.csv and by-KIND.png, too. `source` and the language of the translations are for the
+    page.
+    """
+    from qe.systems.page import page
+
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "report.json", json.dumps(comparison.to_json(), indent=1) + "\n")
     _write(folder / "table.csv", csv_table(comparison))
@@ -212,6 +221,32 @@ def write(comparison: SystemsComparison, folder: Path) -> None:
     )
     _write_segments(comparison, folder / "segments.tsv")
     _write_plot(comparison, folder / "runs.png")
+    plots = _write_buckets(comparison, folder)
+    _write(folder / "comparison.html", page(comparison, source, ("", language), plots))
+
+
+def _write_buckets(comparison: SystemsComparison, folder: Path) -> dict[str, bytes]:
+    """buckets.csv and a plot of each kind of buckets; kind -> the plot."""
+    from qe.evaluation.bucket_plot import bucket_forest
+    from qe.evaluation.plots import save
+
+    parted, plots = comparison.buckets, {}
+    if parted is None:
+        return {}
+    stream = io.StringIO()
+    rows = [{**one.to_json(), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
+    columns = [name for name in rows[0] if name != "ci"]
+    writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    _write(folder / "buckets.csv", stream.getvalue())
+    for place, one in enumerate(parted.buckets, start=1):
+        if (figure := bucket_forest(parted, one)) is not None:
+            name = re.sub(r"[^\w-]", "_", one.name)
+            path = folder / f"by-{place}-{name}.png"
+            save(figure, path, dpi=100)
+            plots[one.name] = path.read_bytes()
+    return plots
 
 
 def _write_segments(comparison: SystemsComparison, path: Path) -> None:

@@ -195,3 +195,18 @@ def test_settings_of_features(
     assert not output.exists()
     if "links: column" not in setting:  # what the data lack is seen with the aligner at hand
         assert not (tmp_path / "cache" / "resources").exists()
+
+
+SEEDED = sorted(
+    path.stem
+    for path in (ROOT / "qe" / "cli").glob("[a-z]*.py")
+    if "    seed: Annotated[" in path.read_text()
+)
+
+
+@pytest.mark.parametrize("verb", SEEDED)
+def test_negative_seeds_are_refused_alike(verb: str, texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(SEEDED) >= 10
+    assert run(verb, *(["train"] if verb == "terrorcat" else []), "--seed", "-1") == 2
+    told = capsys.readouterr().err
+    assert "--seed must be a whole number from 0 to 4294967295, but got -1" in told, told

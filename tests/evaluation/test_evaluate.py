@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -385,3 +386,85 @@ def test_command_bad_input_is_exit_code_2(
     located = [str(files / a) if a.endswith(".txt") else a for a in arguments]
     assert run("--gold", files / "gold.txt", *located) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_buckets_compare_systems_on_parts_of_the_segments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`a` is far worse than `b` on the longer half alone."""
+    rng = np.random.default_rng(4)
+    gold, noise = rng.uniform(1, 5, 120), rng.normal(0, 0.3, (2, 120))
+    long = np.arange(120) % 2 == 1
+    files = {"gold": gold, "a": gold + noise[0] * np.where(long, 6, 1), "b": gold + noise[1]}
+    for name, column in files.items():
+        (tmp_path / f"{name}.txt").write_text("".join(f"{value:.5f}\n" for value in column))
+    (tmp_path / "source").write_text("".join(f"{'word ' * (9 if one else 2)}\n" for one in long))
+    given = ["--gold", tmp_path / "gold.txt", "--predictions", tmp_path / "a.txt", tmp_path / "b.txt"]
+    kinds = ["--bucket", f"length={tmp_path / 'source'}", "--bucket", "quality", "--bands", "2"]
+    assert run(*given, *kinds, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["buckets"]
+    assert told["family"]["comparisons"] == {"delta_avg": 4, "spearman": 4, "mae": 4}
+    by_bucket = {
+        (d["metric"], d["bucket"]): d["p_corrected"] for d in told["differences"] if d["by"] == "length"
+    }
+    assert by_bucket["mae", "9"] < 0.01 and by_bucket["spearman", "9"] < 0.01 < 0.1 < by_bucket["mae", "2"]
+    inside = np.abs(files["a"] - gold)[long].mean() - np.abs(files["b"] - gold)[long].mean()
+    told_there = [d["difference"] for d in told["differences"] if (d["metric"], d["bucket"]) == ("mae", "9")]
+    assert told_there == pytest.approx([inside], abs=1e-4)
+    assert run(*given, *kinds) == 0
+    printed = capsys.readouterr().out
+    assert "By quality: predictions: mean of 2, standardised" in printed
+    assert "does a : b depend on length?" in printed
+    for options, message in (
+        (["--samples", "0"], "buckets are compared by resampling"),
+        (["--test", "tukey"], "buckets go with pairwise tests"),
+        (["--official"], "leave out --baseline, --group, --oracle, --margin and --bucket"),
+        (["--bucket", "length"], "--bucket length has no text to look at"),
+    ):
+        assert run(*given, *kinds, *options) == 2
+        assert message in capsys.readouterr().err
+    assert run("--words", *given, *kinds) == 2
+    assert "--bucket does not go with --words" in capsys.readouterr().err
+
+
+def test_heavy_tails_are_warned_of_where_they_are() -> None:
+    """RMSE and Pearson of log-normal labels: a few segments decide them."""
+    rng = np.random.default_rng(2)
+    heavy, mild = rng.lognormal(0, 1, 300), rng.uniform(1, 5, 300)
+    for gold, warned in ((heavy, True), (mild, False)):
+        report = evaluate(gold, {"a": gold + rng.normal(0, 0.3, 300)}, EFFORT, samples=100)
+        told = [note for note in report.notes if "heavy tails" in note]
+        assert bool(told) == warned
+        assert not warned or ("the labels (excess kurtosis" in told[0] and "RMSE and Pearson" in told[0])
+
+
+@pytest.mark.parametrize(
+    ("family", "comparisons", "read"),
+    [
+        ("metric", 3, "over the 3 comparisons of one metric"),
+        ("table", 6, "over the 6 comparisons of all metrics"),
+        ("all", 6, "over the 6 comparisons of the whole table"),
+    ],
+)
+def test_the_family_and_the_monte_carlo_error_are_told(family: Any, comparisons: int, read: str) -> None:
+    gold, predictions = graded(3, 100)
+    report = evaluate(gold, predictions, EFFORT, metrics=("mae", "rmse"), family=family, samples=2000)
+    told = " ".join(notes(report))
+    assert read in told and f"p corrected (holm) {read}" in told
+    assert max(report.recipe["family"]["comparisons"].values()) == comparisons
+    largest = max(comparison.result.error for comparison in report.comparisons)
+    assert f"Monte-Carlo standard error of p: up to {largest:.4f}" in told or largest == 0
+    p = max(comparison.result.p for comparison in report.comparisons)
+    assert largest == pytest.approx(np.sqrt(p * (1 - p) / 2000), rel=0.01)
+
+
+def test_copies_of_the_baseline_dilute_no_family_unless_asked() -> None:
+    gold, predictions = graded(2, 100)
+    columns = {**predictions, "copy": predictions["s00"]}
+    sizes = {
+        family: evaluate(gold, columns, EFFORT, metrics=("mae",), family=family, samples=2000).recipe[
+            "family"
+        ]["comparisons"]
+        for family in ("metric", "all")
+    }
+    assert sizes == {"metric": {"mae": 2}, "all": {"the whole table": 3}}

@@ -176,3 +176,16 @@ def test_values_that_are_not_finite_are_refused() -> None:
             metric.score(np.array([1.0, np.nan, 2.0, 3.0]), np.arange(4.0))
         with pytest.raises(ValueError, match="alike"):
             metric.score(np.arange(5.0), np.arange(4.0))
+
+
+def test_delta_avg_of_equally_good_predictions_grows_with_the_size_of_the_set() -> None:
+    """So that it compares systems on one set, and no sets with each other (docs/significance.md)."""
+    rng = np.random.default_rng(1)
+
+    def mean(size: int, sets: int) -> float:
+        gold = rng.normal(size=(sets, size))
+        pairs = zip(gold, gold + rng.normal(size=gold.shape), strict=True)
+        return float(np.mean([DeltaAvg().score(*pair) for pair in pairs]))
+
+    small, large = mean(30, 1000), mean(1000, 100)
+    assert small == pytest.approx(0.628, abs=0.02) and large == pytest.approx(0.70, abs=0.01)

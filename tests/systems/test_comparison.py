@@ -345,7 +345,8 @@ def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any
     assert list(told["systems"]["new"]) == ["bleu", "ter", "chrf:word_order=2"]
     assert told["recipe"]["references"] == [reference, reference]
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {
-        "report.json", "table.csv", "table.tex", "changes.txt", "changes.jsonl", "segments.tsv", "runs.png",
+        "comparison.html", "report.json", "table.csv", "table.tex", "changes.txt", "changes.jsonl",
+        "segments.tsv", "runs.png",
     }  # fmt: skip
     segments = (folder / "segments.tsv").read_text("utf-8").splitlines()
     assert len(segments) == 1 + 2 * 2 * 12
@@ -430,3 +431,11 @@ def test_track_logs_recipe_scores_and_files(
     assert logged.data.metrics["new.ter.mean"] == told["systems"]["new"]["ter"]["mean"]
     assert logged.data.metrics["new.ter.p"] == told["comparisons"][0]["p"]
     assert list((tmp_path / "files").rglob("comparison/runs.png"))
+
+
+def test_the_families_are_named_in_the_footnotes() -> None:
+    found = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
+    told = " ".join(report.footnotes(found))
+    assert (
+        "corrected (holm) within families of comparisons (all metrics with a direction: 2, length: 1)" in told
+    )

@@ -1,0 +1,94 @@
+"""Buckets from texts and files: by length, rare words, predicted quality, document, or any column."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import read_lines
+from qe.data.score_files import read_scores
+from qe.significance.buckets import BANDS, Buckets, bands, named
+
+DOCUMENT, LENGTH, QUALITY, RARE = "document", "length", "quality", "rare"
+_ONCE = 1  # a word is rare if it occurs at most so often
+
+
+def word_counts(lines: Iterable[str]) -> FloatArray:
+    """(n,) words between blanks."""
+    return np.array([len(line.split()) for line in lines], np.float64)
+
+
+def rare_shares(lines: Sequence[str], corpus: Iterable[str] | None = None) -> FloatArray:
+    """(n,) share of rare words in percent, 0 for a line without words.
+
+    Rare is a word that occurs at most once in the corpus, or, without one, in the lines themselves. Case does
+    not count.
+
+    >>> rare_shares(["a b", "a a c c"]).tolist()
+    [50.0, 0.0]
+    """
+    words = [line.lower().split() for line in lines]
+    known = words if corpus is None else (line.lower().split() for line in corpus)
+    counts = Counter(word for line in known for word in line)
+    return np.array(
+        [100 * sum(counts[w] <= _ONCE for w in line) / len(line) if line else 0.0 for line in words]
+    )
+
+
+def by_length(lines: Sequence[str], what: str, count: int = BANDS) -> Buckets:
+    """Bands of length in words; `what` names the text."""
+    return bands(LENGTH, f"words of the {what}", word_counts(lines), count)
+
+
+def by_rare_words(lines: Sequence[str], what: str, corpus: Path | None = None, count: int = BANDS) -> Buckets:
+    """Bands of the share of rare words."""
+    where = "the test set" if corpus is None else corpus.name
+    about = f"% of words of the {what} that {where} has at most once"
+    shares = rare_shares(lines, None if corpus is None else read_lines(corpus))
+    return bands(RARE, about, shares, count)
+
+
+def by_quality(columns: Sequence[FloatArray], what: str, count: int = BANDS) -> Buckets:
+    """Bands of predicted quality: the mean of several columns (n,), each of which counts alike.
+
+    Columns are standardised before their mean is taken, if there are several.
+    """
+    if len({len(column) for column in columns}) > 1:
+        raise InputError(f"predicted qualities of {' and '.join(str(len(c)) for c in columns)} segments")
+    scaled = columns if len(columns) == 1 else [_standardised(column) for column in columns]
+    about = what if len(columns) == 1 else f"{what}: mean of {len(columns)}, standardised"
+    return bands(QUALITY, about, np.mean(scaled, axis=0), count)
+
+
+def read_quality(paths: Sequence[Path], count: int = BANDS) -> Buckets:
+    """Bands of the mean of several files of predictions."""
+    names = ", ".join(path.name for path in paths)
+    return by_quality([read_scores(path).scores for path in paths], f"predicted quality ({names})", count)
+
+
+def read_column(name: str, path: Path, count: int = BANDS) -> Buckets:
+    """Buckets by any file of one value per line: bands where all are numbers, otherwise one for each name.
+
+    A `document` is a name even where it is a number.
+    """
+    values = [line.strip() for line in read_lines(path)]
+    numbers = None if name == DOCUMENT else _numbers(values)
+    if numbers is None:
+        return named(name, path.name, values)
+    return bands(name, path.name, numbers, count)
+
+
+def _numbers(values: Sequence[str]) -> FloatArray | None:
+    try:
+        return np.array([float(value) for value in values], np.float64)
+    except ValueError:
+        return None
+
+
+def _standardised(column: FloatArray) -> FloatArray:
+    spread = float(column.std())
+    scaled: FloatArray = (column - column.mean()) / (spread if spread > 0 else 1.0)
+    return scaled

@@ -1,0 +1,120 @@
+"""A comparison as one HTML page: results, buckets, and the segments where two systems differ most."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Any
+
+from qe.evaluation.bucket_table import bucket_cells, number, verdict
+from qe.evaluation.page import figures, render
+from qe.significance.result import LEVEL
+from qe.systems import report
+from qe.systems.comparison import SystemsComparison
+from qe.systems.mt_metrics._texts import Texts
+
+SHOWN = 10  # segments of each direction, system and metric
+
+Marked = list[tuple[str, bool]]
+"""Runs of words, and whether the other translation lacks them."""
+
+
+@dataclass(frozen=True)
+class ShownSegment:
+    """A segment on the page.
+
+    bands  the bucket of each kind that it lies in
+    """
+
+    change: report.Change
+    source: str | None
+    baseline: Marked
+    system: Marked
+    bands: Mapping[str, str]
+
+    @property
+    def number(self) -> int:
+        return self.change.segment
+
+
+def page(
+    comparison: SystemsComparison,
+    source: Texts | None = None,
+    languages: tuple[str, str] = ("", ""),
+    plots: Mapping[str, bytes] | None = None,
+) -> str:
+    """The page; all text of the data is escaped.
+
+    source     the sources, to be shown
+    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
+    plots      kind of buckets -> a picture of them (PNG)
+    """
+    others = [name for name in comparison.scores if name != comparison.recipe["baseline"]]
+    pictures = {
+        one.name: figures({f"Differences by {one.name} with intervals": (plots or {})[one.name]})[0]
+        for one in (comparison.buckets.buckets if comparison.buckets else ())
+        if one.name in (plots or {})
+    }
+    return render(
+        "qe.systems",
+        "page.html",
+        {"cells": bucket_cells, "verdict": verdict, "number": number},
+        title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
+        comparison=comparison,
+        header=report.header(comparison),
+        rows=report.rows(comparison),
+        footnotes=report.footnotes(comparison),
+        parted=comparison.buckets,
+        pictures=pictures,
+        directions=_directions(comparison),
+        segments=list(_segments(comparison, source)),
+        languages=languages,
+        level=LEVEL,
+        recipe=_recipe(comparison),
+    )
+
+
+def _directions(comparison: SystemsComparison) -> dict[str, str]:
+    words = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
+    return {name: words[metric.higher_is_better] for name, metric in comparison.metrics.items()}
+
+
+def _segments(
+    comparison: SystemsComparison, source: Texts | None
+) -> Iterator[tuple[str, str, list[tuple[str, list[ShownSegment]]]]]:
+    """System, metric, and what improved and what worsened most."""
+    every = report.changes(comparison, SHOWN)
+    for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
+        by_change = [
+            (name, [_shown(comparison, change, source) for change in changes])
+            for name, changes in groupby(of_metric, lambda change: change.change)
+        ]
+        yield system, metric, by_change
+
+
+def _shown(comparison: SystemsComparison, change: report.Change, source: Texts | None) -> ShownSegment:
+    row = change.segment - 1
+    own, other = change.system_text.split(), change.baseline_text.split()
+    bands = {one.name: one.label(row) for one in comparison.buckets.buckets} if comparison.buckets else {}
+    text = None if source is None else source.lines[row]
+    return ShownSegment(change, text, marked(other, own), marked(own, other), bands)
+
+
+def marked(words: Sequence[str], other: Sequence[str]) -> Marked:
+    """Runs of words, and whether they are not aligned with equal words of the other translation.
+
+    >>> marked(["a", "b", "c"], ["a", "c"])
+    [('a', False), ('b', True), ('c', False)]
+    """
+    runs: Marked = []
+    matcher = SequenceMatcher(None, words, other, autojunk=False)
+    for tag, first, last, _, _ in matcher.get_opcodes():
+        if last > first:
+            runs.append((" ".join(words[first:last]), tag != "equal"))
+    return runs
+
+
+def _recipe(comparison: SystemsComparison) -> str:
+    recipe: Any = comparison.recipe
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    return f"seed {recipe['seed']} · {recipe['samples']:,} samples · {versions}"
