@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
 
 if TYPE_CHECKING:
     from features.core.progress import Progress
@@ -72,7 +72,7 @@ def correlate(
         int, typer.Option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
     ] = 1000,
     resample: Annotated[str, typer.Option(help="What the bootstrap draws: both, or segments.")] = "both",
-    seed: Annotated[int, typer.Option(help="Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
     level: Annotated[float, typer.Option(help="Of the tests that make clusters.")] = 0.05,

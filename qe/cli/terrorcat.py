@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, held, list_command, progress_bar
+from qe.cli._common import Json, Quiet, held, list_command, progress_bar, seed_option
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -44,7 +44,7 @@ def train(
     with_reference: Annotated[
         bool, typer.Option("--with-reference", help="Learn from pairs with the reference, too: no errors.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of what is random in the learner.")] = 0,
+    seed: Annotated[int, seed_option("Of what is random in the learner.")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
