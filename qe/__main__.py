@@ -42,11 +42,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Raises InputError for bytes that this locale has no characters for: Python hands them on as surrogates."""
+    """Raises InputError for bytes that are no characters in this locale (surrogates in Python)."""
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise InputError(
-                f"the argument {ascii(argument)} is no text in the encoding of this locale",
+                f"the argument {argument!a} is no text in the encoding of this locale",
                 remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8",
             )
 

@@ -14,7 +14,8 @@
     says     what the message holds; a list: all that it holds
     usage    true if an option's value is refused as such: the message is a box, below the usage
     prints   what stdout holds beside an error (default: nothing)
-    leaves   names (of folders: with all below) that the command may make or change; all else stays as it is, to the byte
+    leaves   names that the command may make or change, of folders with all in them; all else stays as it is,
+             to the byte
 
 Every folder has the files of `COMMON`.
 """
