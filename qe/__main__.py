@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
     name = f"qe {verb}" if verb in _verbs() else "qe"
     try:
         with stopped_by_signals(), compile_cache(), standard_streams():
+            _check_text(arguments)
             _run(verb, arguments[1:])
     except InputError as error:
         _refuse(f"{name}: {error}", 2)
@@ -38,6 +39,16 @@ def main(arguments: list[str] | None = None) -> None:
         reason = error.strerror or str(error)
         what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
         _refuse(f"{name}: {what}", 2)
+
+
+def _check_text(arguments: list[str]) -> None:
+    """Raises InputError for bytes that are no characters in this locale (surrogates in Python)."""
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise InputError(
+                f"the argument {argument!a} is no text in the encoding of this locale",
+                remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8",
+            )
 
 
 def _run(verb: str, arguments: list[str]) -> None:

@@ -86,6 +86,7 @@ def power(
     from qe.data.score_files import read_scores, same_segments
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
     from qe.evaluation.power import power as find_power
+    from qe.significance.power import check_shares
 
     if output is not None:
         importlib.import_module("matplotlib")  # a package that is missing is told before any work
@@ -95,6 +96,7 @@ def power(
             remedy="give a system and a baseline",
         )
     paths = [_path(text) for text in predictions]
+    check_shares(power=target, level=level)
     exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
     settings = PowerSettings(target, level, comparisons, simulations, exchanges, seed)
     with held(output, "power", [gold, *paths, *group_files([group] if group else [])]):

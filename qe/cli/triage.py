@@ -45,7 +45,6 @@ def triage(
 
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
     """
-    from features.core.errors import InputError
     from features.core.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
@@ -58,8 +57,6 @@ def triage(
     labels = read_scores(gold, gold_column, scale_low, scale_high)
     predicted = read_scores(predictions, column)
     same_segments(labels, {predicted.name: predicted})
-    if not scale_low < scale_high:
-        raise InputError(f"--scale-low must be below --scale-high, but got {scale_low:g} and {scale_high:g}")
     scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
     decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:

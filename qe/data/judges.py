@@ -65,9 +65,11 @@ def judged_labels(judges: FloatArray, max_difference: float | None = MAX_DIFFERE
     >>> labels.scores.round(2).tolist(), labels.excluded.tolist()
     ([1.17, 3.0, 4.5, nan], [False, False, False, True])
 
-    Raises InputError for fewer than two judges, or if all rows are excluded.
+    Raises InputError for fewer than two judges, for a `max_difference` below 0, or if all rows are excluded.
     """
     scores = np.asarray(judges, np.float64)
+    if max_difference is not None and not max_difference >= 0:
+        raise InputError(f"the largest difference of judges is a number from 0, but got {max_difference}")
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise InputError(f"scores of two judges or more are needed, but got shape {scores.shape}")
     there = np.isfinite(scores).any(axis=1)

@@ -57,8 +57,11 @@ def read_scores(
 
     A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
     one number nor a submission.
-    Raises InputError, with file and line, for values that are missing, no numbers or off the scale.
+    Raises InputError, with file and line, for values that are missing, no numbers or off the scale; and for a
+    scale that is none.
     """
+    if not (-np.inf if low is None else low) < (np.inf if high is None else high):
+        raise InputError(f"the low end of a scale must lie below its high end, but got {low} and {high}")
     name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     table_like = any(suffix.lower().lstrip(".") in KINDS for suffix in path.suffixes)
     first = "" if ".parquet" in path.suffixes else _first_line(path)

@@ -28,9 +28,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         for low, high in ((self.low_effort, self.high_effort), (self.low_ter, self.high_ter)):
-            if not low <= high:
+            if not -np.inf < low <= high < np.inf:
                 raise InputError(
-                    f"low <= high must hold for the limits of the sets, but got {low} and {high}"
+                    f"low <= high must hold for the limits of the sets, but got {low} and {high}",
+                    remedy="give finite numbers",
                 )
 
 

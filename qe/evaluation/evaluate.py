@@ -34,7 +34,7 @@ from qe.evaluation.pairs import (
 from qe.metrics._base import METRICS, Metric, RankedMetric
 from qe.metrics.delta_avg import delta_avg_by_n
 from qe.significance.buckets import BucketReport, Buckets
-from qe.significance.cautions import cautions
+from qe.significance.cautions import cautions, few_units
 from qe.significance.clusters import clusters
 from qe.significance.corrections import correct
 from qe.significance.equivalence import (
@@ -240,6 +240,7 @@ def evaluate(
             *hints(gold, predictions, baselines, scale, rankings),
             *tails(gold, predictions, rankings),
             *(cautions(all_pairs, judged, levels) if results else []),
+            *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),
         ],
         equivalences=_equivalences(asked, judged, without, drawn, chosen, correction),
         ranks=_ranks(judged, ranked, {m: chosen[m] for m in by_metric}, systems, unscored),

@@ -148,6 +148,10 @@ def compare(
         ci = _interval(fit, correlation.level, settings)
         results.append(MetricResult(fit.name, fit.score, ci, fit.problem.details(fit.values)))
     defined = [fit for fit in ranked if not np.isnan(fit.score)]
+    if settings.samples and (
+        without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
+    ):
+        notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
     tests, williams, more = _tests(name, defined, whole, settings, progress)
     groups = None
     if tests:
@@ -221,6 +225,8 @@ def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float,
         segments = np.arange(len(problem.each_segment))
     if settings.resample == "segments":
         systems = systems[:0]
+    if max(len(segments), len(systems)) < 2:
+        return undefined
     drawn = np.empty(settings.samples)
     for first in range(0, settings.samples, _DRAWS):
         last = min(first + _DRAWS, settings.samples)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -80,9 +80,10 @@ def score_file(
         )
         job = _Job.open(output, fingerprint, resume, overwrite)
         sizes: list[int] = []
-        for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
-            sizes.append(done)
-            progress("scoring (segments)", sum(sizes), None)
+        with job.left_only_with_work():
+            for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
+                sizes.append(done)
+                progress("scoring (segments)", sum(sizes), None)
         return job.finish(work.columns, kind, scorer.profile, len(sizes), sum(sizes))
 
 
@@ -326,6 +327,16 @@ class _Job:
                 where=self.folder,
                 remedy="start anew with --overwrite",
             )
+
+    @contextmanager
+    def left_only_with_work(self) -> Iterator[None]:
+        """Removes the job if bad input ends it before a chunk is finished: nothing is there to resume."""
+        try:
+            yield
+        except InputError:
+            if not any(self.folder.glob("*.piece")):
+                self._remove()
+            raise
 
     def _remove(self) -> None:
         """Removes the job, job.json first: what a kill leaves then is no job to go on with."""

@@ -14,11 +14,12 @@ def cautions(table: Table, judged: Mapping[Key, Judged], levels: Levels) -> list
 
 
 def few_units(levels: Levels) -> list[str]:
-    """Levels with so few units that resampling them is rough."""
-    return [
-        f"{size} {name}{'s' * (size != 1)} only: below {FEW}, intervals are too narrow and p-values coarse"
+    """Levels with so few units that resampling them is rough, or says nothing."""
+    rough = f"below {FEW}, intervals are too narrow and p-values coarse"
+    return [f"{size} {name}s only: {rough}" for name, size in levels.sizes().items() if 1 < size < FEW] + [
+        f"one {name} only: there is nothing to resample, so that intervals and p-values are undefined"
         for name, size in levels.sizes().items()
-        if size < FEW
+        if size == 1
     ]
 
 

@@ -317,7 +317,10 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Bootstrap scores of one system by one metric: (runs, samples) and, pooled, (samples,); s_sel."""
+    """Bootstrap scores of one system by one metric: (runs, samples) and, pooled, (samples,); s_sel.
+
+    NaN with one unit of any level: every virtual test set is the real one, and says nothing of the spread.
+    """
 
     runs: FloatArray
     pooled: FloatArray
@@ -548,14 +551,15 @@ def draw(
         units = None if levels.crossed else group_sums(runs, levels.single)
         for metric, measure in measures.items():
             part, aggregate = sums[..., measure.columns], measure.aggregate
-            scores = aggregate(part)
+            known = 1.0 if levels.smallest > 1 else np.nan
+            scores = known * aggregate(part)
             spreads = [
                 spread(scores[r])
                 if units is None
                 else _selection_spread(units[r][:, measure.columns], part[r], scores[r], aggregate)
                 for r in range(len(runs))
             ]
-            pooled = aggregate(part.sum(axis=0))
+            pooled = known * aggregate(part.sum(axis=0))
             drawn[name, metric] = _Drawn(scores, pooled, float(np.mean(spreads)))
     return drawn
 
@@ -696,7 +700,7 @@ def _recipe(
             "python": platform.python_version(),
             **versions(*packages),
         },
-        "notes": [*_notes(systems, segments), *cautions(table, judged, levels)],
+        "notes": [*_notes(systems), *cautions(table, judged, levels)],
     }
 
 
@@ -705,10 +709,8 @@ def _columns(system: System) -> list[Texts]:
     return [*system.runs, *(column for columns in system.score_files.values() for column in columns)]
 
 
-def _notes(systems: Sequence[System], segments: int) -> list[str]:
+def _notes(systems: Sequence[System]) -> list[str]:
     notes = []
-    if segments == 1:
-        notes.append("one segment only: resampling says nothing; s_sel is 0")
     for system in systems:
         for run in system.runs:
             empty = sum(not line.strip() for line in run.lines)

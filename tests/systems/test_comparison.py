@@ -245,10 +245,19 @@ def test_families_leave_length_out_unless_asked() -> None:
 
 def test_one_segment_is_defined_and_noted() -> None:
     system = [System(name, (Texts.of([text]),)) for name, text in (("old", "a x"), ("new", "a b"))]
-    found = compare(system, [Texts.of(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50))
+    found = compare(
+        system, [Texts.of(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50),
+        margins={"ter": 90.0}, ranks=True,
+    )  # fmt: skip
+    equivalence = found.comparisons[0].equivalence
+    assert equivalence is not None and np.isnan(equivalence.p) and equivalence.verdict == "undecided"
+    assert found.ranks["ter"]["old"].drawn is None
     assert np.isnan(found.comparisons[0].result.p) and "1 segment" in found.comparisons[0].result.undecided
-    assert found.scores["old"]["ter"].instability.s_sel == 0
+    score = found.scores["old"]["ter"]
+    assert np.isnan(score.instability.s_sel) and np.isnan(score.ci).all() and score.instability.mean == 50
+    assert np.isnan(found.comparisons[0].ci).all()
     assert any("one segment only" in note for note in found.recipe["notes"])
+    json.dumps(found.to_json(), allow_nan=False)
 
 
 def test_the_same_seed_gives_the_same_report_and_metrics_share_draws() -> None:
