@@ -24,6 +24,13 @@ def score(
     output: Annotated[
         str, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
     ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="The input's own names of columns: source=HEADER,target=HEADER,id=HEADER."),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep all columns of the input, before those that are added.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
@@ -67,8 +74,9 @@ def score(
 ) -> None:
     """Score new translations: one row out (id, score, reason) for every row in, in order.
 
-    The input has the columns `source` and `target` (`id` if you like). A row that cannot be scored carries
-    a reason instead of a score. An input that departs from the training data (other features, unseen words,
+    The input has the columns `source` and `target` (`id` if you like), or --columns says how it names them.
+    With --keep the output has all that the input has. A row that cannot be scored carries a reason instead
+    of a score. An input that departs from the training data (other features, unseen words,
     another language, sides swapped) is warned of on stderr.
 
     With --tokens, `tokens` are the words of the translation as the model splits them, `bad` the probability
@@ -81,6 +89,8 @@ def score(
     Example:
 
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
+
+        qe score --model output/demo/model -i mt.csv --columns source=src,target=mt --keep -o scored.csv
 
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
 
@@ -99,6 +109,7 @@ def score(
     folder = model_folder(model, require_signature)
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
+        _only_local({"--columns": columns, "--keep": keep})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
@@ -108,6 +119,8 @@ def score(
 
         check_output(drift, [*map(Path, input_), Path(output), folder])
         Profile.load(folder)  # says so before any work where the model has none
+    from qe.scoring.naming import name_pairs
+
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
@@ -115,6 +128,8 @@ def score(
             [Path(name) for name in input_],
             Path(output),
             options=Options(interval, explain, tokens, cache=remembered if cache else 0),
+            columns=name_pairs(columns or (), "--columns"),
+            keep=keep,
             resume=resume,
             overwrite=overwrite,
             workers=workers,

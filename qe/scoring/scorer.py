@@ -53,6 +53,11 @@ class Options:
         words = tables.LISTS if self.tokens else ()
         return ("id", "score", *bounds, *because, *words, "reason")
 
+    @property
+    def recipe(self) -> tuple[object, ...]:
+        """What the output depends on."""
+        return (self.columns, self.level, self.explain, self.drift)
+
 
 @dataclass(frozen=True)
 class Batch:
