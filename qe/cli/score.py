@@ -10,6 +10,7 @@ from qe.cli._common import Engine, Json, Master, Quiet, Signed, on_spark, progre
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport
+    from qe.production.thresholds import Thresholds
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.scorer import Options
     from qe.spark.scoring import ScoredTable
@@ -47,6 +48,13 @@ def score(
             "values for linear models, LightGBM, RBF kernels and means of them; sampled for others).",
         ),
     ] = 0,
+    triage: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add a column `action` (publish, post-edit, retranslate): the cheapest by this cost table "
+            "(YAML, see `qe triage --help`), or by the thresholds of `qe triage --json` (.json).",
+        ),
+    ] = None,
     tokens: Annotated[
         bool,
         typer.Option(
@@ -92,6 +100,8 @@ def score(
 
         qe score --model output/demo/model -i mt.csv --columns source=src,target=mt --keep -o scored.csv
 
+        qe score --model output/demo/model --input new.tsv --output scores.tsv --triage costs.yaml
+
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
 
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
@@ -109,25 +119,29 @@ def score(
     folder = model_folder(model, require_signature)
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
-        _only_local({"--columns": columns, "--keep": keep})
+        _only_local({"--columns": columns, "--keep": keep, "--triage": triage})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
+    from features.core.outputs import check_output
+
+    if triage is not None:
+        check_output(Path(output), [triage])
     if drift is not None:
-        from features.core.outputs import check_output
         from qe.models.drift import Profile
 
-        check_output(drift, [*map(Path, input_), Path(output), folder])
+        check_output(drift, [*map(Path, input_), Path(output), folder, *([triage] if triage else [])])
         Profile.load(folder)  # says so before any work where the model has none
     from qe.scoring.naming import name_pairs
 
+    thresholds = None if triage is None else _thresholds(triage, folder)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
             folder,
             [Path(name) for name in input_],
             Path(output),
-            options=Options(interval, explain, tokens, cache=remembered if cache else 0),
+            options=Options(interval, explain, tokens, cache=remembered if cache else 0, triage=thresholds),
             columns=name_pairs(columns or (), "--columns"),
             keep=keep,
             resume=resume,
@@ -142,6 +156,18 @@ def score(
     if drift is not None:
         write_drift(drift, summary.drift)
     _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
+    if thresholds is not None and not (quiet or as_json):
+        for action, rule in thresholds.rules().items():
+            count = summary.actions.get(action, 0)
+            share = count / summary.scored if summary.scored else 0.0
+            print(f"  {action:12} {count:>10,}  {share:6.1%}  {rule}")
+
+
+def _thresholds(path: Path, model: Path) -> "Thresholds":
+    from qe.models import description
+    from qe.production.thresholds import Thresholds
+
+    return Thresholds.given(path, model, description.read(model).scale)
 
 
 def _only_local(options: dict[str, object]) -> None:

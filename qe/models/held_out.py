@@ -22,6 +22,12 @@ class HeldOut:
     gold: FloatArray
     predicted: FloatArray
 
+    @classmethod
+    def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
+        """Of the rows in which both are defined."""
+        both = np.isfinite(gold) & np.isfinite(predicted)
+        return cls(gold[both], predicted[both])
+
     def save(self, folder: Path) -> None:
         np.save(folder / FILE, np.column_stack([self.gold, self.predicted]), allow_pickle=False)
 

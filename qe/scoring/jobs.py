@@ -3,11 +3,12 @@
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class ScoredFile:
 
     repeated  rows that took the score of an equal segment
     drift     how the scored rows differ from the training data; None for a model without a profile
+    actions   how many rows each action was chosen for; empty without triage
     """
 
     rows: int
@@ -46,6 +48,7 @@ class ScoredFile:
     resumed_chunks: int
     repeated: int
     drift: DriftReport | None = None
+    actions: Mapping[str, int] = field(default_factory=dict)
 
 
 def score_file(
@@ -207,14 +210,13 @@ class _Work:
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
         views = [self.names.view(row) for row in batch]
         scored = self.scorer.score(views, number * self.chunk)
-        outcomes: dict[str, int] = {}
-        for row in scored.rows:
-            outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
+        outcomes = Counter(row["reason"] for row in scored.rows)
+        actions = Counter(row["action"] for row in scored.rows if row.get("action"))
         rows = scored.rows
         if self.kept is not None:
             rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
         content = tables.encode(rows, self.columns, self.kind, self.types)
-        return _Piece(content, outcomes, scored.repeated, scored.counts)
+        return _Piece(content, outcomes, scored.repeated, scored.counts, actions)
 
 
 @dataclass(frozen=True)
@@ -225,10 +227,12 @@ class _Piece:
     outcomes: Mapping[str, int]
     repeated: int
     looks: Counts | None
+    actions: Mapping[str, int]
 
     def counts(self) -> bytes:
         looks = None if self.looks is None else self.looks.to_json()
         content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
+        content["actions"] = dict(self.actions)
         return json.dumps(content).encode()
 
 
@@ -414,7 +418,8 @@ class _Job:
         Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
         read.
         """
-        outcomes: dict[str, int] = {}
+        outcomes: Counter[str] = Counter()
+        actions: Counter[str] = Counter()
         repeated, looks = 0, None
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
@@ -423,8 +428,8 @@ class _Job:
             if counts["looks"] is not None:
                 more = Counts.from_json(counts["looks"])
                 looks = more if looks is None else looks + more
-            for reason, count in counts["outcomes"].items():
-                outcomes[reason] = outcomes.get(reason, 0) + count
+            outcomes.update(counts["outcomes"])
+            actions.update(counts["actions"])
         self._check_whole(pieces, sum(outcomes.values()), rows)
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
@@ -441,7 +446,7 @@ class _Job:
         self._remove()
         scored = outcomes.pop("", 0)
         drift = None if profile is None or looks is None else profile.report(looks)
-        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift)
+        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift, actions)
 
     def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
         there = {path.name for path in self.folder.glob("*.piece")}

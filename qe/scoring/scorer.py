@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from features.core.errors import InputError
 from features.core.tree_columns import numbers
@@ -24,6 +24,12 @@ Output = dict[str, Any]
 _Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
 
 
+class Decision(Protocol):
+    """What to do with a segment of a score; its `repr` says all that it depends on."""
+
+    def action(self, prediction: float, /) -> str: ...
+
+
 @dataclass(frozen=True)
 class Options:
     """What is asked for beside the score.
@@ -33,6 +39,7 @@ class Options:
     tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap
     drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
+    triage   fills a column `action`; None: no such column
     """
 
     level: float | None = None
@@ -40,6 +47,7 @@ class Options:
     tokens: bool = False
     drift: bool = True
     cache: int = CACHE
+    triage: Decision | None = None
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
@@ -49,14 +57,15 @@ class Options:
     def columns(self) -> tuple[str, ...]:
         """The output columns."""
         bounds = () if self.level is None else ("low", "high")
+        action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
         words = tables.LISTS if self.tokens else ()
-        return ("id", "score", *bounds, *because, *words, "reason")
+        return ("id", "score", *bounds, *action, *because, *words, "reason")
 
     @property
     def recipe(self) -> tuple[object, ...]:
         """What the output depends on."""
-        return (self.columns, self.level, self.explain, self.drift)
+        return (self.columns, self.level, self.explain, self.drift, repr(self.triage))
 
 
 @dataclass(frozen=True)
@@ -151,6 +160,8 @@ class Scorer:
             bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
             for name, values in zip(("low", "high"), bounds, strict=True):
                 columns[name] = [or_none(value) for value in values]
+        if self.options.triage is not None:
+            columns["action"] = [self.options.triage.action(float(score)) for score in scores]
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
         if self.words is not None:
