@@ -41,6 +41,7 @@ ROOMS = (
     "qe.judgements",
     "qe.meta_evaluation",
     "qe.models",
+    "qe.flags",
     "qe.terrorcat",
     "qe.training",
     "qe.scoring",

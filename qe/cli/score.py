@@ -63,6 +63,14 @@ def score(
             "between words, is wrong (a model with word_quality).",
         ),
     ] = False,
+    flags: Annotated[
+        bool,
+        typer.Option(
+            "--flags",
+            help="Add a column `flags`: numbers, names and negations that one side lacks, untranslated and "
+            "invented words, odd lengths; with the words concerned.",
+        ),
+    ] = False,
     drift: Annotated[
         Path | None, typer.Option(help="Write how the input differs from the training data (JSON).")
     ] = None,
@@ -102,6 +110,8 @@ def score(
 
         qe score --model output/demo/model --input new.tsv --output scores.tsv --triage costs.yaml
 
+        qe score --model output/demo/model --input new.tsv --output scores.tsv --flags
+
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
 
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
@@ -119,7 +129,7 @@ def score(
     folder = model_folder(model, require_signature)
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
-        _only_local({"--columns": columns, "--keep": keep, "--triage": triage})
+        _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
@@ -141,7 +151,14 @@ def score(
             folder,
             [Path(name) for name in input_],
             Path(output),
-            options=Options(interval, explain, tokens, cache=remembered if cache else 0, triage=thresholds),
+            options=Options(
+                interval,
+                explain,
+                tokens,
+                cache=remembered if cache else 0,
+                triage=thresholds,
+                flags=flags,
+            ),
             columns=name_pairs(columns or (), "--columns"),
             keep=keep,
             resume=resume,
@@ -150,6 +167,8 @@ def score(
             chunk=chunk,
             progress=progress,
         )
+    for kind, reason in summary.not_checked.items():
+        print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
     if summary.drift is not None:
         for warning in summary.drift.warnings:
             print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
@@ -215,6 +234,8 @@ def _print(
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:
             print(f"  {repeated:,} ({repeated / summary.scored:.1%}) took the score of an equal segment")
+        for kind, count in sorted(getattr(summary, "flagged", {}).items()):
+            print(f"  {count:,} flagged: {kind}")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
             print(f"  {count:,} without a score: {reason}")
 

@@ -21,6 +21,7 @@ from features.core.errors import InputError
 from features.core.files import atomic_file, digest
 from features.core.outputs import check_output, locked_file
 from features.core.progress import Progress, silent
+from qe.flags._all import kinds_of
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
@@ -40,6 +41,8 @@ class ScoredFile:
     repeated  rows that took the score of an equal segment
     drift     how the scored rows differ from the training data; None for a model without a profile
     actions   how many rows each action was chosen for; empty without triage
+    flagged      how many rows have a flag of each kind
+    not_checked  kinds of flags that could not be looked for -> why
     """
 
     rows: int
@@ -49,6 +52,8 @@ class ScoredFile:
     repeated: int
     drift: DriftReport | None = None
     actions: Mapping[str, int] = field(default_factory=dict)
+    flagged: Mapping[str, int] = field(default_factory=dict)
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
 
 def score_file(
@@ -212,11 +217,12 @@ class _Work:
         scored = self.scorer.score(views, number * self.chunk)
         outcomes = Counter(row["reason"] for row in scored.rows)
         actions = Counter(row["action"] for row in scored.rows if row.get("action"))
+        flagged = Counter(kind for row in scored.rows for kind in kinds_of(row.get("flags")))
         rows = scored.rows
         if self.kept is not None:
             rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
         content = tables.encode(rows, self.columns, self.kind, self.types)
-        return _Piece(content, outcomes, scored.repeated, scored.counts, actions)
+        return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged)
 
 
 @dataclass(frozen=True)
@@ -228,11 +234,12 @@ class _Piece:
     repeated: int
     looks: Counts | None
     actions: Mapping[str, int]
+    flagged: Mapping[str, int]
 
     def counts(self) -> bytes:
         looks = None if self.looks is None else self.looks.to_json()
         content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
-        content["actions"] = dict(self.actions)
+        content |= {"actions": dict(self.actions), "flagged": dict(self.flagged)}
         return json.dumps(content).encode()
 
 
@@ -420,6 +427,7 @@ class _Job:
         """
         outcomes: Counter[str] = Counter()
         actions: Counter[str] = Counter()
+        flagged: Counter[str] = Counter()
         repeated, looks = 0, None
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
@@ -430,6 +438,7 @@ class _Job:
                 looks = more if looks is None else looks + more
             outcomes.update(counts["outcomes"])
             actions.update(counts["actions"])
+            flagged.update(counts["flagged"])
         self._check_whole(pieces, sum(outcomes.values()), rows)
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
@@ -446,7 +455,8 @@ class _Job:
         self._remove()
         scored = outcomes.pop("", 0)
         drift = None if profile is None or looks is None else profile.report(looks)
-        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift, actions)
+        lacking = {} if work.scorer.flags is None else work.scorer.flags.lacking
+        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift, actions, flagged, lacking)
 
     def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
         there = {path.name for path in self.folder.glob("*.piece")}

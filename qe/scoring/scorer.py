@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 from features.core.errors import InputError
 from features.core.tree_columns import numbers
 from features.core.undefined import or_none
+from qe.flags._all import Flags
 from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
@@ -40,6 +41,7 @@ class Options:
     drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     triage   fills a column `action`; None: no such column
+    flags    a column `flags`: critical errors that are seen, with the words concerned
     """
 
     level: float | None = None
@@ -48,6 +50,7 @@ class Options:
     drift: bool = True
     cache: int = CACHE
     triage: Decision | None = None
+    flags: bool = False
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
@@ -59,8 +62,9 @@ class Options:
         bounds = () if self.level is None else ("low", "high")
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
+        flags = ("flags",) if self.flags else ()
         words = tables.LISTS if self.tokens else ()
-        return ("id", "score", *bounds, *action, *because, *words, "reason")
+        return ("id", "score", *bounds, *action, *because, *flags, *words, "reason")
 
     @property
     def recipe(self) -> tuple[object, ...]:
@@ -90,6 +94,7 @@ class Scorer:
     explainer: Explainer | None = None
     profile: Profile | None = None
     words: WordLevel | None = None
+    flags: Flags | None = None
     _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
@@ -109,7 +114,8 @@ class Scorer:
         if profile is not None:
             profile.check(model.feature_set.names, path)
         words = WordLevel.of(model) if options.tokens else None
-        return cls(model, options, intervals, explainer, profile, words)
+        flags = Flags.of(model) if options.flags else None
+        return cls(model, options, intervals, explainer, profile, words, flags)
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scores and intervals need."""
@@ -164,6 +170,8 @@ class Scorer:
             columns["action"] = [self.options.triage.action(float(score)) for score in scores]
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
+        if self.flags is not None:
+            columns["flags"] = list(map(self.flags.text, segments.source, segments.target))
         if self.words is not None:
             columns |= self.words.columns(segments)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
