@@ -45,6 +45,7 @@ ROOMS = (
     "qe.terrorcat",
     "qe.training",
     "qe.scoring",
+    "qe.filtering",
     "qe.effort",
     "qe.systems",
     "qe.spark",

@@ -140,7 +140,7 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
 def _check_columns(scorer: Scorer, source: Sequence[Path], names: Names) -> None:
     """A column that the model needs and the table's header lacks is an error before any work."""
     declared = ["source", "target"] if len(source) == 2 else tables.columns_of(source[0])
-    names.check(scorer.columns(), declared, source[0], scorer.model.name)
+    names.check(scorer.columns(), declared, source[0], f"the model '{scorer.model.name}'")
 
 
 def _asked(options: Options, names: Names, keep: bool) -> tuple[Any, ...]:

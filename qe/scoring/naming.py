@@ -35,10 +35,11 @@ class Names:
     def header(self, name: str) -> str:
         return self.headers.get(name, name)
 
-    def check(self, needed: Sequence[str], declared: Sequence[str] | None, where: object, model: str) -> None:
+    def check(self, needed: Sequence[str], declared: Sequence[str] | None, where: object, who: str) -> None:
         """Raises InputError for names that no model column has, and for headers that the input lacks.
 
         declared  the input's header; None for a table where every row says its own
+        who       needs the columns
         """
         for name, header in self.headers.items():
             if name not in (*needed, "id"):
@@ -51,7 +52,7 @@ class Names:
             if self.header(name) not in declared:
                 what = f"column '{name}'" if name not in self.headers else f"header '{self.headers[name]}'"
                 raise InputError(
-                    f"the model '{model}' needs the {what}"
+                    f"{who} needs the {what}"
                     if name in needed
                     else f"there is no column '{self.headers[name]}'",
                     where=where,

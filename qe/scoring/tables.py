@@ -321,14 +321,15 @@ def join(
             for piece in pieces:
                 writer.write_table(pq.read_table(piece))
         return
-    with _output(path, gzipped) as stream:
+    with writing(path, gzipped) as stream:
         stream.write(header(columns, kind))
         for piece in pieces:
             stream.write(piece.read_bytes())
 
 
 @contextmanager
-def _output(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+def writing(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+    """A file to write bytes to; gzip without a name and a time, so that equal content gives equal bytes."""
     with path.open("wb") as raw:
         if not gzipped:
             yield raw
