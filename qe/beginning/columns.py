@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from features.core.errors import InputError, unknown_name
+from qe.scoring.naming import name_pairs
 
 HIGHER = ("da", "da_mean", "da_score", "z_mean", "z_score", "zscore")
 LOWER = ("hter", "ter")
@@ -27,16 +28,10 @@ def parse_columns(given: Iterable[str]) -> dict[str, str]:
 
     Raises InputError for what is not of that form, and for roles that are unknown or given twice.
     """
-    roles: dict[str, str] = {}
-    for pair in (pair for text in given for pair in text.split(",")):
-        role, equals, header = pair.partition("=")
-        if not equals:
-            raise InputError(f"expected ROLE=HEADER, but got '{pair}'", where=_OPTION)
+    roles = name_pairs(given, _OPTION, "ROLE")
+    for role in roles:
         if role not in HEADERS:
             raise unknown_name("role", role, HEADERS, where=_OPTION)
-        if role in roles:
-            raise InputError(f"'{role}' is given twice", where=_OPTION)
-        roles[role] = header
     return roles
 
 

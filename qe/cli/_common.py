@@ -3,12 +3,15 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 from typer.core import TyperCommand
 
 from features.core.progress import Progress as Report
@@ -137,7 +140,7 @@ def progress_bar(quiet: bool = False) -> Iterator[Report]:
     if quiet or not console.is_terminal:
         yield silent
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Pace())
     with Progress(*columns, console=console, transient=True) as bars:
         yield _Bars(bars)
 
@@ -157,7 +160,38 @@ class _Bars:
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         if stage not in self.tasks:
-            self.tasks[stage] = self.bars.add_task(stage, total=total, visible=False)
-        task = self.tasks[stage]
-        elapsed = next(t for t in self.bars.tasks if t.id == task).elapsed or 0.0
-        self.bars.update(task, completed=done, total=total, description=stage, visible=elapsed > 2)
+            begun = Begun(done, self.bars.get_time())
+            self.tasks[stage] = self.bars.add_task(stage, total=total, visible=False, begun=begun, pace="")
+        task = next(t for t in self.bars.tasks if t.id == self.tasks[stage])
+        pace = task.fields["begun"].pace(done, total, self.bars.get_time())
+        shown = (task.elapsed or 0.0) > 2
+        self.bars.update(task.id, completed=done, total=total, description=stage, visible=shown, pace=pace)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Where a stage began: how much was done then, and when (in seconds)."""
+
+    done: int
+    time: float
+
+    def pace(self, done: int, total: int | None, now: float) -> str:
+        """The rate since then, and the time that the rest takes at that rate; empty before anything is done.
+
+        >>> Begun(1000, 0.0).pace(3000, 9000, 4.0)
+        '500/s, 0:00:12 left'
+        """
+        if done <= self.done or now <= self.time:
+            return ""
+        rate = (done - self.done) / (now - self.time)
+        shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        if total is None:
+            return shown
+        return f"{shown}, {timedelta(seconds=round(max(total - done, 0) / rate))} left"
+
+
+class _Pace(ProgressColumn):
+    """Rate and remaining time, as of the last report."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["pace"], style="progress.remaining")

@@ -10,6 +10,7 @@ from qe.cli._common import Engine, Json, Master, Quiet, Signed, on_spark, progre
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport
+    from qe.production.thresholds import Thresholds
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.scorer import Options
     from qe.spark.scoring import ScoredTable
@@ -24,6 +25,13 @@ def score(
     output: Annotated[
         str, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
     ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="The input's own names of columns: source=HEADER,target=HEADER,id=HEADER."),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep all columns of the input, before those that are added.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
@@ -40,12 +48,27 @@ def score(
             "values for linear models, LightGBM, RBF kernels and means of them; sampled for others).",
         ),
     ] = 0,
+    triage: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add a column `action` (publish, post-edit, retranslate): the cheapest by this cost table "
+            "(YAML, see `qe triage --help`), or by the thresholds of `qe triage --json` (.json).",
+        ),
+    ] = None,
     tokens: Annotated[
         bool,
         typer.Option(
             "--tokens",
             help="Add columns `tokens`, `bad` and `gaps`: how probable it is that each word, and each gap "
             "between words, is wrong (a model with word_quality).",
+        ),
+    ] = False,
+    flags: Annotated[
+        bool,
+        typer.Option(
+            "--flags",
+            help="Add a column `flags`: numbers, names and negations that one side lacks, untranslated and "
+            "invented words, odd lengths; with the words concerned.",
         ),
     ] = False,
     drift: Annotated[
@@ -67,8 +90,9 @@ def score(
 ) -> None:
     """Score new translations: one row out (id, score, reason) for every row in, in order.
 
-    The input has the columns `source` and `target` (`id` if you like). A row that cannot be scored carries
-    a reason instead of a score. An input that departs from the training data (other features, unseen words,
+    The input has the columns `source` and `target` (`id` if you like), or --columns says how it names them.
+    With --keep the output has all that the input has. A row that cannot be scored carries a reason instead
+    of a score. An input that departs from the training data (other features, unseen words,
     another language, sides swapped) is warned of on stderr.
 
     With --tokens, `tokens` are the words of the translation as the model splits them, `bad` the probability
@@ -81,6 +105,12 @@ def score(
     Example:
 
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
+
+        qe score --model output/demo/model -i mt.csv --columns source=src,target=mt --keep -o scored.csv
+
+        qe score --model output/demo/model --input new.tsv --output scores.tsv --triage costs.yaml
+
+        qe score --model output/demo/model --input new.tsv --output scores.tsv --flags
 
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
 
@@ -99,34 +129,64 @@ def score(
     folder = model_folder(model, require_signature)
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
+        _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
+    from features.core.outputs import check_output
+
+    if triage is not None:
+        check_output(Path(output), [triage])
     if drift is not None:
-        from features.core.outputs import check_output
         from qe.models.drift import Profile
 
-        check_output(drift, [*map(Path, input_), Path(output), folder])
+        check_output(drift, [*map(Path, input_), Path(output), folder, *([triage] if triage else [])])
         Profile.load(folder)  # says so before any work where the model has none
+    from qe.scoring.naming import name_pairs
+
+    thresholds = None if triage is None else _thresholds(triage, folder)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
         summary = score_file(
             folder,
             [Path(name) for name in input_],
             Path(output),
-            options=Options(interval, explain, tokens, cache=remembered if cache else 0),
+            options=Options(
+                interval,
+                explain,
+                tokens,
+                cache=remembered if cache else 0,
+                triage=thresholds,
+                flags=flags,
+            ),
+            columns=name_pairs(columns or (), "--columns"),
+            keep=keep,
             resume=resume,
             overwrite=overwrite,
             workers=workers,
             chunk=chunk,
             progress=progress,
         )
+    for kind, reason in summary.not_checked.items():
+        print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
     if summary.drift is not None:
         for warning in summary.drift.warnings:
             print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
     if drift is not None:
         write_drift(drift, summary.drift)
     _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
+    if thresholds is not None and not (quiet or as_json):
+        for action, rule in thresholds.rules().items():
+            count = summary.actions.get(action, 0)
+            share = count / summary.scored if summary.scored else 0.0
+            print(f"  {action:12} {count:>10,}  {share:6.1%}  {rule}")
+
+
+def _thresholds(path: Path, model: Path) -> "Thresholds":
+    from qe.models import description
+    from qe.production.thresholds import Thresholds
+
+    return Thresholds.given(path, model, description.read(model).scale)
 
 
 def _only_local(options: dict[str, object]) -> None:
@@ -174,6 +234,8 @@ def _print(
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:
             print(f"  {repeated:,} ({repeated / summary.scored:.1%}) took the score of an equal segment")
+        for kind, count in sorted(getattr(summary, "flagged", {}).items()):
+            print(f"  {count:,} flagged: {kind}")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:
             print(f"  {count:,} without a score: {reason}")
 

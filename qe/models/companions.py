@@ -13,6 +13,7 @@ from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile
 from qe.models.explanation import Background
+from qe.models.held_out import HeldOut
 from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_conformal
 from qe.models.learned import Learned
 from qe.models.model import Companion
@@ -24,18 +25,19 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Companions:
-    """Intervals from out-of-fold predictions, rows for explanations, a profile of the training data, and
-    which segments they were.
+    """Intervals from out-of-fold predictions, these themselves, rows for explanations, a profile of the
+    training data, and which segments they were.
     """
 
     intervals: Intervals
     background: Background
     profile: Profile
     learned: Learned
+    held_out: HeldOut
 
     def all(self) -> tuple[Companion, ...]:
         """In the order in which they are saved."""
-        return (self.intervals, self.background, self.profile, self.learned)
+        return (self.intervals, self.background, self.profile, self.learned, self.held_out)
 
     def report(self) -> dict[str, Any]:
         """The coverage of the intervals on the rows that calibrated them, for report.json.
@@ -114,7 +116,12 @@ def make_companions(
         Background.make(table, seed),
         Profile.make(training.segments, table, list(without_trees(features).columns), seed),
         Learned.make(zip(training.segments.source, training.segments.target, strict=True)),
+        _held_out(calibration or rows),
     )
+
+
+def _held_out(rows: CalibrationRows) -> HeldOut:
+    return HeldOut.make(rows.gold, rows.predicted)
 
 
 def _intervals(

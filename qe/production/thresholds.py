@@ -1,4 +1,4 @@
-"""Thresholds of triage, as `qe triage --json` writes them: which segment is published, which retranslated."""
+"""Thresholds of triage, from `qe triage --json` or a cost table: what is published, what retranslated."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat
 from features.core.errors import InputError
 from qe.config.schema import validated
 from qe.data.dataset import LabelScale
-from qe.production.triage import Action, action
+from qe.models.held_out import HeldOut
+from qe.production.triage import Action, action, cheapest, read_costs
 
 
 class _File(BaseModel):
@@ -47,6 +48,28 @@ class Thresholds:
                 where=path,
             )
         return cls(publish, retranslate, scale)
+
+    @classmethod
+    def given(cls, path: Path, model: Path, scale: LabelScale) -> Self:
+        """Of a file of thresholds (.json), or those that cost least by the cost table of a YAML file.
+
+        The latter are found on what the model predicted of labelled rows that it had not seen. Raises
+        InputError as `read`, `read_costs` and `HeldOut.load` do.
+        """
+        if path.suffix.lower() == ".json":
+            return cls.read(path, scale)
+        costs = read_costs(path)
+        known = HeldOut.load(model)
+        return cls(*cheapest(known.gold, known.predicted, costs, scale), scale)
+
+    def rules(self) -> dict[Action, str]:
+        """What is done with which scores, in words."""
+        better, worse = ("at least", "below") if self.scale.higher_is_better else ("at most", "above")
+        return {
+            "publish": "never" if self.publish is None else f"score {better} {self.publish:.3f}",
+            "post-edit": "the rest",
+            "retranslate": "never" if self.retranslate is None else f"score {worse} {self.retranslate:.3f}",
+        }
 
     def action(self, prediction: float) -> Action:
         """What to do with a segment of that score."""

@@ -174,13 +174,24 @@ def triage(
     for test in np.array_split(np.random.default_rng(seed).permutation(len(gold)), folds):
         train = np.setdiff1d(np.arange(len(gold)), test)
         actions[test] = decide(quality[test], *thresholds(quality[train], table[train]))
-    publish, retranslate = thresholds(quality, table)
+    publish, retranslate = cheapest(gold, predicted, costs, scale)
     good = scale.sign * gold >= scale.sign * costs.good
     return Triage(
-        publish=None if publish == np.inf else _label(publish, scale),
-        retranslate=None if retranslate == -np.inf else _label(retranslate, scale),
+        publish=publish,
+        retranslate=retranslate,
         n=len(gold),
         **_figures(actions, table, good, samples, seed),
+    )
+
+
+def cheapest(
+    gold: FloatArray, predicted: FloatArray, costs: ActionCosts, scale: LabelScale
+) -> tuple[float | None, float | None]:
+    """(publish, retranslate) as in `Triage`: the thresholds that cost least on these (n,) segments."""
+    publish, retranslate = thresholds(scale.sign * predicted, cost_table(gold, costs, scale))
+    return (
+        None if publish == np.inf else _label(publish, scale),
+        None if retranslate == -np.inf else _label(retranslate, scale),
     )
 
 

@@ -3,11 +3,12 @@
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from features.core.errors import InputError
 from features.core.files import atomic_file, digest
 from features.core.outputs import check_output, locked_file
 from features.core.progress import Progress, silent
+from qe.flags._all import kinds_of
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
+from qe.scoring.kept import Kept
+from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.tables import Row
 from qe.scoring.workers import forks, worker_pool
@@ -36,6 +40,9 @@ class ScoredFile:
 
     repeated  rows that took the score of an equal segment
     drift     how the scored rows differ from the training data; None for a model without a profile
+    actions   how many rows each action was chosen for; empty without triage
+    flagged      how many rows have a flag of each kind
+    not_checked  kinds of flags that could not be looked for -> why
     """
 
     rows: int
@@ -44,6 +51,9 @@ class ScoredFile:
     resumed_chunks: int
     repeated: int
     drift: DriftReport | None = None
+    actions: Mapping[str, int] = field(default_factory=dict)
+    flagged: Mapping[str, int] = field(default_factory=dict)
+    not_checked: Mapping[str, str] = field(default_factory=dict)
 
 
 def score_file(
@@ -52,6 +62,8 @@ def score_file(
     output: Path,
     *,
     options: Options | None = None,
+    columns: Mapping[str, str] | None = None,
+    keep: bool = False,
     resume: bool = False,
     overwrite: bool = False,
     workers: int | None = None,
@@ -60,7 +72,9 @@ def score_file(
 ) -> ScoredFile:
     """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
 
-    `options` add columns (intervals, explanations).
+    options  add columns (intervals, explanations, ...)
+    columns  name of a column that the model reads -> the input's own name of it
+    keep     whether all columns of the input stay, before those that are added
 
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
@@ -71,20 +85,51 @@ def score_file(
     kind = tables.kind_of(output)
     check_output(output, [*source, model_path])
     scorer = Scorer.load(model_path, options or Options())
-    _check_columns(scorer, source)
-    work = _Work(scorer, scorer.options.columns, kind, chunk)
+    names = Names(columns or {})
+    _check_columns(scorer, source, names)
+    kept = Kept.make(source, scorer.options.columns, kind, names.header("id")) if keep else None
+    work = _Work(scorer, kind, chunk, names, kept)
     with locked_file(output):
-        fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, scorer.options)
-        rows = _begun(
-            tables.read_rows(source[0]) if len(source) == 1 else tables.read_parallel(source[0], source[1])
-        )
+        asked = _asked(scorer.options, names, keep)
+        fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, asked)
+        rows = _begun(_read(source, keep))
+        total = None if progress is silent else _total(source)
         job = _Job.open(output, fingerprint, resume, overwrite)
+        reported = _Reported(progress, total, job.resumed * chunk)
         sizes: list[int] = []
         with job.left_only_with_work():
-            for done in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
+            for done, is_new in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
                 sizes.append(done)
-                progress("scoring (segments)", sum(sizes), None)
-        return job.finish(work.columns, kind, scorer.profile, len(sizes), sum(sizes))
+                reported(done, is_new)
+        return job.finish(work, scorer.profile, len(sizes), sum(sizes))
+
+
+def _read(source: Sequence[Path], keep: bool) -> Iterator[Row]:
+    if len(source) == 1:
+        return tables.read_rows(source[0], whole=keep)
+    return tables.read_parallel(source[0], source[1])
+
+
+def _total(source: Sequence[Path]) -> int | None:
+    """How many rows there are; None for a damaged file: where the damage is, the job says so."""
+    try:
+        return tables.count_rows(source)
+    except InputError:
+        return None
+
+
+class _Reported:
+    """Progress of new chunks beside those that were there: the rate of a resumed job is that of its work."""
+
+    def __init__(self, progress: Progress, total: int | None, there: int) -> None:
+        self.progress, self.total = progress, total
+        self.done = there if total is None else min(there, total)
+        self(0, is_new=True)
+
+    def __call__(self, size: int, is_new: bool) -> None:
+        if is_new:
+            self.done += size
+            self.progress("scoring (segments)", self.done, self.total)
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
@@ -93,27 +138,22 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     return rows if first is None else chain([first], rows)
 
 
-def _check_columns(scorer: Scorer, source: Sequence[Path]) -> None:
+def _check_columns(scorer: Scorer, source: Sequence[Path], names: Names) -> None:
     """A column that the model needs and the table's header lacks is an error before any work."""
     declared = ["source", "target"] if len(source) == 2 else tables.columns_of(source[0])
-    if declared is None:
-        return
-    for name in scorer.columns():
-        if name not in declared:
-            raise InputError(
-                f"the model '{scorer.model.name}' needs the column '{name}'",
-                where=source[0],
-                remedy=f"the input has {', '.join(declared)}",
-            )
+    names.check(scorer.columns(), declared, source[0], f"the model '{scorer.model.name}'")
+
+
+def _asked(options: Options, names: Names, keep: bool) -> tuple[Any, ...]:
+    return (*options.recipe, sorted(names.headers.items()), keep)
 
 
 def _fingerprint(
-    model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str, options: Options
+    model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]
 ) -> str:
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
     description = (path / "model.json").read_bytes()
-    asked = (options.columns, options.level, options.explain, options.drift)
     return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 
@@ -158,17 +198,32 @@ class _Work:
     """How a chunk becomes a piece of the output."""
 
     scorer: Scorer
-    columns: tuple[str, ...]
     kind: tables.Kind
     chunk: int
+    names: Names
+    kept: Kept | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the output."""
+        return self.scorer.options.columns if self.kept is None else self.kept.columns
+
+    @property
+    def types(self) -> tables.Types:
+        """Those of the columns that are kept."""
+        return {} if self.kept is None else self.kept.types
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
-        scored = self.scorer.score(batch, number * self.chunk)
-        outcomes: dict[str, int] = {}
-        for row in scored.rows:
-            outcomes[row["reason"]] = outcomes.get(row["reason"], 0) + 1
-        content = tables.encode(scored.rows, self.columns, self.kind)
-        return _Piece(content, outcomes, scored.repeated, scored.counts)
+        views = [self.names.view(row) for row in batch]
+        scored = self.scorer.score(views, number * self.chunk)
+        outcomes = Counter(row["reason"] for row in scored.rows)
+        actions = Counter(row["action"] for row in scored.rows if row.get("action"))
+        flagged = Counter(kind for row in scored.rows for kind in kinds_of(row.get("flags")))
+        rows = scored.rows
+        if self.kept is not None:
+            rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
+        content = tables.encode(rows, self.columns, self.kind, self.types)
+        return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged)
 
 
 @dataclass(frozen=True)
@@ -179,10 +234,13 @@ class _Piece:
     outcomes: Mapping[str, int]
     repeated: int
     looks: Counts | None
+    actions: Mapping[str, int]
+    flagged: Mapping[str, int]
 
     def counts(self) -> bytes:
         looks = None if self.looks is None else self.looks.to_json()
         content = {"outcomes": dict(self.outcomes), "repeated": self.repeated, "looks": looks}
+        content |= {"actions": dict(self.actions), "flagged": dict(self.flagged)}
         return json.dumps(content).encode()
 
 
@@ -203,24 +261,25 @@ class _Worker:
 
 def _scored_chunks(
     work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
-) -> Iterator[int]:
-    """Scores what the job lacks, chunk by chunk; yields the size of every finished one."""
+) -> Iterator[tuple[int, bool]]:
+    """Scores what the job lacks, chunk by chunk; yields the size of every finished one, and if it is new."""
     todo = enumerate(tables.chunks(rows, work.chunk))
     if workers == 1:
         for number, batch in todo:
-            if not job.has(number):
+            is_new = not job.has(number)
+            if is_new:
                 job.store(number, work.piece(number, batch))
-            yield len(batch)
+            yield len(batch), is_new
         return
     # Forked workers share what the parent has loaded; elsewhere each loads it.
-    rest = (work.columns, work.kind, work.chunk)
+    rest = (work.kind, work.chunk, work.names, work.kept)
     start = (work if forks() else None, model_path, work.scorer.options, rest)
     waiting: _Waiting = {}
     try:
         with worker_pool(workers, _Worker.start, start) as pool:
             for number, batch in _until_damaged(todo, waiting, job):
                 if job.has(number):
-                    yield len(batch)
+                    yield len(batch), False
                     continue
                 waiting[pool.submit(_Worker.piece, number, batch)] = number, len(batch)
                 if len(waiting) >= 2 * workers:
@@ -251,13 +310,13 @@ def _until_damaged(
         raise
 
 
-def _collect(waiting: _Waiting, job: "_Job") -> Iterator[int]:
-    """Stores the chunks that are done."""
+def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
+    """Stores the chunks that are done; yields their sizes, as those of new ones."""
     done, _ = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
         number, size = waiting.pop(future)
         job.store(number, future.result())
-        yield size
+        yield size, True
 
 
 # Everything that a job leaves in its folder; the hidden ones are files that a kill left half written.
@@ -323,7 +382,7 @@ class _Job:
     def _check_same(self, fingerprint: str) -> None:
         if _read_json(self._description).get("fingerprint") != fingerprint:
             raise InputError(
-                "was begun with another model, input or chunk size",
+                "was begun with another model, input or chunk size, or with other options",
                 where=self.folder,
                 remedy="start anew with --overwrite",
             )
@@ -371,15 +430,15 @@ class _Job:
                 remedy="make room, then go on with --resume",
             ) from None
 
-    def finish(
-        self, columns: tuple[str, ...], kind: tables.Kind, profile: Profile | None, chunks: int, rows: int
-    ) -> ScoredFile:
+    def finish(self, work: _Work, profile: Profile | None, chunks: int, rows: int) -> ScoredFile:
         """Joins the pieces into the output, removes them, and sums up.
 
         Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
         read.
         """
-        outcomes: dict[str, int] = {}
+        outcomes: Counter[str] = Counter()
+        actions: Counter[str] = Counter()
+        flagged: Counter[str] = Counter()
         repeated, looks = 0, None
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
@@ -388,13 +447,15 @@ class _Job:
             if counts["looks"] is not None:
                 more = Counts.from_json(counts["looks"])
                 looks = more if looks is None else looks + more
-            for reason, count in counts["outcomes"].items():
-                outcomes[reason] = outcomes.get(reason, 0) + count
+            outcomes.update(counts["outcomes"])
+            actions.update(counts["actions"])
+            flagged.update(counts["flagged"])
         self._check_whole(pieces, sum(outcomes.values()), rows)
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
         try:
-            tables.join(pieces, joined, columns, kind, self.output.suffix.lower() == ".gz")
+            gzipped = self.output.suffix.lower() == ".gz"
+            tables.join(pieces, joined, work.columns, work.kind, gzipped, work.types)
             joined.replace(self.output)
         except OSError as error:
             raise InputError(
@@ -405,7 +466,8 @@ class _Job:
         self._remove()
         scored = outcomes.pop("", 0)
         drift = None if profile is None or looks is None else profile.report(looks)
-        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift)
+        lacking = {} if work.scorer.flags is None else work.scorer.flags.lacking
+        return ScoredFile(rows, scored, outcomes, self.resumed, repeated, drift, actions, flagged, lacking)
 
     def _check_whole(self, pieces: Sequence[Path], scored: int, rows: int) -> None:
         there = {path.name for path in self.folder.glob("*.piece")}

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from features.core.errors import InputError
 from features.core.tree_columns import numbers
 from features.core.undefined import or_none
+from qe.flags._all import Flags
 from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
@@ -24,6 +25,12 @@ Output = dict[str, Any]
 _Known = tuple[Output, bytes]  # the output, and what the segment adds to the counts of drift
 
 
+class Decision(Protocol):
+    """What to do with a segment of a score; its `repr` says all that it depends on."""
+
+    def action(self, prediction: float, /) -> str: ...
+
+
 @dataclass(frozen=True)
 class Options:
     """What is asked for beside the score.
@@ -33,6 +40,8 @@ class Options:
     tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap
     drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
+    triage   fills a column `action`; None: no such column
+    flags    a column `flags`: critical errors that are seen, with the words concerned
     """
 
     level: float | None = None
@@ -40,6 +49,8 @@ class Options:
     tokens: bool = False
     drift: bool = True
     cache: int = CACHE
+    triage: Decision | None = None
+    flags: bool = False
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
@@ -49,9 +60,16 @@ class Options:
     def columns(self) -> tuple[str, ...]:
         """The output columns."""
         bounds = () if self.level is None else ("low", "high")
+        action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
+        flags = ("flags",) if self.flags else ()
         words = tables.LISTS if self.tokens else ()
-        return ("id", "score", *bounds, *because, *words, "reason")
+        return ("id", "score", *bounds, *action, *because, *flags, *words, "reason")
+
+    @property
+    def recipe(self) -> tuple[object, ...]:
+        """What the output depends on."""
+        return (self.columns, self.level, self.explain, self.drift, repr(self.triage))
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,7 @@ class Scorer:
     explainer: Explainer | None = None
     profile: Profile | None = None
     words: WordLevel | None = None
+    flags: Flags | None = None
     _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
@@ -95,7 +114,8 @@ class Scorer:
         if profile is not None:
             profile.check(model.feature_set.names, path)
         words = WordLevel.of(model) if options.tokens else None
-        return cls(model, options, intervals, explainer, profile, words)
+        flags = Flags.of(model) if options.flags else None
+        return cls(model, options, intervals, explainer, profile, words, flags)
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scores and intervals need."""
@@ -146,8 +166,12 @@ class Scorer:
             bounds = self.intervals.bounds(numbers(features), scores, self.options.level, groups)
             for name, values in zip(("low", "high"), bounds, strict=True):
                 columns[name] = [or_none(value) for value in values]
+        if self.options.triage is not None:
+            columns["action"] = [self.options.triage.action(float(score)) for score in scores]
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
+        if self.flags is not None:
+            columns["flags"] = list(map(self.flags.text, segments.source, segments.target))
         if self.words is not None:
             columns |= self.words.columns(segments)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -19,6 +19,7 @@ from features.core.longest import too_long
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 _LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
+Types = Mapping[str, pa.DataType]
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
 # Output columns with a list in every row: JSON and Parquet lists, joined by blanks in TSV and CSV.
@@ -48,15 +49,17 @@ def kind_of(path: Path) -> Kind:
     return ending
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path, *, whole: bool = False) -> Iterator[Row]:
     """The rows of a table; a row that cannot be read comes with a reason, never vanishes.
+
+    whole  whether values beside id, source and target, too, make a row unreadable if they are
 
     TSV is unquoted (a quotation mark is a character), CSV quoted. Raises InputError for a file that cannot
     be read at all: no header, not UTF-8, not the kind its name says.
     """
     kind = kind_of(path)
     if kind == "parquet":
-        return _parquet_rows(path)
+        return _parquet_rows(path, whole)
     if kind == "jsonl":
         return json_rows(read_lines(path))
     return _delimited_rows(path, kind)
@@ -82,6 +85,20 @@ def read_parallel(source: Path, target: Path) -> Iterator[Row]:
             )
         number += 1
         yield {"source": a, "target": b}, ""
+
+
+def count_rows(source: Sequence[Path]) -> int:
+    """How many rows a table (one path) or two parallel text files have, from one reading.
+
+    Raises InputError as `read_rows` does.
+    """
+    path = source[0]
+    kind = None if len(source) == 2 else kind_of(path)
+    if kind == "parquet":
+        return int(pq.ParquetFile(path).metadata.num_rows)
+    if kind == "csv":
+        return sum(1 for _ in read_rows(path))
+    return sum(1 for _ in read_lines(path)) - (kind == "tsv")
 
 
 def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -148,11 +165,11 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
         except ValueError:  # Python reads whole numbers of up to 4,300 digits
             yield {}, "not valid JSON (a whole number of too many digits)"
         else:
-            yield (value, _unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
+            yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
 
 
-def _unusable_id(row: dict[str, Any]) -> str:
-    """Why a row's id cannot be written, or an empty string; the row then has none."""
+def unusable_id(row: dict[str, Any]) -> str:
+    """Why a row's id cannot be written, or an empty string; if it cannot, it is taken from the row."""
     name = row.get("id")
     if isinstance(name, dict | list):
         row["id"] = None
@@ -163,7 +180,7 @@ def _unusable_id(row: dict[str, Any]) -> str:
     return ""
 
 
-def _parquet_rows(path: Path) -> Iterator[Row]:
+def _parquet_rows(path: Path, whole: bool = False) -> Iterator[Row]:
     try:
         file = pq.ParquetFile(path)
     except FileNotFoundError:
@@ -183,12 +200,12 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         try:
             values = batch.to_pylist()
         except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
-            yield from _readable_parts(batch)
+            yield from _readable_parts(batch, whole)
         else:
             yield from ((value, "") for value in values)
 
 
-def _readable_parts(batch: pa.RecordBatch) -> Iterator[Row]:
+def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
     """Rows in which some values cannot be read; those that need such a value say so as their reason."""
     for number in range(batch.num_rows):
         row: dict[str, Any] = {}
@@ -198,7 +215,7 @@ def _readable_parts(batch: pa.RecordBatch) -> Iterator[Row]:
                 row[name] = column[number].as_py()
             except (ValueError, OverflowError):
                 row[name] = None
-                if name in ("id", "source", "target"):
+                if whole or name in ("id", "source", "target"):
                     reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
         yield row, reason
 
@@ -239,17 +256,21 @@ def columns_of(path: Path) -> list[str] | None:
     return first.split("\t") if kind == "tsv" else next(_csv_records([first], path))
 
 
-def encode(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind) -> bytes:
-    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own)."""
+def encode(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind, types: Types | None = None
+) -> bytes:
+    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own).
+
+    A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
+    """
     if kind == "parquet":
         sink = io.BytesIO()
-        pq.write_table(arrow_table(rows, columns), sink)
+        pq.write_table(arrow_table(rows, columns, types), sink)
         return sink.getvalue()
-    text = io.StringIO(newline="")
     if kind == "jsonl":
-        for row in rows:
-            text.write(json.dumps({c: row[c] for c in columns}, ensure_ascii=False, allow_nan=False) + "\n")
-    elif kind == "csv":
+        return b"".join(_json_line({c: row[c] for c in columns if c in row}) for row in rows)
+    text = io.StringIO(newline="")
+    if kind == "csv":
         writer = csv.writer(text, lineterminator="\n")
         writer.writerows([_cell(row[c]) for c in columns] for row in rows)
     else:
@@ -258,36 +279,57 @@ def encode(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind
     return text.getvalue().encode("utf-8")
 
 
+def _json_line(row: Mapping[str, Any]) -> bytes:
+    try:
+        return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair in a column that is kept
+        return (json.dumps(row, allow_nan=False) + "\n").encode("ascii")
+
+
 def header(columns: Sequence[str], kind: Kind) -> bytes:
     """What stands before the first row."""
     if kind == "jsonl":
         return b""
-    return ((",", "\t")[kind == "tsv"].join(columns) + "\n").encode("utf-8")
+    return encode([dict(zip(columns, columns, strict=True))], columns, kind)
 
 
-def arrow_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
-    """Rows as an Arrow table: `score` and interval bounds double, lists as `LISTS` says, the rest string."""
-    types = {c: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c in columns}
-    schema = pa.schema([(c, types[c]) for c in columns])
+def arrow_table(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], types: Types | None = None
+) -> pa.Table:
+    """Rows as an Arrow table.
+
+    types  of columns that are kept from the input; of the others, `score` and interval bounds are double,
+           lists as `LISTS` says, the rest string
+    """
+    of = {c: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c in columns} | dict(types or {})
+    schema = pa.schema([(c, of[c]) for c in columns])
     return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
 
 
-def join(pieces: Sequence[Path], path: Path, columns: Sequence[str], kind: Kind, gzipped: bool) -> None:
+def join(
+    pieces: Sequence[Path],
+    path: Path,
+    columns: Sequence[str],
+    kind: Kind,
+    gzipped: bool,
+    types: Types | None = None,
+) -> None:
     """Writes the table made of the pieces, in order; equal pieces give equal bytes."""
     if kind == "parquet":
-        empty = arrow_table([], columns)
+        empty = arrow_table([], columns, types)
         with pq.ParquetWriter(path, empty.schema) as writer:
             for piece in pieces:
                 writer.write_table(pq.read_table(piece))
         return
-    with _output(path, gzipped) as stream:
+    with writing(path, gzipped) as stream:
         stream.write(header(columns, kind))
         for piece in pieces:
             stream.write(piece.read_bytes())
 
 
 @contextmanager
-def _output(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+def writing(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
+    """A file to write bytes to; gzip without a name and a time, so that equal content gives equal bytes."""
     with path.open("wb") as raw:
         if not gzipped:
             yield raw

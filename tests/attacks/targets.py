@@ -23,6 +23,7 @@ from qe.annotators._folder import AnnotatorFolder, train
 from qe.config.experiment import StrategySection
 from qe.demo.generation import generate
 from qe.evaluation import leaderboard
+from qe.models.held_out import HeldOut
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
 from qe.scoring.jobs import score_file
@@ -71,6 +72,7 @@ CANDIDATES = {
 def use_model(folder: Path) -> None:
     """As `qe score` with everything that it can be asked for."""
     Scorer.load(folder, FULL).score(ROWS)
+    HeldOut.load(folder)
 
 
 def use_part(folder: Path, part: str, extractors: tuple[str, ...], rows: dict[str, list[str]]) -> None:
@@ -161,6 +163,7 @@ def models(workshop: Workshop) -> Iterator[Target]:
         "model.json",
         "intervals",
         "interval_scores",
+        "held_out",
         "explanation",
         "profile",
         "fitted",

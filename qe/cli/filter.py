@@ -1,0 +1,129 @@
+"""`qe filter`: parallel text without the pairs that rules and scores refuse."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, Signed, list_command, progress_bar
+
+if TYPE_CHECKING:
+    from qe.filtering._files import Filtered
+    from qe.filtering._threshold import Threshold
+
+
+def filter_(
+    input_: Annotated[
+        list[Path],
+        typer.Option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
+    ],
+    output: Annotated[
+        list[Path],
+        typer.Option("--output", "-o", help="A table; or twice, as the input: source and target text."),
+    ],
+    languages: Annotated[list[str], typer.Option("--languages", help="Of source and target, such as en de.")],
+    rejected: Annotated[
+        Path | None, typer.Option(help="A table of the pairs left out, with the columns rule and reason.")
+    ] = None,
+    without: Annotated[list[str] | None, typer.Option("--without", help="Rules that are not asked.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="RULE.key=value, such as length.most=100.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
+    ] = None,
+    worst: Annotated[
+        float | None,
+        typer.Option(help="The worst score that passes; of --model, otherwise of the column --score-column."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")
+    ] = None,
+    score_column: Annotated[str, typer.Option(help="Of scores that the input has already.")] = "score",
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="Of that column, for HTER and other error rates.")
+    ] = False,
+    require_signature: Signed = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Keep the pairs of a parallel text that all rules, and a quality score if you give one, let pass.
+
+    Rules, asked in this order: `length` (fewest=1, most=200 words), `ratio` of the sides' characters
+    (most=2.5, allowance=20), `copy` (alike=90 %), `numbers` that one side lacks (most=0), `language` of each
+    side (share=0.4 of its words in the dictionary, margin=0.1, fewest=4 words). What is kept stays as it is,
+    in order.
+
+    Exit code 1 where nothing is kept.
+
+    Example:
+
+        qe filter -i train.en -i train.de -o clean.en -o clean.de --languages en de --rejected out.tsv
+
+        qe filter -i pairs.tsv -o clean.tsv --languages en es --without numbers --set length.most=80
+
+        qe filter -i pairs.tsv -o clean.tsv --languages en es --model output/demo/model --worst 3.5
+    """
+    from features.core.errors import InputError
+    from qe.filtering._files import filter_files
+    from qe.filtering._rules import Rules, parse_settings
+    from qe.scoring.naming import name_pairs
+
+    if len(input_) > 2 or (len(output) != len(input_) and len(output) != 1):
+        raise InputError("--input and --output are given once (a table) or twice (source, target)")
+    if len(languages) != 2:
+        raise InputError(f"--languages are two, source and target, but got {len(languages)}")
+    rules = Rules.make((languages[0], languages[1]), without or (), parse_settings(set_ or ()))
+    threshold = _threshold(worst, model, score_column, not lower_is_better, require_signature)
+    for name, reason in rules.lacking.items():
+        print(f"qe filter: the rule '{name}' is not asked: {reason}", file=sys.stderr)
+    with progress_bar(quiet or as_json) as progress:
+        summary = filter_files(
+            input_,
+            output,
+            rules,
+            threshold=threshold,
+            columns=name_pairs(columns or (), "--columns"),
+            rejected=rejected,
+            progress=progress,
+        )
+    _print(summary, quiet, as_json)
+    if not summary.kept:
+        raise typer.Exit(1)
+
+
+def _threshold(
+    worst: float | None, model: str | None, column: str, higher_is_better: bool, signature: Path | None
+) -> "Threshold | None":
+    from features.core.errors import InputError
+    from qe.filtering._threshold import Threshold
+
+    if worst is None:
+        if model is not None:
+            raise InputError("--model needs --worst", remedy="say which score is the worst that passes")
+        return None
+    if model is None:
+        return Threshold(worst, higher_is_better, column=column)
+    from qe.api.models import model_folder
+    from qe.scoring.scorer import Options, Scorer
+
+    scorer = Scorer.load(model_folder(model, signature), Options(drift=False))
+    return Threshold(worst, scorer.model.scale.higher_is_better, scorer)
+
+
+def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps(asdict(summary)))
+    elif not quiet:
+        share = f" ({summary.kept / summary.pairs:.1%})" if summary.pairs else ""
+        print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")
+        for rule, count in sorted(summary.refused.items(), key=lambda item: -item[1]):
+            print(f"  {count:,} left out: {rule}")
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app.command(name="filter", cls=list_command("--languages", "--without"))(filter_)

@@ -1,0 +1,1 @@
+"""Filtering: parallel text without the pairs that rules and scores refuse."""

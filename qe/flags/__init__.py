@@ -1,0 +1,1 @@
+"""Flags: critical errors that can be pointed at, with the words concerned."""

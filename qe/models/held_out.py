@@ -1,0 +1,48 @@
+"""HeldOut: labels of rows that a model had not seen when it predicted them, and what it predicted."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, typed
+from features.core.damage import whole
+from features.core.errors import InputError
+from qe.models.description import REMEDY
+
+FILE = "held_out.npy"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """(n,) gold labels and (n,) predictions: of training rows out of fold, or of the calibration split."""
+
+    gold: FloatArray
+    predicted: FloatArray
+
+    @classmethod
+    def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
+        """Of the rows in which both are defined."""
+        both = np.isfinite(gold) & np.isfinite(predicted)
+        return cls(gold[both], predicted[both])
+
+    def save(self, folder: Path) -> None:
+        np.save(folder / FILE, np.column_stack([self.gold, self.predicted]), allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote. Raises InputError for a model that was trained without it, or is damaged."""
+        path = folder / FILE
+        if not path.is_file():
+            raise InputError(
+                "the model holds no labels with predictions of rows that it had not seen",
+                where=folder,
+                remedy="train it again",
+            )
+        with whole("the held-out predictions", path, REMEDY):
+            table = np.load(path, allow_pickle=False)
+            typed(FILE, table, np.float64, None, 2)
+            finite(FILE, table)
+        return cls(table[:, 0], table[:, 1])

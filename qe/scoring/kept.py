@@ -1,0 +1,146 @@
+"""Kept: the input's own columns in the output, beside what scoring adds."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from features.core.errors import InputError
+from qe.scoring import tables
+from qe.scoring.tables import Kind, Types
+
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """types: column of the input -> its type in Parquet; added: the columns that follow them.
+
+    Text stays as it is, except that TSV cannot hold tabs and line ends (they become spaces). What is no text
+    is written to TSV and CSV as JSON, dates as ISO 8601; JSON has null for NaN, and "inf" for infinity.
+    """
+
+    types: Types
+    added: tuple[str, ...]
+    kind: Kind
+
+    @classmethod
+    def make(cls, source: Sequence[Path], added: Sequence[str], kind: Kind, id_header: str) -> Self:
+        """Of a table (one path) or two parallel text files.
+
+        Raises InputError if the input has a column of the name of one that is added, or a column that the
+        kind of the output cannot hold.
+        """
+        types = _types(source)
+        new = tuple(name for name in added if name != "id" or id_header not in types)
+        for name in types:
+            if name in new:
+                raise InputError(
+                    f"has a column '{name}' already, and scoring adds one of that name",
+                    where=source[0],
+                    remedy="rename it in the input, or leave out --keep",
+                )
+            _check(name, types[name], kind, source[0])
+        return cls(types, new, kind)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the output, in order."""
+        return (*self.types, *self.added)
+
+    def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+        """The row of the output: what was there, and what scoring adds."""
+        there = {name: self._kept(name, value) for name, value in row.items()}
+        nothing = {} if self.kind == "jsonl" else dict.fromkeys(self.types)
+        return {**nothing, **there, **{name: output[name] for name in self.added if name not in there}}
+
+    def _kept(self, name: str, value: Any) -> Any:
+        if self.kind == "jsonl":
+            return _json_value(value)
+        if self.kind == "parquet":
+            return _as_text(value) if self.types[name] == pa.string() else value
+        return _as_text(value)
+
+
+def _types(source: Sequence[Path]) -> dict[str, pa.DataType]:
+    if len(source) == 2:
+        return {"source": pa.string(), "target": pa.string()}
+    path = source[0]
+    declared = tables.columns_of(path)
+    if declared is None:
+        return _json_types(path)
+    if tables.kind_of(path) == "parquet":
+        schema = pq.read_schema(path)
+        return dict(zip(schema.names, schema.types, strict=True))
+    return {name: pa.string() for name in declared}
+
+
+def _json_types(path: Path) -> dict[str, pa.DataType]:
+    """From one reading of the file: a type that all values of a key have, otherwise text."""
+    kinds: dict[str, set[pa.DataType | None]] = {}
+    for row, _ in tables.read_rows(path):
+        for name, value in row.items():
+            kinds.setdefault(name, set()).add(_json_type(value))
+    return {name: _common(types - {None}) for name, types in kinds.items()}
+
+
+def _json_type(value: Any) -> pa.DataType | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64() if value in _INT64 else pa.string()
+    return pa.float64() if isinstance(value, float) else pa.string()
+
+
+def _common(types: set[Any]) -> pa.DataType:
+    return next(iter(types)) if len(types) == 1 else pa.string()
+
+
+def _check(name: str, of: pa.DataType, kind: Kind, where: Path) -> None:
+    if kind == "jsonl":
+        remedy = "write Parquet, or leave out --keep"
+    else:
+        remedy = "write Parquet (from Parquet) or JSONL (from JSONL), or leave out --keep"
+        if _encodable(name) != name:
+            raise InputError(f"has a column {name!a}, which is no Unicode text", where=where, remedy=remedy)
+    if kind != "parquet" and "binary" in str(of):
+        raise InputError(f"the column '{name}' holds bytes ({of})", where=where, remedy=remedy)
+
+
+def _as_text(value: Any) -> str | None:
+    """Text as it is, dates as ISO 8601, the rest as JSON; None, which is no text, stays."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, bool | list | dict | tuple):
+        return _encodable(json.dumps(_json_value(value), ensure_ascii=False))
+    return str(value)
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(part) for key, part in value.items()}
+    return [_json_value(part) for part in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _encodable(text: str) -> str:
+    r"""Half a surrogate pair, which JSON can hold, as JSON writes it.
+
+    >>> _encodable("a\ud800"), _encodable("é")
+    ('a\\ud800', 'é')
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
