@@ -218,7 +218,7 @@ def test_command_line_refuses(run: Run, files: dict[str, Path], tmp_path: Path) 
     )
     assert code == 2 and "1 lines, but 5 gold labels" in error
     official = run(*gold, "--predictions", files["svr"], "--official", "--oracle", "effort")
-    assert "leave out --baseline, --group, --oracle and --margin" in official[2]
+    assert "leave out --baseline, --group, --oracle, --margin and --bucket" in official[2]
 
 
 def test_the_report_of_an_experiment_has_its_oracles(demo_run: object) -> None:

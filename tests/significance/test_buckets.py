@@ -140,7 +140,8 @@ def test_hotelling_of_three_equals_the_published_formula() -> None:
     """T2 = n d' S^-1 d of the contrasts, F = T2 (n - k + 1) / ((n - 1)(k - 1)) (Rencher 2002, 6.9.1)."""
     from scipy.stats import f
 
-    data = np.random.default_rng(2).normal(size=(25, 3)) + [0, 0.2, 0.5]
+    data = np.random.default_rng(2).normal(size=(25, 3))
+    data += [0, 0.2, 0.5]
     contrasts = np.column_stack([data[:, 0] - data[:, 2], data[:, 1] - data[:, 2]])
     d, s = contrasts.mean(axis=0), np.cov(contrasts, rowvar=False)
     squared = 25 * d @ np.linalg.inv(s) @ d
