@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
+from features.core.arrays import finite, number, typed
 from features.core.tokens import Tokens
 
 Keys = NDArray[np.uint64]
@@ -191,7 +191,8 @@ class BagRegression:
         typed("ngrams", keys, np.uint64, None)
         typed("values", values, np.float64, 2, len(keys))
         finite("values", values, -_LARGEST, _LARGEST)
-        return cls(keys, values[0], values[1], float(np.load(path / "intercept.npy", allow_pickle=False)))
+        intercept = np.load(path / "intercept.npy", allow_pickle=False)
+        return cls(keys, values[0], values[1], number("intercept", intercept, -_LARGEST, _LARGEST))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from features._word_quality.columns import Floats, Longs
 from features._word_quality.keys import Keys
-from features.core.arrays import typed
+from features.core.arrays import finite, number, typed
 
 Flags = NDArray[np.bool_]
 
 _PRIOR = 5.0  # training tokens that the overall share counts for
 _FOLDS = 8
+_MOST = 1e15  # tokens of training data
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,8 @@ def load_encodings(path: Path) -> dict[str, Encoding]:
         counts = np.load(path / f"{name}.counts.npy", allow_pickle=False)
         typed("keys", keys, np.uint64, None)
         typed("counts", counts, np.float64, 2, len(keys))
-        share = float(np.load(path / f"{name}.share.npy", allow_pickle=False))
+        finite("counts", counts, 0, _MOST)
+        share = number("share", np.load(path / f"{name}.share.npy", allow_pickle=False), 0, 1)
         encodings[name] = Encoding(keys, counts[0], counts[1], share)
     return encodings
 

@@ -30,7 +30,7 @@ from features._word_quality.pooling import (
 )
 from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
-from features.core.arrays import typed
+from features.core.arrays import finite, typed
 from features.core.damage import Damaged
 
 _BATCH = 500  # texts scored at a time: memory stays small
@@ -106,6 +106,7 @@ class TextModel:
         """What `save` wrote. Raises Damaged if arrays do not fit each other."""
         moments = np.load(path / "moments.npy", allow_pickle=False)
         typed("moments", moments, np.float32, 2, None)
+        finite("moments", moments)
         networks = tuple(load_network(folder) for folder in sorted(path.glob("network*")))
         if not networks or len({len(network.parameters["outcome_bias"]) for network in networks}) > 1:
             raise Damaged("there is no network, or they have different outcomes")

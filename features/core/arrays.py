@@ -55,6 +55,20 @@ def finite(name: str, array: NDArray[Any], low: float = -np.inf, high: float = n
             raise Damaged(f"`{name}` must hold numbers from {low:g} to {high:g}, but has {block[wrong][0]}")
 
 
+def number(name: str, array: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> float:
+    """The number that an array without axes holds. Raises Damaged for another array, or as `finite` does.
+
+    >>> number("share", np.array(0.25), 0, 1)
+    0.25
+    >>> number("share", np.array(np.inf))
+    Traceback (most recent call last):
+    features.core.damage.Damaged: `share` must hold numbers from -inf to inf, but has inf
+    """
+    typed(name, array, np.float64)
+    finite(name, array.reshape(1), low, high)
+    return float(array)
+
+
 def rising(
     name: str, array: NDArray[Any], first: int | None, last: int | None, *, strictly: bool = False
 ) -> None:

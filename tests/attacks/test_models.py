@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
+from numpy.typing import NDArray
 
 from qe.__main__ import main
 from tests.attacks.models import (
@@ -101,6 +102,12 @@ def pickled() -> bytes:
 
     stream = io.BytesIO()
     np.save(stream, np.array([Touch()], object), allow_pickle=True)
+    return stream.getvalue()
+
+
+def stored(values: NDArray[Any]) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, values, allow_pickle=False)
     return stream.getvalue()
 
 
@@ -330,6 +337,10 @@ FOLDERS: dict[str, tuple[Callable[[Path], None], str]] = {
     "learned values that are objects": (
         written(LEARNED, pickled()),
         "what 'bag_of_words' has learned is damaged",
+    ),
+    "a learned constant that is infinite": (
+        written(LEARNED.replace("values", "intercept"), stored(np.array(np.inf))),
+        "`intercept` must hold numbers",
     ),
     "intervals that are none": (written("intervals.json", "{}"), "intervals.json: the intervals is damaged"),
     "a profile that is none": (written("profile.json", "{}"), "profile.json"),

@@ -5,6 +5,7 @@ Time limits are far beyond what a busy machine needs: they end a test that hangs
 
 import json
 import os
+import pty
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -265,6 +266,50 @@ def test_a_narrow_stdout_gets_escapes(encoding: str, environment: dict[str, str]
     assert list(json.loads(told)["systems"]) == ["été•\U0001f600"]
     table = subprocess.run(command[:-3], env=narrow, cwd=tmp_path, capture_output=True, check=False)
     assert table.returncode == 0 and b"\\u2022" in table.stdout
+
+
+PRINTING = (
+    "evaluate --gold gold --predictions été=gold --samples 0",
+    "rank ranks.tsv --methods expected_wins --samples 0",
+    "features describe surface",
+    "data formats",
+    "schema",
+    "completion bash",
+)
+
+
+@pytest.mark.parametrize("command", PRINTING)
+@pytest.mark.parametrize(
+    ("stream", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
+)
+def test_verbs_that_print_say_that_they_cannot(
+    command: str, stream: str, reason: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "gold").write_text("1\n2\n3\n")
+    judged = "".join(f"Czech\tEnglish\t{i}\tj\t{s}\t{r}\n" for i in range(3) for s, r in (("x", 1), ("y", 2)))
+    (tmp_path / "ranks.tsv").write_text(
+        "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\n" + judged
+    )
+    done = shell(f"$QE {command} {stream}", environment, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"qe {command.split()[0]}: stdout: cannot be written ({reason})\n"
+
+
+def test_a_terminal_gets_no_escape_sequences_of_names(environment: dict[str, str], tmp_path: Path) -> None:
+    """Of a system, in a table: its colours are the project's, titles and clearing are not."""
+    (tmp_path / "gold").write_text("1\n2\n3\n")
+    ours, theirs = pty.openpty()
+    name = "a\x1b]0;owned\x07\x1b[2J"
+    command = [*QE, "evaluate", "--gold", "gold", "--predictions", f"{name}=gold", "--samples", "0"]
+    process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    told = b""
+    with suppress(OSError):  # of a terminal that nobody writes to any more
+        while part := os.read(ours, 4096):
+            told += part
+    os.close(ours)
+    assert process.wait(PATIENCE) == 0
+    assert rb"a\x1b]0;owned" in told and b"\x1b]" not in told and b"\x1b[2J" not in told
 
 
 @pytest.mark.parametrize("verb", ["serve", "ui"])
