@@ -64,13 +64,15 @@ def find_settings(start: Path | None = None) -> Path | None:
 def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
     """The settings and the folder that their relative paths start from.
 
-    Raises InputError for an unreadable file or an unknown key.
+    Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
     """
     path = path or find_settings()
     if path is None:
         return TrackingSettings(), Path.cwd()
     content = strict_yaml.read(path, "file of settings")
-    return validated(TrackingSettings, {} if content is None else content, path), path.parent
+    settings = validated(TrackingSettings, {} if content is None else content, path)
+    _check_template(settings.registered_model, path)
+    return settings, path.parent
 
 
 def tracking_uri(path: Path | None = None) -> str:
@@ -590,22 +592,30 @@ def spark_scorer(session: Any, folder: Path, config: Mapping[str, Any], output: 
 
 def registered_model(template: str, dataset: str, experiment: str) -> str:
     """The registered model's name from the template of mlflow.yaml; `/` and `:` of a dataset become `-`."""
-    known = {"dataset": dataset, "experiment": experiment}
+    _check_template(template)
+    name = template.format(dataset=dataset, experiment=experiment)
+    return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
+
+
+def _check_template(template: str, where: Path | None = None) -> None:
+    """Raises InputError for a template of names that would be empty, or that asks for anything else."""
     try:
         # `str.format` would follow attributes, and pad to any width, as the template asks.
         wrong = [
             field
             for _, field, width, converted in Formatter().parse(template)
-            if field not in (None, *known) or width or converted
+            if field not in (None, "dataset", "experiment") or width or converted
         ]
     except ValueError as error:
         wrong = [str(error)]
-    if wrong:
+    if wrong or not template.strip():
         raise InputError(
-            f"registered_model: unknown placeholder '{wrong[0]}' in '{template}'",
+            f"registered_model: unknown placeholder '{wrong[0]}' in '{template}'"
+            if wrong
+            else "registered_model: the name is empty",
+            where=where,
             remedy="known: {dataset}, {experiment}",
         )
-    return template.format(**known).replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
