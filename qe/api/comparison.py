@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from qe.significance.buckets import Buckets
+from qe.systems.buckets import with_buckets
 from qe.systems.comparison import ResamplingSettings, System, SystemsComparison
 from qe.systems.comparison import compare as run
 from qe.systems.mt_metrics._base import MT_METRICS
@@ -16,6 +18,7 @@ def compare(
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     baseline: str | None = None,
     groups: Sequence[str] | None = None,
+    buckets: Sequence[Buckets] = (),
     **settings: Any,
 ) -> SystemsComparison:
     """Scores MT systems against references and tests each against the baseline (default: the first).
@@ -24,7 +27,8 @@ def compare(
     references  n references, or several columns of n
     metrics     names of files in qe/systems/mt_metrics
     groups      (n,) the document of each segment: documents are exchanged and drawn whole
-    settings    of `qe.systems.comparison.Settings`: samples, seed, correct, ...
+    buckets     ways to part the segments (`qe.data.buckets`): the systems are compared in each bucket, too
+    settings    of `qe.systems.comparison.ResamplingSettings`: samples, seed, correct, ...
 
     Raises qe.InputError for columns of different length, empty references and unknown names.
     """
@@ -33,7 +37,7 @@ def compare(
         System(name, tuple(Texts.of(run, f"{name} {i}") for i, run in enumerate(_columns(runs), start=1)))
         for name, runs in systems.items()
     ]
-    return run(
+    comparison = run(
         made,
         columns,
         {name: MT_METRICS.get(name)() for name in metrics},
@@ -41,6 +45,7 @@ def compare(
         settings=ResamplingSettings(**settings),
         groups=None if groups is None else list(groups),
     )
+    return with_buckets(comparison, buckets, settings.get("samples")) if buckets else comparison
 
 
 def _columns(texts: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:

@@ -166,6 +166,29 @@ def word_tables(reports: dict[str, WordReport]) -> "list[Table]":
     return tables
 
 
+def word_notes(reports: dict[str, WordReport]) -> list[str]:
+    """What the tables rest on: test, units, correction with its family, clusters, cautions."""
+    recipe = next(iter(reports.values())).recipe
+    lines = []
+    if recipe["samples"]:
+        segments = next(iter(reports.values())).segments
+        lines.append(f"{recipe['samples']:,} samples of {segments:,} whole segments, seed {recipe['seed']};"
+                     f" 95 % intervals: {recipe['interval']}")  # fmt: skip
+    if any(report.comparisons for report in reports.values()):
+        sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())
+        test = next(one.result.test for report in reports.values() for one in report.comparisons)
+        lines.append(
+            f"p: {test}; corrected ({recipe['correction']}) within families of comparisons ({sizes}), words"
+            " and gaps apart"
+        )
+    for part, report in reports.items():
+        if "mcc" in report.clusters and len(report.scores) > 1:
+            groups = " > ".join(", ".join(group) for group in report.clusters["mcc"])
+            lines.append(f"{part}, MCC clusters: {groups}")
+    cautions = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    return [*lines, *(f"note: {note}" for note in cautions)]
+
+
 def _differences(report: WordReport) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

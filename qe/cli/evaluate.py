@@ -309,7 +309,7 @@ def _words(
 ) -> None:
     from features.core.errors import InputError
     from features.core.outputs import check_output
-    from qe.cli._words import WordOptions, evaluate_tag_files, word_tables
+    from qe.cli._words import WordOptions, evaluate_tag_files, word_notes, word_tables
 
     if not systems:
         raise InputError("nothing to evaluate", remedy="give --predictions")
@@ -324,8 +324,8 @@ def _words(
     if not json:
         for table in word_tables(reports):
             table_console().print(table)
-        for line in dict.fromkeys(note for report in reports.values() for note in report.notes):
-            table_console().print(line, highlight=False)
+        for line in word_notes(reports):
+            table_console().print(line, highlight=False, markup=False)
 
 
 def _bayes(

@@ -5,6 +5,7 @@ import math
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from qe.evaluation.table import PAIRS_LIMIT
 from qe.significance.buckets import BucketReport, Buckets, Dependence, InBucket
 
 HEADER = (
@@ -21,8 +22,12 @@ HEADER = (
 
 
 def bucket_tables(report: BucketReport, digits: int = 3) -> list[Table]:
-    """A table for each kind of buckets; p-values are corrected."""
-    return [_table(report, one, digits) for one in report.buckets]
+    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected."""
+    return [] if _many(report) else [_table(report, one, digits) for one in report.buckets]
+
+
+def _many(report: BucketReport) -> bool:
+    return len({(one.system, one.baseline) for one in report.differences}) > PAIRS_LIMIT
 
 
 def _table(report: BucketReport, buckets: Buckets, digits: int) -> Table:
@@ -64,6 +69,8 @@ def bucket_notes(report: BucketReport) -> list[str]:
         f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
         " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
     ]
+    if _many(report):
+        return [*lines, "buckets: so many pairs are for --json", *(f"note: {note}" for note in report.notes)]
     for by in dict.fromkeys(one.by for one in report.dependences):
         own = [one for one in report.dependences if one.by == by]
         for pair in dict.fromkeys((one.system, one.baseline) for one in own):

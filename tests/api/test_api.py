@@ -95,6 +95,24 @@ def test_comparison_takes_runs_and_columns_of_references() -> None:
     comparison = qe.compare(systems, [references, references], metrics=["ter"], samples=50)
     assert comparison.scores["two"]["ter"].instability.mean == 0
     assert comparison.scores["one"]["ter"].instability.mean > 0
+    assert comparison.buckets is None
+
+
+def test_both_compare_in_buckets() -> None:
+    from qe.data.buckets import by_length
+
+    references = [f"word{i} is{' long' * (6 * (i % 2))} here" for i in range(24)]
+    worse = [line.replace("here", "x") for line in references]
+    kinds = [by_length(references, "reference", 2)]
+    found = qe.compare(
+        {"a": worse, "b": references}, references, metrics=["ter"], samples=999, buckets=kinds
+    ).buckets
+    assert found is not None
+    assert [(one.bucket, one.result.samples) for one in found.differences] == [("3", 4096), ("9", 4096)]
+    labels = [float(i % 5) for i in range(24)]
+    sides = {"a": [4 - label for label in labels], "b": labels}
+    report = qe.evaluate(labels, sides, samples=999, buckets=kinds).buckets
+    assert report is not None and {one.by for one in report.differences} == {"length"}
 
 
 class TestFeatureExtractor:

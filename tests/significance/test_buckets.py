@@ -6,6 +6,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
 from features.core.errors import InputError
+from qe.evaluation.bucket_table import bucket_notes, bucket_tables
 from qe.evaluation.buckets import evaluate_in_buckets
 from qe.metrics.mae import Mae
 from qe.significance.buckets import (
@@ -186,3 +187,17 @@ def test_what_cannot_be_compared_is_refused() -> None:
         by_mae(gold, sides, kind, rule=Rule(method=IN_TEST))
     with pytest.raises(InputError, match="there is one only"):
         evaluate_in_buckets(gold, sides, [], {"mae": Mae()}, [kind], Levels.of(None, 20), Rule())
+
+
+def test_so_many_pairs_are_not_printed() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=12)
+    sides = {f"s{i}": gold + rng.normal(size=12) for i in range(9)}
+    pairs = [(a, b) for a in sides for b in sides if a < b]
+    for some, tables in ((pairs[:28], 1), (pairs[:29], 0)):
+        report = evaluate_in_buckets(
+            gold, sides, some, {"mae": Mae()}, [bands("x", "", np.arange(12.0), 2)], Levels.of(None, 12),
+            Rule(), samples=99,
+        )  # fmt: skip
+        assert len(bucket_tables(report)) == tables
+        assert ("buckets: so many pairs are for --json" in bucket_notes(report)) == (tables == 0)
