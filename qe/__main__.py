@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from features.core.errors import InputError
 from features.core.packages import missing, version
-from qe.cli._process import Stopped, compile_cache, standard_streams, stopped_by_signals
+from qe.cli._process import Stopped, compile_cache, standard_streams, stopped_by_signals, without_telemetry
 from qe.cli._verbs import command as _command
 from qe.cli._verbs import purpose as _purpose
 from qe.cli._verbs import verbs as _verbs
@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     verb = arguments[0] if arguments else "--help"
     name = f"qe {verb}" if verb in _verbs() else "qe"
+    without_telemetry()
     try:
         with stopped_by_signals(), compile_cache(), standard_streams():
             _check_text(arguments)

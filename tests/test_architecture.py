@@ -51,6 +51,7 @@ ROOMS = (
     "qe.spark",
     "qe.demo",
     "qe.production",
+    "qe.reports",
     "qe.catalogue",
     "qe.beginning",
     "qe.api",

@@ -220,3 +220,8 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     codes = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]
     return "".join(f"\\u{code:04x}" for code in codes), error.end
+
+
+def without_telemetry() -> None:
+    """MLflow reports nothing to anyone, in this process and those it starts, unless the user has said it may."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")

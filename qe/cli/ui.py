@@ -7,13 +7,19 @@ from typing import Annotated
 import typer
 
 
+VIEW = "/#/experiments?workflowType=machine_learning"
+
+
 def ui(
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 5000,
 ) -> None:
-    """Open the MLflow UI on the store that mlflow.yaml names.
+    """Open the MLflow UI on the store that mlflow.yaml names, at the list of its experiments.
+
+    The address that is printed opens MLflow's view for model training; its own default is the one for traces
+    of language models, which is empty here.
 
     Example:
 
@@ -34,11 +40,11 @@ def ui(
     check_reachable(uri)
     bound(host, port).close()
     print(
-        f"MLflow UI of {without_password(uri)} on http://{host}:{port} (stop with Ctrl-C)",
+        f"MLflow UI of {without_password(uri)} (stop with Ctrl-C): http://{host}:{port}{VIEW}",
         file=sys.stderr,
         flush=True,
     )
-    command = [sys.executable, "-m", "mlflow", "ui", "--host", host, "--port", str(port)]
+    command = [sys.executable, "-m", "mlflow", "ui", "--host", host, "--port", str(port), "--workers", "1"]
     store = [
         "--backend-store-uri",
         uri,

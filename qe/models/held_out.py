@@ -31,11 +31,16 @@ class HeldOut:
     def save(self, folder: Path) -> None:
         np.save(folder / FILE, np.column_stack([self.gold, self.predicted]), allow_pickle=False)
 
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether the model of that folder was trained with it."""
+        return (folder / FILE).is_file()
+
     @classmethod
     def load(cls, folder: Path) -> Self:
         """What `save` wrote. Raises InputError for a model that was trained without it, or is damaged."""
         path = folder / FILE
-        if not path.is_file():
+        if not cls.is_in(folder):
             raise InputError(
                 "the model holds no labels with predictions of rows that it had not seen",
                 where=folder,

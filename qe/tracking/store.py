@@ -20,6 +20,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from mlflow.telemetry import set_telemetry_client
 from mlflow.types import ColSpec, DataType, Schema
 
 from features.core import strict_yaml
@@ -147,7 +148,13 @@ def _nearest(folder: Path) -> Path:
 
 
 def _quiet() -> None:
-    """MLflow's migrations, downloads and hints are not the user's business; its errors are."""
+    """MLflow's migrations, downloads and hints are not the user's business; its errors are.
+
+    It reports nothing to anyone, unless the user has said that it may.
+    """
+    if "MLFLOW_DISABLE_TELEMETRY" not in os.environ:
+        os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+        set_telemetry_client()  # what was made when mlflow was imported goes
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     # On stdout, where a server tracks: it would stand in the middle of what --json prints.
     os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")

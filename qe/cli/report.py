@@ -1,0 +1,69 @@
+"""`qe report`: one HTML page for people, of a training run or of a scored file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Quiet, Signed
+
+
+def report(
+    target: Annotated[
+        Path,
+        typer.Argument(help="Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: report.html in or beside it.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Of a scored file: the model that scored it.")
+    ] = None,
+    drift: Annotated[
+        Path | None, typer.Option(help="Of a scored file: what `qe score --drift` wrote.")
+    ] = None,
+    triage: Annotated[
+        Path | None, typer.Option(help="Of a scored file: a cost table or thresholds, as in `qe score`.")
+    ] = None,
+    require_signature: Signed = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write one self-contained HTML page; it needs no network, prints, and reads well aloud.
+
+    Of a run: figures with intervals, predictions, DeltaAvg, errors by length and by prediction, importance,
+    the segments with the largest and smallest errors with explanations, the recipe. Of a scored file: scores
+    beside those of training, drift, what to do with each band and what it costs, flags, the segments to look
+    at first (score with --keep --flags --explain 3 --tokens, and the page shows all of it).
+
+    Example:
+
+        qe report output/demo
+
+        qe report kept.jsonl --model output/demo/model --drift drift.json --triage costs.yaml -o page.html
+    """
+    from features.core.errors import InputError
+    from features.core.files import atomic_file
+    from features.core.outputs import check_output
+
+    is_run = target.is_dir()
+    place = output or (target / "report.html" if is_run else target.with_suffix(".html"))
+    check_output(place, [path for path in (drift, triage) if path] if is_run else
+                 [path for path in (target, drift, triage) if path])  # fmt: skip
+    if is_run:
+        for name, value in {"--model": model, "--drift": drift, "--triage": triage}.items():
+            if value is not None:
+                raise InputError(f"{name} is for scored files", where=target, remedy="leave it out for a run")
+        from qe.reports.run import run_page
+
+        page = run_page(target)
+    else:
+        if model is None:
+            raise InputError("a scored file needs --model", where=target, remedy="the model that scored it")
+        from qe.api.models import model_folder
+        from qe.reports.scored import scored_page
+
+        page = scored_page(target, model_folder(model, require_signature), drift=drift, costs=triage)
+    with atomic_file(place) as temporary:
+        temporary.write_text(page, "utf-8")
+    if not quiet:
+        print(f"report: {place}")

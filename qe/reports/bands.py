@@ -1,0 +1,47 @@
+"""Bands: how large the error is among segments of similar length, or of similar prediction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from qe.significance.bootstrap import bootstrap_scores
+from qe.significance.intervals import percentile_interval
+
+BANDS = 5
+
+
+@dataclass(frozen=True)
+class Band:
+    """Segments whose value lies from `low` to `high`: their mean absolute error, its 95 % bootstrap interval,
+    and their mean error (predicted - gold).
+    """
+
+    low: float
+    high: float
+    n: int
+    mae: float
+    ci: tuple[float, float]
+    bias: float
+
+
+def error_bands(
+    by: FloatArray, gold: FloatArray, predicted: FloatArray, *, bands: int = BANDS, samples: int = 1000
+) -> list[Band]:
+    """Bands of about equally many of the (n,) segments, by the values `by`; equal values share a band."""
+    edges = np.unique(np.quantile(by, np.linspace(0, 1, bands + 1)[1:-1], method="higher"))
+    place = np.searchsorted(edges, by, side="right")
+    return [
+        _band(by[rows], (predicted - gold)[rows], samples)
+        for b in np.unique(place)
+        if (rows := place == b).any()
+    ]
+
+
+def _band(values: FloatArray, errors: FloatArray, samples: int) -> Band:
+    sizes = np.abs(errors)
+    drawn = bootstrap_scores(sizes[:, None], lambda sums: sums[..., 0], samples=samples, seed=0)[0]
+    ci = percentile_interval(drawn / len(sizes))
+    return Band(
+        float(values.min()), float(values.max()), len(sizes), float(sizes.mean()), ci, float(errors.mean())
+    )

@@ -1,0 +1,279 @@
+"""The page of a training run: figures, plots, errors, segments with explanations, recipe."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from pydantic import ValidationError
+
+from features.core.array_types import FloatArray
+from features.core.damage import read_json
+from features.core.errors import InputError
+from features.core.segments import Segments
+from qe.config.experiment import DatasetSection
+from qe.data.dataset import LabelScale, concatenate
+from qe.data.formats._base import make_format
+from qe.evaluation import plots
+from qe.evaluation.page import figures, render
+from qe.metrics.delta_avg import delta_avg_by_n
+from qe.reports.bands import error_bands
+from qe.reports.plots import errors_by_band, png
+from qe.reports.segments import ShownSegment, number, percent, words_of
+from qe.scoring.scorer import Options, Scorer
+
+SHOWN = 5
+_METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
+_REMEDY = "train it again"
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """The labelled segments that a page is about."""
+
+    name: str
+    table: pd.DataFrame
+    scale: LabelScale
+    segments: Segments | None
+    why_not: str
+
+    @property
+    def gold(self) -> FloatArray:
+        return np.asarray(self.table["gold"], np.float64)
+
+    @property
+    def predicted(self) -> FloatArray:
+        return np.asarray(self.table["predicted"], np.float64)
+
+
+def run_page(folder: Path) -> str:
+    """The page of a run's output folder; texts are shown if its data are still there.
+
+    Raises InputError for a folder that is no finished run.
+    """
+    if not (folder / "report.json").is_file():
+        raise InputError(
+            "is no finished run", where=folder, remedy="give the output folder of `qe train` or `qe demo`"
+        )
+    report = read_json("the report", folder / "report.json", _REMEDY)
+    split = _chosen_split(folder, report)
+    segments, note, coloured = _segments(folder, split)
+    return render(
+        "qe.reports",
+        "run.html",
+        {"number": number, "percent": percent},
+        title=str(report["experiment"]["name"]),
+        lead=_lead(report),
+        languages=_languages(report),
+        tables=_tables(report),
+        notes=[*report["data"]["notes"], *report["cross_validation"]["notes"]],
+        shown=f"Of the {len(split.table):,} labelled segments of: {split.name}.",
+        predictions=_prediction_figures(split, str(report["experiment"]["name"])),
+        **_errors(split),
+        importance=_kept_plots(
+            folder, {"Features by how much the error rises without them": "feature_importance"}
+        ),
+        segments=segments,
+        segment_note=note,
+        coloured=coloured,
+        facts=_facts(report),
+        experiment=yaml.safe_dump(report["experiment"], sort_keys=False, allow_unicode=True),
+        recipe=f"{report['experiment']['name']} · dataset {report['recipe']['dataset']}",
+    )
+
+
+def _chosen_split(folder: Path, report: Mapping[str, Any]) -> _Split:
+    """The test split if it has labels, otherwise the training rows, as predicted out of fold."""
+    table = pd.read_parquet(folder / "predictions.parquet")
+    scale = LabelScale(**report["data"]["label"])
+    tested = table[(table["split"] != "train") & table["gold"].notna()]
+    name = "train" if tested.empty else str(tested["split"].iloc[0])
+    rows = table[(table["split"] == name) & table["gold"].notna() & table["predicted"].notna()]
+    segments, why_not = _texts(report, name, rows["id"].astype(str).tolist())
+    shown = (
+        "training rows, each predicted by a model that had not seen it"
+        if name == "train"
+        else f"split {name}"
+    )
+    return _Split(shown, rows.reset_index(drop=True), scale, segments, why_not)
+
+
+def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Segments | None, str]:
+    """The segments of these ids; or None, and why: the data have moved or changed."""
+    experiment = report["experiment"]
+    try:
+        section = DatasetSection(**experiment["dataset"])
+        dataset = make_format(section.format, section.options()).read(section.path)
+        names = experiment["split"]["train"] if name == "train" else [name]
+        segments = concatenate([dataset.split(one) for one in names]).segments
+    except (InputError, ValidationError) as error:
+        return None, str(error)
+    if dataset.fingerprint != report["recipe"]["dataset"]:
+        return None, "the data have changed since"
+    place = {one: row for row, one in enumerate(segments.id or ())}
+    if len(place) < len(segments) or not place.keys() >= set(ids):
+        return None, "the segments cannot be told by their ids"
+    return segments.take([place[one] for one in ids]), ""
+
+
+def _lead(report: Mapping[str, Any]) -> str:
+    best, sizes = report["search"]["best"], report["data"]["splits"]
+    splits = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+    scale = LabelScale(**report["data"]["label"])
+    better = "higher" if scale.higher_is_better else "lower"
+    return (
+        f"{report['experiment']['description'] or 'A training run'}. Learner {best['learner']}, "
+        f"{report['features']['n']} features, the best of {report['search']['trials']} trials. Label "
+        f"{scale.name} ({better} is better); segments: {splits}."
+    )
+
+
+def _languages(report: Mapping[str, Any]) -> tuple[str, str]:
+    dataset = report["experiment"]["dataset"]
+    return str(dataset.get("source_language") or ""), str(dataset.get("target_language") or "")
+
+
+def _tables(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    chosen = report["experiment"]["evaluation"]["metric"]
+    captions = {
+        "test": "On the test split, with 95 % intervals",
+        "nested": "Nested cross-validation: the whole procedure, search included, with 95 % intervals",
+        "cross_validation": "Cross-validation, with 95 % intervals"
+        + (
+            " (parameters were chosen on these folds)"
+            if report["cross_validation"]["selected_on_these_folds"]
+            else ""
+        ),
+    }
+    tables = []
+    for key, caption in captions.items():
+        section = report[key]
+        if section is None:
+            continue
+        metrics = sorted(
+            {*_METRICS, chosen} & set(next(iter(section["systems"].values()))), key=lambda m: m != chosen
+        )
+        rows = [
+            (name, [(values[metric], values["ci"].get(metric)) for metric in metrics])
+            for name, values in section["systems"].items()
+        ]
+        name = report["experiment"]["name"]
+        compared = [c for c in section["comparisons"] if c["metric"] == chosen and c["system"] == name]
+        tables.append({"caption": caption, "metrics": metrics, "rows": rows, "comparisons": compared})
+    return tables
+
+
+def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
+    sign = split.scale.sign
+    curve = delta_avg_by_n(sign * split.gold, sign * split.predicted)
+    correlation = np.corrcoef(split.gold, split.predicted)[0, 1] if len(split.gold) > 1 else np.nan
+    drawn = {
+        "Predictions against gold labels; the mean absolute error is "
+        f"{number(float(np.abs(split.gold - split.predicted).mean()), 3)}, "
+        f"Pearson's correlation {number(float(correlation), 3)}": png(
+            plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
+        ),
+    }
+    if np.isfinite(curve).any():
+        drawn[f"DeltaAvg by number of quantiles; the mean is {number(float(np.nanmean(curve)), 3)}"] = png(
+            plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
+        )
+    return figures(drawn)
+
+
+def _errors(split: _Split) -> dict[str, Any]:
+    """The plot and the tables of errors by band."""
+    by_score = error_bands(split.predicted, split.gold, split.predicted)
+    if split.segments is None:
+        return {"errors": [], "bands": [("By prediction", 2, by_score)]}
+    words = np.array([len(text.split()) for text in split.segments.source], np.float64)
+    by_length = error_bands(words, split.gold, split.predicted)
+    text = (
+        "Mean absolute error by source length and by prediction, with intervals; the tables have the numbers"
+    )
+    drawn = {text: png(errors_by_band(by_length, by_score, split.scale))}
+    return {
+        "errors": figures(drawn),
+        "bands": [("By words in the source", 0, by_length), ("By prediction", 2, by_score)],
+    }
+
+
+def _kept_plots(folder: Path, names: Mapping[str, str]) -> list[dict[str, str]]:
+    """Plots that the run has drawn, as far as it has."""
+    paths = {text: folder / "plots" / f"{name}.png" for text, name in names.items()}
+    return figures({text: path.read_bytes() for text, path in paths.items() if path.is_file()})
+
+
+def _segments(folder: Path, split: _Split) -> tuple[dict[str, list[ShownSegment]], str, bool]:
+    """The segments with the largest and the smallest errors, why they score so, and a note."""
+    order = np.argsort(np.abs(split.predicted - split.gold), kind="stable")
+    chosen = {"Largest errors": order[::-1][:SHOWN], "Smallest errors": order[:SHOWN]}
+    if split.segments is None:
+        return {}, f"The texts cannot be shown: {split.why_not}.", False
+    rows = np.unique(np.concatenate(list(chosen.values())))
+    outputs, why_not = _explained(folder / "model", split.segments.take(rows))
+    place = {int(row): i for i, row in enumerate(rows)}
+    shown = {
+        name: [_shown(split, int(row), outputs[place[int(row)]] if outputs else {}) for row in some]
+        for name, some in chosen.items()
+    }
+    note = (
+        f"No explanations: {why_not}."
+        if why_not
+        else "Each with the features that moved the score of the final model most (Shapley values)."
+    )
+    return shown, note, any(segment.words for some in shown.values() for segment in some)
+
+
+def _shown(split: _Split, row: int, output: Mapping[str, Any]) -> ShownSegment:
+    assert split.segments is not None
+    facts = [
+        ("segment", str(split.table["id"][row])),
+        ("gold", number(float(split.gold[row]))),
+        ("predicted", number(float(split.predicted[row]))),
+    ]
+    notes = [("because", str(output["because"]))] if output.get("because") else []
+    return ShownSegment(
+        split.segments.source[row], split.segments.target[row], facts, notes, words_of(output)
+    )
+
+
+def _explained(model: Path, segments: Segments) -> tuple[list[dict[str, Any]], str]:
+    """What the model says of the segments; or nothing, and why."""
+    columns = {name: values for name, values in segments.columns() if values is not None}
+    texts = [{name: values[i] for name, values in columns.items()} for i in range(len(segments))]
+    try:
+        scorer = _scorer(model)
+        outputs = scorer.score([(row, "") for row in texts]).rows
+    except InputError as error:
+        return [], str(error)
+    reasons = {output["reason"] for output in outputs} - {""}
+    return ([], min(reasons)) if reasons else (outputs, "")
+
+
+def _scorer(model: Path) -> Scorer:
+    """With words if the model tells of words."""
+    try:
+        return Scorer.load(model, Options(explain=3, tokens=True, drift=False))
+    except InputError:
+        return Scorer.load(model, Options(explain=3, drift=False))
+
+
+def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    recipe = report["recipe"]
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    return [
+        ("best candidate", json.dumps(report["search"]["best"])),
+        ("seed", str(recipe["seed"])),
+        ("Python and packages", f"{recipe['python']}; {versions}"),
+        ("git commit", recipe["git_commit"] or "not recorded"),
+        ("dataset", recipe["dataset"]),
+        ("features", recipe["features"]),
+        ("resources", ", ".join(f"{name} {value}" for name, value in recipe["resources"].items()) or "none"),
+        ("files (SHA-256)", ", ".join(f"{name} {value[:16]}" for name, value in recipe["files"].items())),
+        ("time", f"{report['seconds']:,.0f} s"),
+    ]

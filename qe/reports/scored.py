@@ -1,0 +1,168 @@
+"""The page of a scored file: distribution, drift, what to do, flags, the segments to look at first."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.damage import read_json
+from features.core.errors import InputError
+from qe.evaluation.page import figures, render
+from qe.flags._all import kinds_of
+from qe.models import description
+from qe.models.held_out import HeldOut
+from qe.production.thresholds import Thresholds
+from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
+from qe.reports.plots import png, score_distributions
+from qe.reports.segments import ShownSegment, number, percent, words_of
+from qe.scoring import tables
+
+SHOWN = 20
+_QUANTILES = {
+    "worst tenth": 0.1,
+    "lower quartile": 0.25,
+    "median": 0.5,
+    "upper quartile": 0.75,
+    "best tenth": 0.9,
+}
+_NEEDED = ("score", "reason")
+
+
+@dataclass(frozen=True)
+class ActionBand:
+    """cost: of its segments, as held-out rows of such scores cost; None without a cost table."""
+
+    action: str
+    n: int
+    share: float
+    rule: str
+    cost: float | None
+
+
+def scored_page(scored: Path, model: Path, *, drift: Path | None = None, costs: Path | None = None) -> str:
+    """The page of what `qe score` wrote with that model.
+
+    drift  what `qe score --drift` wrote
+    costs  a cost table, for what to do
+
+    Raises InputError for files that are not of that kind.
+    """
+    rows = _rows(scored)
+    described = description.read(model)
+    scale = described.scale
+    good = [row for row in rows if row["score"] is not None]
+    scores = np.array([row["score"] for row in good], np.float64)
+    if not len(scores):
+        raise InputError("no row has a score", where=scored)
+    training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
+    order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
+    segments = [_shown(good[i]) for i in order]
+    bands = [] if costs is None else _bands(scores, model, costs, Thresholds.given(costs, model, scale))
+    return render(
+        "qe.reports",
+        "scored.html",
+        {"number": number, "percent": percent},
+        title=scored.name,
+        lead=f"{len(good):,} of {len(rows):,} rows scored by {described.name}: predicted {scale.name}, "
+        f"{'higher' if scale.higher_is_better else 'lower'} is better.",
+        languages=tuple(tokenizer.language for tokenizer in described.tokenizers),
+        pictures=figures(
+            {_distribution_text(scores, training): png(score_distributions(scores, training, scale))}
+        ),
+        quantiles=["segments", *_QUANTILES],
+        distributions=_distributions(scores, training, scale.sign),
+        reasons=Counter(row["reason"] for row in rows if row["score"] is None).most_common(),
+        drift=None if drift is None else _drift(drift),
+        bands=bands,
+        bands_caption="What costs least by the table; costs are those of held-out rows of such scores",
+        costed=bool(bands),
+        flags=sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items()),
+        segments=segments,
+        segment_note=f"The {len(segments)} segments of the worst scores."
+        if any(segment.source is not None for segment in segments)
+        else "The file has no texts: score with --keep, and they are shown here.",
+        coloured=any(segment.words for segment in segments),
+        recipe=f"{scored.name} · model {described.name} · features {described.feature_fingerprint}",
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The rows, with scores as numbers or None."""
+    rows = []
+    for row, problem in tables.read_rows(path):
+        missing = [name for name in _NEEDED if name not in row]
+        if missing or problem:
+            raise InputError(
+                f"has no column '{missing[0]}'" if missing else f"has a row with {problem}",
+                where=path,
+                remedy="give a file that `qe score` has written",
+            )
+        try:
+            rows.append({**row, "score": None if row["score"] in (None, "") else float(row["score"])})
+        except (TypeError, ValueError):
+            raise InputError(f"a score is no number: {row['score']!r}", where=path) from None
+    return rows
+
+
+def _distribution_text(scores: FloatArray, training: FloatArray | None) -> str:
+    text = f"Histogram of the scores; their median is {number(float(np.median(scores)))}"
+    return text if training is None else f"{text}, that of training {number(float(np.median(training)))}"
+
+
+def _distributions(
+    scores: FloatArray, training: FloatArray | None, sign: float
+) -> list[tuple[str, list[float]]]:
+    both = {"this file": scores, **({} if training is None else {"training": training})}
+    levels = np.array(list(_QUANTILES.values()))
+    return [
+        (name, [float(len(values)), *(sign * np.quantile(sign * values, levels)).tolist()])
+        for name, values in both.items()
+    ]
+
+
+def _drift(path: Path) -> Mapping[str, Any] | None:
+    content = read_json("the drift report", path, "write it again with `qe score --drift`")
+    missing = {"n", "shifts", "warnings"} - set(content)
+    if missing:
+        raise InputError("is no drift report", where=path, remedy="give what `qe score --drift` writes")
+    return content
+
+
+def _bands(scores: FloatArray, model: Path, costs: Path, decided: Thresholds) -> list[ActionBand]:
+    actions = [decided.action(float(score)) for score in scores]
+    rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
+    means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
+    bands = []
+    for action in ACTIONS:
+        n = actions.count(action)
+        mean = means.get(action)
+        bands.append(
+            ActionBand(action, n, n / len(scores), rules[action], None if mean is None else n * mean)
+        )
+    return bands
+
+
+def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
+    """Mean cost of each action among the held-out rows for which it is chosen."""
+    table = cost_table(known.gold, costs, decided.scale)
+    chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in known.predicted])
+    return {
+        action: float(table[chosen == k, k].mean()) for k, action in enumerate(ACTIONS) if (chosen == k).any()
+    }
+
+
+def _shown(row: Mapping[str, Any]) -> ShownSegment:
+    facts = [("segment", str(row.get("id", ""))), ("score", number(row["score"]))]
+    if row.get("low") not in (None, ""):
+        facts.append(("from", f"{number(float(row['low']))} to {number(float(row['high']))}"))
+    if row.get("action"):
+        facts.append(("action", str(row["action"])))
+    notes = [(name, str(row[name])) for name in ("flags", "because") if row.get(name)]
+    source, target = row.get("source"), row.get("target")
+    if not isinstance(source, str) or not isinstance(target, str):
+        return ShownSegment(None, None, facts, notes)
+    return ShownSegment(source, target, facts, notes, words_of(row))
