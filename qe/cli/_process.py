@@ -223,5 +223,5 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def without_telemetry() -> None:
-    """MLflow reports nothing to anyone, in this process and those it starts, unless the user has said it may."""
+    """MLflow reports nothing, here and in processes that are started, unless the user has said it may."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -11,8 +11,7 @@ from rich.table import Table
 from qe.evaluation.oracle_table import oracle_table
 from qe.training.train import Outcome
 
-_METRICS = ("delta_avg", "mae", "rmse", "spearman")
-_WITH_INTERVAL = ("delta_avg", "mae")
+_METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman")
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -24,13 +23,13 @@ def print_outcome(outcome: Outcome) -> None:
         ("test split", report["test"]),
     ):
         if section is not None:
-            console.print(scores_table(title, section))
+            console.print(scores_table(title, section, report["experiment"]["evaluation"]["metric"]))
             if section.get("oracles"):
                 console.print(oracle_table(section["oracles"], report["experiment"]["name"]))
     best = report["search"]["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
     shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
-    console.print(f"best of {report['search']['trials']} trials: {best['learner']} {shown}")
+    console.print(f"best of {_trials(report['search'])}: {best['learner']} {shown}")
     for line in notes(report):
         console.print(line)
     if report["registration"]:
@@ -38,6 +37,11 @@ def print_outcome(outcome: Outcome) -> None:
         alias = "champion" if entry["champion"] else "challenger" if entry["challenger"] else "waits"
         console.print(f"registered as {entry['name']} version {entry['version']}: {alias}, {entry['reason']}")
     console.print(f"report, predictions, plots and model: {outcome.output}", soft_wrap=True)
+
+
+def _trials(search: Mapping[str, Any]) -> str:
+    pruned = f" ({search['pruned']} more ended early)" if search.get("pruned") else ""
+    return f"{search['trials']} trials{pruned}"
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
@@ -59,22 +63,24 @@ def _title(report: Mapping[str, Any]) -> str:
     return f"{name}: cross-validation, {folds['folds']} folds by {folds['by']}, seed {folds['seed']}{chosen}"
 
 
-def scores_table(title: str, section: Mapping[str, Any]) -> Table:
-    """Systems by metrics, the two of the task with 95 % intervals."""
+def scores_table(title: str, section: Mapping[str, Any], metric: str) -> Table:
+    """Systems by metrics: the experiment's own first, with 95 % intervals."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("system", min_width=10, overflow="fold")
-    for metric in _METRICS:
-        table.add_column(metric, justify="right", no_wrap=True)
-    for name, scores in section["systems"].items():
-        table.add_row(name, *(_cell(scores, metric) for metric in _METRICS))
+    names = list(dict.fromkeys((metric, *_METRICS)))
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for system, scores in section["systems"].items():
+        table.add_row(system, *(_cell(scores, name, name == metric) for name in names))
     return table
 
 
-def _cell(scores: Mapping[str, Any], metric: str) -> str:
-    value = scores.get(metric)
+def _cell(scores: Mapping[str, Any], metric: str, with_interval: bool) -> str:
+    name = metric if metric in scores else f"{metric}_percent"
+    value = scores.get(name)
     if value is None:
         return "undefined"
-    interval = scores.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
+    interval = scores.get("ci", {}).get(name) if with_interval else None
     return f"{value:.3f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
 
 
@@ -87,8 +93,9 @@ def print_json(outcomes: Sequence[Outcome]) -> None:
 def print_comparisons(report: Mapping[str, Any]) -> None:
     """The differences to the baselines with p-values, on the test split where its labels are known."""
     section = report["test"] or report["nested"] or report["cross_validation"]
+    shown = {report["experiment"]["evaluation"]["metric"], "delta_avg", "mae"}
     for entry in section["comparisons"]:
-        if entry["metric"] in ("delta_avg", "mae"):
+        if entry["metric"] in shown:
             pair = f"{entry['system']} against {entry['baseline']}"
             print(f"{pair}: {entry['metric']} {entry['difference']:+.4f}, {_p(entry)}")
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-
 VIEW = "/#/experiments?workflowType=machine_learning"
 
 

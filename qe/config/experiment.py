@@ -6,7 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from features.core.errors import InputError, shown, together
 from features.core.strict_yaml import read_mapping
@@ -202,6 +202,9 @@ class PublishedSection(Section):
     rmse: float | None = None
 
 
+_MODEL = ("learner", "selection", "features", "trees", "weight")  # settings that make another model
+
+
 class Experiment(Section):
     """One experiment. Unknown keys are errors; paths are absolute after loading.
 
@@ -236,6 +239,7 @@ class Experiment(Section):
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
     tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
+    _changed: tuple[str, ...] = PrivateAttr(())
 
     def made_columns(self) -> dict[str, str]:
         """Columns of segments that programs make: name -> program."""
@@ -250,6 +254,18 @@ class Experiment(Section):
         named += list(_leaves(resources, Path))
         named += [Path(p) for f in self.features for k in _PATH_KEYS & f.keys() for p in _leaves(f[k], str)]
         return [*named, *(path / "study.journal" for path in self.search.warm_start)]
+
+    @property
+    def run_name(self) -> str:
+        """The name, and what of the model was set otherwise than in the file; at most 200 characters.
+
+        >>> dataset = {"format": "wmt12", "path": "x"}
+        >>> file = {"name": "a", "dataset": dataset, "features": [{"kind": "surface"}]}
+        >>> made(file, Path(), overrides=["learner.kind=ridge", "search.trials=9"]).run_name
+        'a, learner.kind=ridge'
+        """
+        name = ", ".join([self.name, *(text for text in self._changed if text.startswith(_MODEL))])
+        return name if len(name) <= 200 else f"{name[:199]}…"
 
     def settings(self) -> dict[str, Any]:
         """The experiment as JSON values."""
@@ -278,6 +294,7 @@ def draft(
     content = read_mapping(path, "experiment file")
     keys, mistakes = _completed(content, data_root or path.parent, path, overrides)
     experiment, more = drafted(Experiment, keys, NOTHING)
+    experiment._changed = tuple(overrides)
     return experiment, [*mistakes, *more]
 
 
@@ -293,6 +310,7 @@ def made(
     experiment, more = drafted(Experiment, keys, NOTHING)
     if mistakes or more:
         raise together([*mistakes, *more], path)
+    experiment._changed = tuple(overrides)
     return experiment
 
 

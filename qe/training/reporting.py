@@ -106,7 +106,8 @@ def assemble(made: Made) -> dict[str, Any]:
             "absent": list(experiment.absent),
         },
         "search": {
-            "trials": len(result.trials),
+            "trials": result.count(TrialState.COMPLETE),
+            "pruned": result.count(TrialState.PRUNED),
             "reproducible": result.reproducible,
             "objective": list(result.metrics),
             "best": result.best.settings(),
@@ -381,7 +382,8 @@ def log_end(run: tracking.Run, output: Path, report: Mapping[str, Any]) -> None:
         ("test", report["test"]),
     ):
         if section is not None:
-            run.metrics({f"{prefix}.{k}": v for k, v in section["systems"][name].items() if _number(v)})
+            scores = section["systems"][name].items()
+            run.metrics({f"{prefix}.{k}": v for k, v in scores if _number(v) and k != "n"})
     for metric, values in report["search"]["fold_values"].items():
         for step, value in enumerate(values, start=1):
             run.metrics({f"fold.{metric}": value}, step)

@@ -250,6 +250,10 @@ class SearchResult:
         """All trials of all restarts."""
         return [trial for study in self.studies for trial in study.get_trials(deepcopy=False)]
 
+    def count(self, state: TrialState) -> int:
+        """How many trials ended so; those that a kill interrupted are failed, and count for nothing."""
+        return sum(trial.state == state for trial in self.trials)
+
     def history(self) -> pd.DataFrame:
         """One row per finished trial: restart, number, values, parameters, seconds."""
         rows = [

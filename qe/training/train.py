@@ -92,7 +92,7 @@ def _trained(
     prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset)
     state.claim(_fingerprint(prepared), _inputs(prepared))
     with tracking.run(
-        experiment.name, description=experiment.description, resume=state.run_id, parent=parent
+        experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
     ) as run:
         state.begin(run.id)
         reporting.log_start(run, prepared)

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from qe.__main__ import main
+from qe.cli.ui import VIEW
+from tests.conftest import ROOT
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port, wait_until_up
 
@@ -69,3 +72,37 @@ def test_its_plots_and_its_model_are_there(
         assert name in artifacts
     model = page(f"{address}/#/models/qe-demo", tmp_path)
     assert "Version 1" in model and "champion" in model
+
+
+def test_the_address_that_is_printed_shows_model_training(
+    address: str, demo_run: Any, tmp_path: Path
+) -> None:
+    shown = page(f"{address}{VIEW}", tmp_path)
+    assert "Experiments" in shown and ">tests<" in shown
+    assert "Prompts" not in shown and "Traces" not in shown  # of the view for language models
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "true None"), ("false", "false client")])
+def test_mlflow_reports_nothing_unless_the_user_says_so(given: str | None, expected: str) -> None:
+    """Asked of a process that MLflow does not take for a test or a CI job, in which it is silent anyway."""
+    script = (
+        "import os, qe.tracking.store as store\n"
+        "store._quiet()\n"
+        "from mlflow.telemetry import get_telemetry_client\n"
+        "client = 'client' if get_telemetry_client() else None\n"
+        "print(os.environ['MLFLOW_DISABLE_TELEMETRY'], client)\n"
+    )
+    names = ("PATH", "HOME", "PYTHONPATH")
+    environment = {name: os.environ[name] for name in names if name in os.environ}
+    if given is not None:
+        environment["MLFLOW_DISABLE_TELEMETRY"] = given
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected
+
+
+def test_the_command_line_turns_telemetry_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "")  # so that it is put back as it was
+    monkeypatch.delenv("MLFLOW_DISABLE_TELEMETRY")
+    main(["--help"])
+    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"

@@ -193,6 +193,8 @@ def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_pa
     assert kills == 3 * len(drawn(whole))
     assert drawn(result) == drawn(whole) and result.best == whole.best and result.reproducible
     assert not [t for t in result.trials if t.state.name in ("RUNNING", "WAITING")]
+    ended = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    assert sum(map(result.count, ended)) == len(drawn(whole)) < len(result.trials)
 
 
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_clien
     run = client.get_run(demo_run.run_id)
     assert run.info.status == "FINISHED"
     assert {"cv.mae", "cv.delta_avg", "test.mae", "fold.mae"} <= set(run.data.metrics)
+    assert not {"cv.n", "test.n", "nested.n"} & set(run.data.metrics)
     assert run.data.params["learner.0.kind"] == "svr_rbf" and run.data.tags["dataset_fingerprint"]
     assert [i.dataset.name for i in run.inputs.dataset_inputs] == ["data"]
     files = {f.path for f in client.list_artifacts(demo_run.run_id)}

@@ -1,0 +1,60 @@
+"""What a finished run looks like in a terminal."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from qe.cli._summary import _trials, print_comparisons, scores_table
+
+
+def drawn(metric: str, section: dict[str, Any], width: int = 80) -> str:
+    stream = io.StringIO()
+    Console(width=width, file=stream).print(scores_table("title", section, metric))
+    return stream.getvalue()
+
+
+SECTION = {
+    "systems": {
+        "a": {
+            "delta_avg": 0.5, "mae": 0.6, "rmse": 0.7, "pearson": 0.81, "spearman": 0.9, "kendall": 0.4,
+            "large_error_percent": 12.5,
+            "ci": {"mae": [0.5, 0.7], "kendall": [0.3, 0.5], "large_error_percent": [10.0, 15.0]},
+        }
+    },
+    "comparisons": [
+        {"system": "a", "baseline": "mean", "metric": metric, "difference": 0.1, "p": 0.1, "p_corrected": 1}
+        for metric in ("delta_avg", "mae", "kendall", "rmse")
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "cell"),
+    [
+        ("mae", "0.600 [0.500, 0.700]"),
+        ("kendall", "0.400 [0.300, 0.500]"),
+        ("large_error", "12.500 [10.000, 15.000]"),
+    ],
+)
+def test_the_metric_of_the_experiment_stands_first_with_its_interval(metric: str, cell: str) -> None:
+    text = drawn(metric, SECTION)
+    header = next(line for line in text.splitlines() if "system" in line).split()
+    assert header[:2] == ["system", metric] and header.count(metric) == 1 and "pearson" in header
+    assert cell in text and "0.810" in text and text.count("[") == 1
+    assert max(map(len, text.splitlines())) <= 80 and "…" not in text
+
+
+def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = {"test": SECTION, "nested": None, "experiment": {"evaluation": {"metric": "kendall"}}}
+    print_comparisons(report)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[3] for line in lines] == ["delta_avg", "mae", "kendall"]
+
+
+def test_trials_are_counted_apart_by_how_they_ended() -> None:
+    assert _trials({"trials": 12}) == "12 trials"
+    assert _trials({"trials": 12, "pruned": 3}) == "12 trials (3 more ended early)"
