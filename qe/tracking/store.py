@@ -154,7 +154,7 @@ def _quiet() -> None:
     """
     if "MLFLOW_DISABLE_TELEMETRY" not in os.environ:
         os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
-        set_telemetry_client()  # what was made when mlflow was imported goes
+        set_telemetry_client()  # type: ignore[no-untyped-call]  # what was made when mlflow was imported goes
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     # On stdout, where a server tracks: it would stand in the middle of what --json prints.
     os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
