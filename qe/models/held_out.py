@@ -46,7 +46,7 @@ class HeldOut:
                 where=folder,
                 remedy="train it again",
             )
-        with whole("the held-out predictions", path, REMEDY):
+        with whole("the table of held-out predictions", path, REMEDY):
             table = np.load(path, allow_pickle=False)
             typed(FILE, table, np.float64, None, 2)
             finite(FILE, table)
