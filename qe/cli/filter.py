@@ -1,5 +1,6 @@
 """`qe filter`: parallel text without the pairs that rules and scores refuse."""
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,6 +104,8 @@ def _threshold(
         if model is not None:
             raise InputError("--model needs --worst", remedy="say which score is the worst that passes")
         return None
+    if not math.isfinite(worst):
+        raise InputError(f"--worst must be a finite number, but got {worst}")
     if model is None:
         return Threshold(worst, higher_is_better, column=column)
     from qe.api.models import model_folder

@@ -35,6 +35,7 @@ from qe.programs.made_columns import (
 )
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
+_LARGEST = float(np.finfo(np.float32).max)  # forests and boosted trees take no larger number
 # Rows are predicted this many at a time, the last block filled up: matrix products round differently for
 # other shapes (and memory layouts), and a row's score must not depend on the rows beside it.
 _BLOCK = 128
@@ -182,7 +183,10 @@ def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
 
 
 def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
-    """(n,) predictions of blocks of equal size, the last one filled up with its last row."""
+    """(n,) predictions of blocks of equal size, the last one filled up with its last row.
+
+    Raises InputError for a feature that is too large when it is scaled.
+    """
     n = len(features)
     if not n:
         return np.empty(0)
@@ -191,6 +195,12 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
         features = step.transform(features)
     values, names = numbers(features), without_trees(features).columns
     trees = {name: features[name].to_numpy() for name in tree_names(features)}
+
+    if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
+        raise InputError(
+            f"the feature '{names[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
+            remedy="look at its values; if they are ordinary, the model is damaged: train it again",
+        )
 
     def taken(block: NDArray[np.int64]) -> pd.DataFrame:
         table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)

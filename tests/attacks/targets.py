@@ -128,7 +128,7 @@ def use_journal(folder: Path) -> None:
 
 def use_report(folder: Path) -> None:
     """As `qe evaluate` of finished runs."""
-    leaderboard.make([folder], samples=10)
+    leaderboard.make([folder], samples=99)
 
 
 def use_job(folder: Path, model: Path, rows: Path) -> None:
