@@ -35,6 +35,7 @@ from qe.programs.made_columns import (
 )
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
+_ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"
 _LARGEST = float(np.finfo(np.float32).max)  # forests and boosted trees take no larger number
 # Rows are predicted this many at a time, the last block filled up: matrix products round differently for
 # other shapes (and memory layouts), and a row's score must not depend on the rows beside it.
@@ -199,7 +200,7 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
     if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
         raise InputError(
             f"the feature '{names[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
-            remedy="look at its values; if they are ordinary, the model is damaged: train it again",
+            remedy=_ORDINARY,
         )
 
     def taken(block: NDArray[np.int64]) -> pd.DataFrame:
@@ -207,7 +208,12 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
         return table.assign(**{name: column[block] for name, column in trees.items()}) if trees else table
 
     rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
-    blocks = [rest.predict(taken(block)) for block in rows.reshape(-1, _BLOCK)]
+    try:
+        blocks = [rest.predict(taken(block)) for block in rows.reshape(-1, _BLOCK)]
+    except ValueError as error:
+        if "infinity" not in str(error):
+            raise
+        raise InputError("the model makes infinite numbers of these features", remedy=_ORDINARY) from error
     return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 

@@ -19,6 +19,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from features.core.array_types import FloatArray
+from features.core.damage import whole
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.tree_columns import tree_names
@@ -35,6 +36,7 @@ from qe.tracking.address import without_password
 from qe.training.drawing import Drawing, drawing_of, ended
 
 SEEDS = MOST_SEED + 1  # sums of seeds begin anew behind the largest
+_ANEW = "start anew with --overwrite"
 _SELECTIONS = 16  # fitted selectors that a fold keeps
 Rows = NDArray[np.int64]
 
@@ -463,17 +465,24 @@ def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, An
     storage = journal(file)
     known = set(space.distributions()) | {"learner", "selector"}
     values = []
-    for name in optuna.get_all_study_names(storage):
-        study = optuna.load_study(study_name=name, storage=storage)
-        sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
-        trials = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
-        values += [(sign * t.values[0], {k: v for k, v in t.params.items() if k in known}) for t in trials]
-    values.sort(key=lambda pair: pair[0])
+    with whole("the study", file, _ANEW):
+        for name in optuna.get_all_study_names(storage):
+            study = optuna.load_study(study_name=name, storage=storage)
+            sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
+            trials = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+            values += [
+                (sign * t.values[0], {k: v for k, v in t.params.items() if k in known}) for t in trials
+            ]
+        values.sort(key=lambda pair: pair[0])
     return [params for _, params in values[:best] if params]
 
 
 def journal(path: Path) -> optuna.storages.BaseStorage:
-    """A study file that survives a kill at any point, for one or several processes on one machine."""
+    """A study file that survives a kill at any point, for one or several processes on one machine.
+
+    Raises InputError for a damaged one.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     backend = JournalFileBackend(str(path))
-    return optuna.storages.JournalStorage(backend)
+    with whole("the study", path, _ANEW):
+        return optuna.storages.JournalStorage(backend)

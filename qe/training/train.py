@@ -74,6 +74,7 @@ def train(
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
     """
     check(experiment, in_memory=dataset is not None)
+    tracking.load_settings()  # a mistake there is told before any work, too
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite)
         return _trained(experiment, output, state, cache, dataset, parent, progress)

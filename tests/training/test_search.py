@@ -197,6 +197,14 @@ def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_pa
     assert sum(map(result.count, ended)) == len(drawn(whole)) < len(result.trials)
 
 
+@pytest.mark.parametrize("line", ['{"op_code": 0, "worker_id": "a"}', '{"op_code": 5}', "[]"])
+def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
+    (tmp_path / "study.journal").write_text(line + "\n")
+    space = Space([ridge()], [StrategySection(kind="none")])
+    with pytest.raises(InputError, match=r"study\.journal: the study is damaged"):
+        search.earlier_trials(tmp_path, space)
+
+
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     search.run(objective([ridge()]), section(trials=3), seed=1, storage=search.journal(path))

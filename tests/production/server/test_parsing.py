@@ -1,8 +1,10 @@
 """Parsing: every form, rows and keys counted first, and a 4xx for all that is no table."""
 
+import csv
 import json
 import time
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import pytest
@@ -106,7 +108,8 @@ def test_json_that_is_no_table(body: Any, status: int, message: str) -> None:
         (b"source\na\n", 422, "needs the column 'target'"),
     ],
 )
-def test_csv_that_is_no_table(body: bytes, status: int, message: str) -> None:
+def test_csv_that_is_no_table(body: bytes, status: int, message: str, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(csv.field_size_limit, csv.field_size_limit(131_072)))  # of the whole process
     with pytest.raises(Refused, match=message) as refused:
         parsed(body, "csv")
     assert refused.value.status == status
