@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from features.core.damage import Damaged, read_json, whole
 from features.core.errors import InputError
 from features.core.files import atomic_file
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import Report, evaluate
 
+_AGAIN = "run the experiment again"
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; color: #222 }
@@ -103,16 +105,18 @@ def make(
 
 
 def _report(folder: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError("holds no finished run (no report.json)", where=folder) from None
-    return content
+    if not (folder / "report.json").is_file():
+        raise InputError("holds no finished run (no report.json)", where=folder)
+    return read_json("the report of the run", folder / "report.json", _AGAIN)
 
 
 def _predictions(folder: Path) -> pd.DataFrame:
-    table = pd.read_parquet(folder / "predictions.parquet")
-    return table[table["split"] == "train"].reset_index(drop=True)
+    file = folder / "predictions.parquet"
+    with whole("the predictions of the run", file, _AGAIN):
+        table = pd.read_parquet(file)
+        if not {"id", "gold"} <= set(table.columns):
+            raise Damaged("columns are missing")
+        return table[table["split"] == "train"].reset_index(drop=True)
 
 
 def _chosen(table: pd.DataFrame, report: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.damage import read_json
+from features.core.damage import read_json, whole
 from features.core.errors import InputError
 from features.core.files import atomic_file, digest
 from features.core.outputs import check_output, locked_file
@@ -442,14 +442,16 @@ class _Job:
         repeated, looks = 0, None
         pieces = [self._path(number) for number in range(chunks)]
         for piece in pieces:
-            counts = read_json("a chunk's counts", piece.with_suffix(".json"), "start anew with --overwrite")
-            repeated += counts["repeated"]
-            if counts["looks"] is not None:
-                more = Counts.from_json(counts["looks"])
-                looks = more if looks is None else looks + more
-            outcomes.update(counts["outcomes"])
-            actions.update(counts["actions"])
-            flagged.update(counts["flagged"])
+            file, remedy = piece.with_suffix(".json"), "start anew with --overwrite"
+            counts = read_json("a chunk's counts", file, remedy)
+            with whole("a chunk's counts", file, remedy):
+                repeated += counts["repeated"]
+                if counts["looks"] is not None:
+                    more = Counts.from_json(counts["looks"])
+                    looks = more if looks is None else looks + more
+                outcomes.update(counts["outcomes"])
+                actions.update(counts["actions"])
+                flagged.update(counts["flagged"])
         self._check_whole(pieces, sum(outcomes.values()), rows)
         # What a kill leaves of an unfinished file lies in the job's folder, and goes with it.
         joined = self.folder / "joined"
