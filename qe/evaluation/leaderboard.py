@@ -3,6 +3,7 @@
 import html
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, FiniteFloat
 
 from features.core.damage import Damaged, read_json, whole
 from features.core.errors import InputError
@@ -29,6 +31,43 @@ tr:nth-child(even) td { background: #f4f6f8 }
 p { color: #555; margin: .3rem 0 }
 """
 _TITLES = {"delta_avg": "DeltaAvg", "spearman": "Spearman", "mae": "MAE", "rmse": "RMSE"}
+
+
+class _Label(BaseModel):
+    name: str
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    higher_is_better: bool
+
+
+class _Data(BaseModel):
+    name: str
+    label: _Label
+
+
+class _Experiment(BaseModel):
+    name: str
+    description: str
+    published: dict[str, float | None] | None = None
+
+
+class _CrossValidation(BaseModel):
+    selected_on_these_folds: bool = False
+
+
+class _Features(BaseModel):
+    n: int
+
+
+class _Run(BaseModel):
+    """What a leaderboard reads of report.json."""
+
+    experiment: _Experiment
+    data: _Data
+    features: _Features
+    cross_validation: _CrossValidation
+    nested: dict[str, Any] | None
+    seconds: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -69,8 +108,8 @@ def make(
 
     Raises InputError if a folder holds no finished run, or the runs are of different segments.
     """
-    reports = {folder: _report(folder) for folder in folders}
-    tables = {folder: _predictions(folder) for folder in folders}
+    runs = {folder: _run(folder) for folder in folders}
+    tables = {folder: _predictions(folder, runs[folder].nested is not None) for folder in folders}
     first = tables[folders[0]]
     for folder, table in tables.items():
         if not table["id"].equals(first["id"]) or not np.array_equal(table["gold"], first["gold"]):
@@ -79,15 +118,16 @@ def make(
                 where=folder,
                 remedy="make one leaderboard per dataset",
             )
-    systems = {
-        reports[folder]["experiment"]["name"]: _chosen(table, reports[folder])
-        for folder, table in tables.items()
-    }
+    systems = {runs[folder].experiment.name: table["chosen"].to_numpy() for folder, table in tables.items()}
+    if len(systems) < len(runs):
+        twice = Counter(run.experiment.name for run in runs.values()).most_common(1)[0][0]
+        raise InputError(f"two runs are named '{twice}'", remedy="leave one of them out")
     if baseline is None and "baseline" in systems and len(systems) > 1:
         baseline = "baseline"
     if baseline is not None and baseline not in systems:
         raise InputError(f"no run is named '{baseline}'", remedy=f"runs: {', '.join(systems)}")
-    scale = LabelScale(**next(iter(reports.values()))["data"]["label"])
+    data = runs[folders[0]].data
+    scale = LabelScale(**data.label.model_dump())
     report = evaluate(
         first["gold"].to_numpy(),
         systems,
@@ -97,50 +137,51 @@ def make(
         samples=samples,
         seed=seed,
     )
-    entries = [_entry(content, report, baseline) for content in reports.values()]
+    entries = [_entry(run, report, baseline) for run in runs.values()]
     entries.sort(key=lambda entry: -entry.metrics["delta_avg"])
-    data = next(iter(reports.values()))["data"]
-    title = f"{data['name']}, {data['label']['name']}: {len(first):,} segments, out-of-fold predictions"
+    title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, baseline, entries, report)
 
 
-def _report(folder: Path) -> dict[str, Any]:
-    if not (folder / "report.json").is_file():
+def _run(folder: Path) -> _Run:
+    file = folder / "report.json"
+    if not file.is_file():
         raise InputError("holds no finished run (no report.json)", where=folder)
-    return read_json("the report of the run", folder / "report.json", _AGAIN)
+    with whole("the report of the run", file, _AGAIN):
+        return _Run.model_validate(read_json("the report of the run", file, _AGAIN))
 
 
-def _predictions(folder: Path) -> pd.DataFrame:
-    file = folder / "predictions.parquet"
+def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
+    """id, gold and chosen (out of fold) of the training segments."""
+    file, column = folder / "predictions.parquet", "nested" if nested else "predicted"
     with whole("the predictions of the run", file, _AGAIN):
         table = pd.read_parquet(file)
-        if not {"id", "gold"} <= set(table.columns):
-            raise Damaged("columns are missing")
-        return table[table["split"] == "train"].reset_index(drop=True)
+        if missing := {"split", "id", "gold", column} - set(table.columns):
+            raise Damaged(f"has no column {', '.join(sorted(missing))}")
+        table = table[table["split"] == "train"].reset_index(drop=True)
+        table = table.assign(gold=table["gold"].astype(float), chosen=table[column].astype(float))
+        if not len(table) or not np.isfinite(table[["gold", "chosen"]].to_numpy()).all():
+            raise Damaged("no training segments, or labels or predictions that are no numbers")
+        return table[["id", "gold", "chosen"]]
 
 
-def _chosen(table: pd.DataFrame, report: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return table["nested" if report["nested"] else "predicted"].to_numpy(np.float64)
-
-
-def _entry(content: Mapping[str, Any], report: Report, baseline: str | None) -> Entry:
-    settings = content["experiment"]
-    name = settings["name"]
+def _entry(run: _Run, report: Report, baseline: str | None) -> Entry:
+    name = run.experiment.name
     scores = report.systems[name]
-    if content["nested"]:
+    if run.nested is not None:
         figures = "nested"
     else:
-        figures = "selected" if content["cross_validation"]["selected_on_these_folds"] else "plain"
+        figures = "selected" if run.cross_validation.selected_on_these_folds else "plain"
     compared = baseline is not None and name != baseline
     return Entry(
         name,
-        settings["description"],
+        run.experiment.description,
         figures,
         scores.metrics,
         {metric: (float(low), float(high)) for metric, (low, high) in scores.ci.items()},
-        settings["published"] or {},
-        content["features"]["n"],
-        content.get("seconds", float("nan")),
+        run.experiment.published or {},
+        run.features.n,
+        run.seconds,
         name in next(iter(report.clusters.get("delta_avg", [[]]))),
         report.comparison(name, str(baseline), "delta_avg").p_corrected if compared else None,
     )

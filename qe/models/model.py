@@ -1,6 +1,7 @@
 """Model: pipeline, feature set with its resources, label scale; fit, predict, save, load without pickle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -192,8 +193,9 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
     if not n:
         return np.empty(0)
     by_column, rest = split_steps(pipeline)
-    for step in by_column:
-        features = step.transform(features)
+    with _finite_numbers():
+        for step in by_column:
+            features = step.transform(features)
     values, names = numbers(features), without_trees(features).columns
     trees = {name: features[name].to_numpy() for name in tree_names(features)}
 
@@ -208,13 +210,20 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
         return table.assign(**{name: column[block] for name, column in trees.items()}) if trees else table
 
     rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
-    try:
+    with _finite_numbers():
         blocks = [rest.predict(taken(block)) for block in rows.reshape(-1, _BLOCK)]
+    return np.asarray(np.concatenate(blocks)[:n], np.float64)
+
+
+@contextmanager
+def _finite_numbers() -> Iterator[None]:
+    """Raises InputError if a step refuses what another one, or a damaged constant, made infinite."""
+    try:
+        yield
     except ValueError as error:
         if "infinity" not in str(error):
             raise
         raise InputError("the model makes infinite numbers of these features", remedy=_ORDINARY) from error
-    return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 
 def _bundle(path: Path, described: Description) -> Bundle | None:

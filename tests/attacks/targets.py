@@ -213,7 +213,7 @@ def report(run: Path) -> None:
     told = {
         "experiment": {"name": "small", "description": "small", "published": None},
         "data": {"name": "demo", "label": label},
-        "nested": False,
+        "nested": None,
         "cross_validation": {"selected_on_these_folds": True},
         "features": {"n": 17},
         "seconds": 1.0,
