@@ -59,9 +59,9 @@ def read_gold(folder: Path) -> tuple[Tokens, Tokens, Gold]:
 def score(links: Links, gold: Gold) -> tuple[float, float, float]:
     """Precision, recall, F1 (= 1 - AER, as the gold has no possible links)."""
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-    found = set(zip(segment.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
-    right = len(found & gold)
-    return right / len(found), right / len(gold), 2 * right / (len(found) + len(gold))
+    paired = set(zip(segment.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    right = len(paired & gold)
+    return right / len(paired), right / len(gold), 2 * right / (len(paired) + len(gold))
 
 
 def model1_links(lexicon: Lexicon, source: Tokens, target: Tokens) -> Links:

@@ -114,10 +114,10 @@ def speed(sentences: int, folder: Path, tasks: Sequence[str]) -> None:
             output = folder / f"speed-{case.name}"
             for task in ("pos", case.task) if case.task == "dependencies" else (case.task,):
                 _folder.train(task, [DATA / "treebanks" / case.file], language, output, {})
-            found = AnnotatorFolder(output)
-            list(found.annotate(texts[:40]))
+            outcome = AnnotatorFolder(output)
+            list(outcome.annotate(texts[:40]))
             begin, wall = time.process_time(), time.monotonic()
-            list(found.annotate(texts))
+            list(outcome.annotate(texts))
             cpu = time.process_time() - begin
             whole = cpu / len(texts) * CORPUS / cores / 60
             print(

@@ -100,13 +100,13 @@ def intervals(
     scores: dict[str, float], drawn: Drawn, without: LeftOut, metrics: dict[str, Metric]
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """kind -> metric -> 95 % interval of the first system's score."""
-    found: dict[str, dict[str, tuple[float, float]]] = {kind: {} for kind in INTERVALS}
+    by_name: dict[str, dict[str, tuple[float, float]]] = {kind: {} for kind in INTERVALS}
     for name, metric in metrics.items():
         left = without["s0", name]
-        found["jackknife"][name] = jackknife_interval(scores[name], left, link=metric.interval_scale)
-        found["percentile"][name] = percentile_interval(drawn["s0", name])
-        found["bca"][name] = bca_interval(drawn["s0", name], scores[name], left[0])
-    return found
+        by_name["jackknife"][name] = jackknife_interval(scores[name], left, link=metric.interval_scale)
+        by_name["percentile"][name] = percentile_interval(drawn["s0", name])
+        by_name["bca"][name] = bca_interval(drawn["s0", name], scores[name], left[0])
+    return by_name
 
 
 def run(output: Path, simulations: int, seed: int, nulls: Sequence[str], sizes: Sequence[int]) -> None:
@@ -114,8 +114,8 @@ def run(output: Path, simulations: int, seed: int, nulls: Sequence[str], sizes: 
     for n in sizes:
         for first, null in product(range(0, simulations, CHUNK), nulls):
             if (null, n, seed, first) not in done:
-                found = [simulate(null, n, seed * 1_000_000 + i) for i in range(first, first + CHUNK)]
-                line = {"null": null, "n": n, "seed": seed, "first": first, "simulations": found}
+                listed = [simulate(null, n, seed * 1_000_000 + i) for i in range(first, first + CHUNK)]
+                line = {"null": null, "n": n, "seed": seed, "first": first, "simulations": listed}
                 with output.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(line) + "\n")
         print(f"n = {n}: {simulations} simulations of {', '.join(nulls)}", flush=True)
@@ -135,17 +135,17 @@ def show(path: Path) -> None:
     print(f"Type I error at {LEVEL}, {SAMPLES} samples a test\n")
     print("| null | n | simulations | test | " + " | ".join(DEFAULT_METRICS) + " |")
     print("| --- | ---: | ---: | --- | " + " | ".join(["---:"] * len(DEFAULT_METRICS)) + " |")
-    for (null, n), found in cells.items():
+    for (null, n), each in cells.items():
         for test in TESTS:
-            rates = [rejected([one["p"][test].get(metric) for one in found]) for metric in DEFAULT_METRICS]
-            print(f"| {null} | {n} | {len(found)} | {test} | " + " | ".join(rates) + " |")
+            rates = [rejected([one["p"][test].get(metric) for one in each]) for metric in DEFAULT_METRICS]
+            print(f"| {null} | {n} | {len(each)} | {test} | " + " | ".join(rates) + " |")
     print("\nCoverage of 95 % intervals\n")
     print("| labels | n | interval | " + " | ".join(DEFAULT_METRICS) + " |")
     print("| --- | ---: | --- | " + " | ".join(["---:"] * len(DEFAULT_METRICS)) + " |")
-    for (null, n), found in cells.items():
+    for (null, n), each in cells.items():
         true = truths(null, n)
         for kind in INTERVALS:
-            rates = [covered([one["intervals"][kind][m] for one in found], true[m]) for m in DEFAULT_METRICS]
+            rates = [covered([one["intervals"][kind][m] for one in each], true[m]) for m in DEFAULT_METRICS]
             print(f"| {null} | {n} | {kind} | " + " | ".join(rates) + " |")
 
 

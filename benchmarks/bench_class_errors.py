@@ -62,8 +62,8 @@ def label(hypothesis: Words, base: Words, reference: Words, reference_base: Word
         )
     wrong = [["right" if edit == "x" else "wrong" for edit in edits] for edits in (left, right)]
     pair(hypothesis, reference, wrong[0], wrong[1], "wrong", "reordering")
-    for found, moved in zip(labels, wrong, strict=True):
-        found[:] = ["reordering" if m == "reordering" else f for f, m in zip(found, moved, strict=True)]
+    for each, moved in zip(labels, wrong, strict=True):
+        each[:] = ["reordering" if m == "reordering" else f for f, m in zip(each, moved, strict=True)]
     return labels[0], labels[1]
 
 
@@ -81,14 +81,14 @@ def main() -> None:
     class_errors(*(column.take(np.array([0])) for column in columns))  # compiles
 
     started = time.perf_counter()
-    found = class_errors(*columns)
+    outcome = class_errors(*columns)
     ours = time.perf_counter() - started
     started = time.perf_counter()
     plain = [label(*row) for row in zip(hypothesis, bases[0], reference, bases[1], strict=True)]
     theirs = time.perf_counter() - started
     names = ("right", "inflection", "reordering", "missing", "extra", "lexical")
-    assert [names[k] for k in found.reference] == [name for _, right in plain for name in right]
-    assert [names[k] for k in found.hypothesis] == [name for left, _ in plain for name in left]
+    assert [names[k] for k in outcome.reference] == [name for _, right in plain for name in right]
+    assert [names[k] for k in outcome.hypothesis] == [name for left, _ in plain for name in left]
     print(f"{given.segments} segments: kernel {ours:.3f} s, plain Python {theirs:.2f} s, ", end="")
     print(f"{theirs / ours:.0f} times as fast; {given.segments / ours:,.0f} segments per second")
 

@@ -55,7 +55,7 @@ def predictions(
     segments = data.segments(tokenizers)[number]
     split = Split(segments, scores=segment_bleu(statistics))
     lengths, names = statistics[:, 0], document_names(data.documents)
-    found = {way: np.full(len(names), np.nan) for way in WAYS}
+    by_name = {way: np.full(len(names), np.nan) for way in WAYS}
     documents = np.array(data.documents)
     for train, test in make_folds(len(data), 10, by="document", documents=data.documents):
         own, other = extraction.fold(split, train, test)
@@ -69,11 +69,11 @@ def predictions(
             mean_features(own, documents[train]),
             document_scores(statistics[train], documents[train], BLEU.aggregate),
         )
-        found["statistics"][columns] = document_scores(predicted, documents[test], BLEU.aggregate)
-        found["means"][columns] = document_means(segment_bleu(predicted), documents[test], lengths[test])
-        found["segments"][columns] = document_means(np.asarray(plain), documents[test], lengths[test])
-        found["documents"][columns] = whole.predict(mean_features(other, documents[test]))
-    return found
+        by_name["statistics"][columns] = document_scores(predicted, documents[test], BLEU.aggregate)
+        by_name["means"][columns] = document_means(segment_bleu(predicted), documents[test], lengths[test])
+        by_name["segments"][columns] = document_means(np.asarray(plain), documents[test], lengths[test])
+        by_name["documents"][columns] = whole.predict(mean_features(other, documents[test]))
+    return by_name
 
 
 def mean_features(features: pd.DataFrame, documents: NDArray[np.str_]) -> pd.DataFrame:
@@ -105,12 +105,12 @@ def main() -> None:
         data = Translations(source, systems, blocks(len(source)), (reference,))
         for number, (name, statistics) in enumerate(zip(systems, data.statistics(BLEU), strict=True)):
             print(f"{name}, BLEU against {kind}: {len(document_names(data.documents))} documents")
-            found = predictions(data, number, statistics, arguments.resources, arguments.learner)
+            outcome = predictions(data, number, statistics, arguments.resources, arguments.learner)
             gold = document_scores(statistics, data.documents, BLEU.aggregate)
             report = evaluate(
-                gold, found, SCALE, baselines=["documents"], metrics=["pearson", "mae"], samples=10_000
+                gold, outcome, SCALE, baselines=["documents"], metrics=["pearson", "mae"], samples=10_000
             )
-            for way, predicted in found.items():
+            for way, predicted in outcome.items():
                 _print(way, evaluate_documents(statistics, predicted, data.documents, BLEU.aggregate), report)
 
 

@@ -42,14 +42,14 @@ def check_tokenizer(data: Path, bundle: Path | None) -> None:
         moses = MosesTokenizer(language)
         kinds = [Tokenizer(language, normalise=False), Tokenizer(language, normalise=True)]
         for batch in batches(every_line(data), 16_384):
-            found = [tokenizer.tokens(batch) for tokenizer in kinds]
+            listed = [tokenizer.tokens(batch) for tokenizer in kinds]
             for i, line in enumerate(batch):
                 plain = normalise(line)
                 expected = moses.tokenize(line, escape=False)
-                differences += found[0].words(i) != expected
+                differences += listed[0].words(i) != expected
                 if plain != line:
                     expected = moses.tokenize(plain, escape=False)
-                differences += found[1].words(i) != expected
+                differences += listed[1].words(i) != expected
             lines += len(batch)
         print(f"{language}: {lines} lines, raw and normalised, {differences} differences", flush=True)
         total["lines"] += lines

@@ -42,11 +42,11 @@ def differences(runs: Path, pairs: list[str], samples: int) -> None:
             gold, {left: one, right: other}, SCALE, baselines=(right,), metrics=METRICS, samples=samples
         )
         for metric in METRICS:
-            found = report.comparison(left, right, metric)
-            low, high = found.ci
+            outcome = report.comparison(left, right, metric)
+            low, high = outcome.ci
             values = report.score(left, metric), report.score(right, metric)
-            rows.append((pair, metric, *values, found.result.difference, low, high))
-            p_values.append(found.result.p)
+            rows.append((pair, metric, *values, outcome.result.difference, low, high))
+            p_values.append(outcome.result.p)
     print(f"{'difference':44s} metric      first second  difference   95 % interval        p   (Holm)")
     for row, p, holm in zip(rows, p_values, correct(np.array(p_values), "holm"), strict=True):
         pair, metric, a, b, difference, low, high = row

@@ -162,9 +162,9 @@ def main() -> None:
     flags = Flags.make(Knowledge(languages, lexicon_of(known, languages)))
     print(f"{languages[0]}-{languages[1]}: lexicon from {len(known):,} pairs, {len(tested):,} pairs checked")
     print("| kind | injected | precision | recall | alarms |\n| --- | --- | --- | --- | --- |")
-    for kind, found in figures(flags, tested, languages).items():
-        shares = f"{found.precision:.2f} | {found.recall:.2f} | {found.alarms:.3f}"
-        print(f"| {kind} | {found.injected:,} | {shares} |")
+    for kind, each in figures(flags, tested, languages).items():
+        shares = f"{each.precision:.2f} | {each.recall:.2f} | {each.alarms:.3f}"
+        print(f"| {kind} | {each.injected:,} | {shares} |")
     for kind, why in flags.lacking.items():
         print(json.dumps({kind: why}))
 

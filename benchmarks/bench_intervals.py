@@ -49,14 +49,14 @@ class Fold:
 
 def folds_of(data: Prepared, candidate: Candidate, seed: int, folds: int) -> list[Fold]:
     """Every row predicted by a model that did not see its fold."""
-    training, found = data.training, []
+    training, reached = data.training, []
     assert training.scores is not None
     for train, test in make_folds(len(training), folds, seed=seed, by="block"):
         own, other = data.extraction.fold(training, train, test)
         fitted = fit(candidate.pipeline(0), own, training.scores[train])
         predicted = data.dataset.scale.clip(np.asarray(fitted.predict(other), np.float64))
-        found.append(Fold(test, other.to_numpy(np.float64), predicted))
-    return found
+        reached.append(Fold(test, other.to_numpy(np.float64), predicted))
+    return reached
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def measure(data: Prepared, folds: Sequence[Fold]) -> dict[str, Measured]:
     assert gold is not None
     bounds = {kind: np.full((2, len(gold)), np.nan) for kind in KINDS}
     for number in range(len(folds)):
-        for kind, found in fold_bounds(folds, number, gold, data.dataset.scale).items():
-            bounds[kind][:, folds[number].rows] = found
+        for kind, each in fold_bounds(folds, number, gold, data.dataset.scale).items():
+            bounds[kind][:, folds[number].rows] = each
     low, high = bounds["cross-conformal"]
     thirds = np.array_split(np.argsort(high - low, kind="stable"), 3)
     measured = {}
@@ -98,9 +98,9 @@ def fold_bounds(
     )
     errors = np.concatenate([np.abs(gold[fold.rows] - fold.predicted) for fold in others])
     widths = conformal_quantile(np.sort(errors), LEVEL), 1.6449 * float(np.sqrt(np.mean(errors**2)))
-    found = [intervals.bounds(test.features, test.predicted, LEVEL) for intervals in (cross, split)]
-    found += [(scale.clip(test.predicted - w), scale.clip(test.predicted + w)) for w in widths]
-    return dict(zip(KINDS, found, strict=True))
+    listed = [intervals.bounds(test.features, test.predicted, LEVEL) for intervals in (cross, split)]
+    listed += [(scale.clip(test.predicted - w), scale.clip(test.predicted + w)) for w in widths]
+    return dict(zip(KINDS, listed, strict=True))
 
 
 def conformal(folds: Sequence[Fold], gold: FloatArray, scale: LabelScale) -> Intervals:
@@ -124,17 +124,17 @@ def main() -> None:
     arguments = parser.parse_args()
     path = ROOT / "experiments" / "wmt12" / f"{arguments.experiment}.yaml"
     data = prepare(experiment.load(path, data_root=arguments.data_root), default_cache())
-    found = [
+    listed = [
         measure(data, folds_of(data, CANDIDATES[arguments.experiment], seed, arguments.folds))
         for seed in range(arguments.repeats)
     ]
     print(f"{arguments.experiment}: {len(data.training):,} segments, {arguments.folds} folds of blocks, 90 %")
     print(f"{'':16} {'coverage':>9} {'95 % (seed 0)':>17} {'repeats':>14} {'worst third':>11} width ratio")
-    reference = np.mean([repeat["constant width"].whole.width for repeat in found])
+    reference = np.mean([repeat["constant width"].whole.width for repeat in listed])
     for kind in KINDS:
-        first, shares = found[0][kind].whole, [repeat[kind].whole.coverage for repeat in found]
-        width = float(np.mean([repeat[kind].whole.width for repeat in found]))
-        worst = float(np.mean([repeat[kind].worst_third for repeat in found]))
+        first, shares = listed[0][kind].whole, [repeat[kind].whole.coverage for repeat in listed]
+        width = float(np.mean([repeat[kind].whole.width for repeat in listed]))
+        worst = float(np.mean([repeat[kind].worst_third for repeat in listed]))
         print(
             f"{kind:16} {np.mean(shares):9.4f} {f'[{first.ci[0]:.3f}, {first.ci[1]:.3f}]':>17} "
             f"{f'{min(shares):.3f}-{max(shares):.3f}':>14} {worst:11.3f} {width:5.3f} {width / reference:.3f}"

@@ -161,8 +161,8 @@ def bench_irstlm(
         subprocess.run([str(IRSTLM), f"-tr={text}", *options], check=True, capture_output=True)
     theirs = kenlm_scores(output, unseen)
     if theirs is not None:
-        found = 10 ** -theirs.events[known].mean()
-        print(f"  IRSTLM perplexity: {found:.2f}; ours / theirs {perplexity / found:.4f} (at most 1.01)")
+        outcome = 10 ** -theirs.events[known].mean()
+        print(f"  IRSTLM perplexity: {outcome:.2f}; ours / theirs {perplexity / outcome:.4f} (at most 1.01)")
     ours = times["build"] + times["write ARPA"]
     print(f"  CPU, ours / theirs: {ours / times['IRSTLM, text to ARPA']:.3f} (at most 1)")
 

@@ -35,11 +35,11 @@ def build(corpus: ParallelCorpus, data: Path) -> None:
     """CPU seconds and size of every part, then the cost of every family that needs only these."""
     parts: dict[str, Any] = {}
     for kind in KINDS:
-        found = RESOURCES.get(kind)
-        found.build(corpus.take(np.arange(500)), **next(iter(found.parts.values())))  # compiles
-        for name, settings in found.parts.items():
+        outcome = RESOURCES.get(kind)
+        outcome.build(corpus.take(np.arange(500)), **next(iter(outcome.parts.values())))  # compiles
+        for name, settings in outcome.parts.items():
             started = time.process_time(), time.perf_counter()
-            parts[name] = found.build(corpus, **settings)
+            parts[name] = outcome.build(corpus, **settings)
             report(name, parts[name], time.process_time() - started[0], time.perf_counter() - started[1])
     segments = FORMATS.get("wmt12")().read(data / "wmt12-qe").splits["train"].segments
     for family in (Similarity, EditDistance, TriggerScores, Topics, WordLexiconScores, Casing):
@@ -77,7 +77,7 @@ def nearest(corpus: ParallelCorpus, data: Path) -> None:
         tokens: Tokens = getattr(segments, f"{side}_tokens")
         index.nearest(tokens.take(np.arange(2)))
         started = time.perf_counter(), time.process_time()
-        found = index.nearest(tokens)
+        neighbours = index.nearest(tokens)
         wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
         rate = len(tokens) / wall
         few = tokens.take(np.arange(0, len(tokens), 46)).lower()
@@ -87,7 +87,7 @@ def nearest(corpus: ParallelCorpus, data: Path) -> None:
         started = time.perf_counter(), 0.0
         distances = cdist(queries, choices, scorer=Levenshtein.distance, workers=-1, dtype=np.uint16)
         slow = len(few) / (time.perf_counter() - started[0])
-        assert distances.min(axis=1).tolist() == found.word_edits[::46].tolist()
+        assert distances.min(axis=1).tolist() == neighbours.word_edits[::46].tolist()
         print(
             f"{side}: {rate:.0f} per second ({len(tokens) / cpu:.0f} per CPU second), "
             f"rapidfuzz {slow:.1f} per second: {rate / slow:.0f} times; {len(few)} compared, equal"

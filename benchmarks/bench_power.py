@@ -82,10 +82,10 @@ def gain_is_found(name: str, columns: tuple[Floats, Floats, Floats], seed: int) 
 def realised(name: str, pilots: int, fresh: int, n: int, seed: int) -> str:
     """A row: means over pilots, with their standard errors."""
     rows = np.array([shares(name, n, seed * 1000 + pilot, fresh) for pilot in range(pilots)])
-    gain, found, none = rows.mean(axis=0)
+    gain, outcome, none = rows.mean(axis=0)
     errors = rows.std(axis=0, ddof=1) / np.sqrt(pilots)
     return (
-        f"{name:<12} {found:.3f} (± {errors[1]:.3f})   promised gain {gain:.4f}"
+        f"{name:<12} {outcome:.3f} (± {errors[1]:.3f})   promised gain {gain:.4f}"
         f"   power for no gain {none:.4f} (± {errors[2]:.4f})"
     )
 

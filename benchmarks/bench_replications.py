@@ -68,12 +68,12 @@ def bleu_like(rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def additive_p(a: Floats, b: Floats, aggregate: Aggregate, seed: int) -> dict[str, float]:
-    found = {"randomization": randomization_test(a, b, aggregate, samples=SAMPLES, seed=seed).p}
+    by_name = {"randomization": randomization_test(a, b, aggregate, samples=SAMPLES, seed=seed).p}
     one, other = bootstrap_scores(np.stack([a, b]), aggregate, samples=SAMPLES, seed=seed)
     difference = float(aggregate(a.sum(axis=0)) - aggregate(b.sum(axis=0)))
     for method in METHODS:
-        found[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
-    return found
+        by_name[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
+    return by_name
 
 
 def ranked_p(metric: DeltaAvg | Spearman, rng: np.random.Generator, seed: int) -> dict[str, float]:
@@ -91,10 +91,10 @@ def ranked_p(metric: DeltaAvg | Spearman, rng: np.random.Generator, seed: int) -
         for side in (a, b)
     )
     difference = metric.score(gold, a) - metric.score(gold, b)
-    found = {"randomization": exchanged.p}
+    by_name = {"randomization": exchanged.p}
     for method in METHODS:
-        found[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
-    return found
+        by_name[method] = bootstrap_test(one, other, difference, method=method).p  # type: ignore[arg-type]
+    return by_name
 
 
 def rejection_rates(simulations: int, seed: int) -> None:
@@ -113,7 +113,7 @@ def rejection_rates(simulations: int, seed: int) -> None:
     for source, simulate in sources.items():
         rng = np.random.default_rng(seed)
         p = [simulate(rng, i) for i in range(simulations)]
-        rates = [np.mean([found[name] <= LEVEL for found in p]) for name in names]
+        rates = [np.mean([each[name] <= LEVEL for each in p]) for name in names]
         print(f"{source:<14}" + "".join(f"{rate:>15.3f}" for rate in rates), flush=True)
 
 

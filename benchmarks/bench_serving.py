@@ -63,19 +63,19 @@ def ask(url: str, records: list[Record]) -> None:
 
 def timed(work: Callable[[int], object], times: int) -> list[float]:
     """Seconds of each of so many calls, sorted."""
-    found = []
+    listed = []
     for i in range(times):
         begun = time.perf_counter()
         work(i)
-        found.append(time.perf_counter() - begun)
-    return sorted(found)
+        listed.append(time.perf_counter() - begun)
+    return sorted(listed)
 
 
 def resident(process: "subprocess.Popen[bytes]") -> float:
     """MiB that the server holds."""
     status = Path(f"/proc/{process.pid}/status").read_text()
-    found = re.search(r"VmRSS:\s*(\d+)", status)
-    return int(found[1]) / 1024 if found else float("nan")
+    best = re.search(r"VmRSS:\s*(\d+)", status)
+    return int(best[1]) / 1024 if best else float("nan")
 
 
 def main() -> None:

@@ -73,15 +73,15 @@ def shuffles() -> None:
 def masked_shuffles(a: Floats, b: Floats, samples: int) -> list[float]:
     """As tools do that shuffle with boolean masks."""
     rng = np.random.default_rng(0)
-    found = []
+    listed = []
     for _ in range(samples):
         heads = rng.random(len(a)) < 0.5
         own = np.where(heads[:, None], b, a).sum(axis=0)
         other = np.where(heads[:, None], a, b).sum(axis=0)
-        found += [
+        listed += [
             float(m.aggregate(own[m.columns]) - m.aggregate(other[m.columns])) for m in MEASURES.values()
         ]
-    return found
+    return listed
 
 
 def multiplied_shuffles(a: Floats, b: Floats, samples: int, block: int = 500) -> list[Floats]:
@@ -205,9 +205,9 @@ def memory(segments: int) -> None:
 def one_comparison(segments: int) -> None:
     a, b = (statistics_in_blocks(segments, seed) for seed in (0, 1))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    found = randomization_tests(a, b, MEASURES, samples=10_000)
+    results = randomization_tests(a, b, MEASURES, samples=10_000)
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    print(usage.ru_maxrss, usage.ru_utime - before, found["bleu"].p)
+    print(usage.ru_maxrss, usage.ru_utime - before, results["bleu"].p)
 
 
 def statistics_in_blocks(segments: int, seed: int) -> Floats:

@@ -56,9 +56,9 @@ def cost(work: Callable[[], object]) -> Cost:
     return Cost(time.perf_counter() - wall, cpu_seconds() - cpu)
 
 
-def report(name: str, found: Cost, rows: int = 0) -> None:
-    rate = f" {rows / found.wall:9,.0f} /s wall {rows / found.cpu:9,.0f} per CPU second" if rows else ""
-    print(f"{name:44} {found.wall:7.1f} s wall {found.cpu:7.1f} s CPU{rate}", flush=True)
+def report(name: str, given: Cost, rows: int = 0) -> None:
+    rate = f" {rows / given.wall:9,.0f} /s wall {rows / given.cpu:9,.0f} per CPU second" if rows else ""
+    print(f"{name:44} {given.wall:7.1f} s wall {given.cpu:7.1f} s CPU{rate}", flush=True)
 
 
 def scoring(folder: Path, model: Path, rows: int, master: str) -> None:

@@ -61,13 +61,13 @@ def measure(kernel: TreeKernel, trees: Trees) -> None:
         f"{np.array_equal(row[0], gram[len(trees) // 2])}"
     )
     pairs = np.random.default_rng(0).integers(len(trees), size=(PAIRS, 2))
-    found, seconds, plain = timed(lambda: [recursive(kernel, trees, i, j) for i, j in pairs])
+    outcome, seconds, plain = timed(lambda: [recursive(kernel, trees, i, j) for i, j in pairs])
     own = kernel.own_values(trees)
     expected = [gram[i, j] * np.sqrt(own[i] * own[j]) for i, j in pairs]
     whole = plain / PAIRS * len(trees) ** 2 / 2
     print(
         f"  plain recursion in Python: {whole / 3600:.1f} CPU hours for all, from {PAIRS} pairs; ratio "
-        f"{whole / cpu:.0f}; the same to 12 digits: {np.allclose(found, expected, rtol=1e-12, atol=0)}"
+        f"{whole / cpu:.0f}; the same to 12 digits: {np.allclose(outcome, expected, rtol=1e-12, atol=0)}"
     )
 
 

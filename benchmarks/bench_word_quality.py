@@ -146,7 +146,7 @@ def main() -> None:
     if arguments.pretrained:
         transferred(split, labels_of(extractor, split), folds, clock, arguments.cache)
     gold: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    by_name: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     plain: list[FloatArray] = []
     aggregates = np.full((len(split), len(extractor.names)), np.nan)
     for train, test in folds[: arguments.folds]:
@@ -157,10 +157,10 @@ def main() -> None:
         labels = labels_of(extractor, held_out)
         for kind, wrong, p in (("word", labels.words, quality.words), ("gap", labels.gaps, quality.gaps)):
             gold[kind].append(wrong)
-            found[kind].append(p)
+            by_name[kind].append(p)
         plain.append(by_word(extractor, training, held_out))
         print(f"fold {len(plain)}", file=sys.stderr)
-    auc = {kind: roc_auc_score(np.concatenate(gold[kind]), np.concatenate(found[kind])) for kind in KINDS}
+    auc = {kind: roc_auc_score(np.concatenate(gold[kind]), np.concatenate(by_name[kind])) for kind in KINDS}
     alternative = roc_auc_score(np.concatenate(gold["word"]), np.concatenate(plain))
     print(f"AUC of words {auc['word']:.4f}, of gaps {auc['gap']:.4f}; by the word alone {alternative:.4f}")
     if arguments.folds == 10 and split.scores is not None:

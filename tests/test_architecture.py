@@ -86,16 +86,16 @@ def module_name(path: Path, root: Path = ROOT) -> str:
 
 def imports_of(source: str, importer: str, is_package: bool = False) -> list[Import]:
     """All imports of a module, relative ones resolved."""
-    found = []
+    collected = []
     for node, at_load in _statements(ast.parse(source), True):
         if isinstance(node, ast.Import):
-            found += [Import(importer, alias.name, "", node.lineno, at_load) for alias in node.names]
+            collected += [Import(importer, alias.name, "", node.lineno, at_load) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = importer.split(".") if is_package else importer.split(".")[:-1]
             base = parts[: len(parts) - node.level + 1] if node.level else []
             module = ".".join([*base, node.module] if node.module else base)
-            found += [Import(importer, module, alias.name, node.lineno, at_load) for alias in node.names]
-    return found
+            collected += [Import(importer, module, alias.name, node.lineno, at_load) for alias in node.names]
+    return collected
 
 
 def _statements(tree: ast.AST, at_load: bool) -> Iterator[tuple[ast.AST, bool]]:
@@ -114,9 +114,9 @@ PACKAGES = {module_name(path) for path in FILES if path.name == "__init__.py"}
 @pytest.fixture(scope="module")
 def imports() -> list[Import]:
     return [
-        found
+        each
         for path in FILES
-        for found in imports_of(path.read_text("utf-8"), module_name(path), path.name == "__init__.py")
+        for each in imports_of(path.read_text("utf-8"), module_name(path), path.name == "__init__.py")
     ]
 
 
@@ -124,10 +124,10 @@ def inside(module: str, package: str) -> bool:
     return module == package or module.startswith(package + ".")
 
 
-def target(found: Import) -> str:
+def target(given: Import) -> str:
     """The module that an import loads: `from package import module` loads the module."""
-    whole = f"{found.module}.{found.name}"
-    return whole if whole in MODULES else found.module
+    whole = f"{given.module}.{given.name}"
+    return whole if whole in MODULES else given.module
 
 
 def listed(violations: list[Import]) -> str:
@@ -170,9 +170,9 @@ def room(module: str) -> str:
     return inner if inner in PACKAGES else parts[0]
 
 
-def runs_up(found: Import) -> bool:
-    importer, imported = room(found.importer), target(found)
-    if not any(inside(imported, package) for package in ("features", "qe")) or found.importer in DOORS:
+def runs_up(given: Import) -> bool:
+    importer, imported = room(given.importer), target(given)
+    if not any(inside(imported, package) for package in ("features", "qe")) or given.importer in DOORS:
         return False
     return ROOMS.index(room(imported)) > ROOMS.index(importer)
 
@@ -183,9 +183,9 @@ def test_things_come_from_the_file_that_defines_them(imports: list[Import]) -> N
     assert not wrong, listed(wrong)
 
 
-def takes_from_own_package(found: Import) -> bool:
-    own = found.module in PACKAGES and found.importer.startswith(found.module + ".")
-    return own and bool(found.name) and f"{found.module}.{found.name}" not in MODULES
+def takes_from_own_package(given: Import) -> bool:
+    own = given.module in PACKAGES and given.importer.startswith(given.module + ".")
+    return own and bool(given.name) and f"{given.module}.{given.name}" not in MODULES
 
 
 def test_no_star_imports_and_no_formats_that_run_code(imports: list[Import]) -> None:
@@ -195,9 +195,9 @@ def test_no_star_imports_and_no_formats_that_run_code(imports: list[Import]) -> 
 
 def test_no_module_imports_itself_in_a_circle(imports: list[Import]) -> None:
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
-    for found in imports:
-        if found.at_load and target(found) in MODULES and found.importer not in PACKAGES:
-            graph[found.importer].add(target(found))
+    for each in imports:
+        if each.at_load and target(each) in MODULES and each.importer not in PACKAGES:
+            graph[each.importer].add(target(each))
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -219,8 +219,8 @@ def test_the_reader_of_imports_sees_all_kinds() -> None:
         "class M:\n    import m\n"
         "def n():\n    if x:\n        from o import p\n"
     )
-    found = [(i.module, i.name, i.line, i.at_load) for i in imports_of(source, "qe.cli.verb")]
-    assert found == [
+    collected = [(i.module, i.name, i.line, i.at_load) for i in imports_of(source, "qe.cli.verb")]
+    assert collected == [
         ("a.b", "", 1, True), ("c", "", 1, True), ("e", "f", 2, True), ("e", "h", 2, True),
         ("qe.cli", "i", 3, True), ("qe.j", "k", 4, True), ("l", "", 6, False), ("m", "", 8, True),
         ("o", "p", 11, False),

@@ -13,10 +13,10 @@ Word = tuple[str, str, str, str, int, str]  # form, lemma, upos, feats, head, re
 
 def sentences() -> list[list[Word]]:
     """`la casa mira el gato .`, `Ana busca la mesa del niño .`: subject, verb, object."""
-    found: list[list[Word]] = []
+    collected: list[list[Word]] = []
     for (noun, gender), verb, (other, kind) in product(NOUNS.items(), VERBS, NOUNS.items()):
         own, his = (d for g in (gender, kind) for d, of in DETERMINERS.items() if of == g)
-        found.append(
+        collected.append(
             [
                 (own, "el", "DET", f"Gender={gender}", 2, "det"),
                 (noun, noun, "NOUN", f"Gender={gender}", 3, "nsubj"),
@@ -28,7 +28,7 @@ def sentences() -> list[list[Word]]:
         )
     for name, verb, (noun, gender) in product(NAMES, VERBS, NOUNS.items()):
         own = next(d for d, of in DETERMINERS.items() if of == gender)
-        found.append(
+        collected.append(
             [
                 (name, name, "PROPN", "_", 2, "nsubj"),
                 (verb, verb + "r", "VERB", "_", 0, "root"),
@@ -40,7 +40,7 @@ def sentences() -> list[list[Word]]:
                 (".", ".", "PUNCT", "_", 2, "punct"),
             ]
         )
-    return found
+    return collected
 
 
 def conllu(some: list[list[Word]]) -> str:

@@ -65,9 +65,9 @@ def test_evalb_by_hand(tmp_path: Path) -> None:
     guess = tree(
         "(TOP (S (NP (DT the) (JJ cat)) (VP (VBD sat)) (PP (IN on) (NP (NN mats))) (. .)))", tmp_path
     )
-    found = scores([(gold, guess)])
-    assert [found[k] for k in ("precision", "recall", "f1")] == pytest.approx([0.8] * 3)
-    assert found["tags"] == 5 / 6 and found["exact"] == 0
+    figures = scores([(gold, guess)])
+    assert [figures[k] for k in ("precision", "recall", "f1")] == pytest.approx([0.8] * 3)
+    assert figures["tags"] == 5 / 6 and figures["exact"] == 0
     assert scores([(gold, gold), (gold, None)])["recall"] == 0.5
     assert scores([(gold, gold), (gold, None)])["without_parse"] == 1
 
@@ -84,6 +84,6 @@ def test_evalb_removes_punctuation_of_the_gold_tree_from_both(tmp_path: Path) ->
 
 def test_a_repeated_bracket_counts_as_often_as_gold_has_it(tmp_path: Path) -> None:
     gold, guess = tree("(S (NP (NN a)))", tmp_path), tree("(S (NP (NP (NN a))))", tmp_path)
-    found = scores([(gold, guess)])
-    assert (found["recall"], found["precision"]) == (1, pytest.approx(2 / 3))
+    figures = scores([(gold, guess)])
+    assert (figures["recall"], figures["precision"]) == (1, pytest.approx(2 / 3))
     assert category("NP-SBJ|X") == "NP"

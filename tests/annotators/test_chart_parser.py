@@ -68,19 +68,19 @@ def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> 
     compared = 0
     for words in product("ab", repeat=4):
         every = sorted((s for s, _ in derivations(counts, level.lexicon, root, list(words))), reverse=True)
-        found = exhaustive(level, list(words), n_best=30)
+        outcome = exhaustive(level, list(words), n_best=30)
         if not every:
-            assert found is None
+            assert outcome is None
             continue
         near = [score for score in every if score >= every[0] - SPREAD][:30]
-        assert found is not None
-        np.testing.assert_allclose(found[1], near, rtol=1e-4)
-        assert len({str(tree) for tree in found[0]}) == len(found[0])
-        assert all(tree.words() == list(words) for tree in found[0])
+        assert outcome is not None
+        np.testing.assert_allclose(outcome[1], near, rtol=1e-4)
+        assert len({str(tree) for tree in outcome[0]}) == len(outcome[0])
+        assert all(tree.words() == list(words) for tree in outcome[0])
         (best,), (score,) = exhaustive(level, list(words)) or ((), ())
         assert score == pytest.approx(every[0], rel=1e-4)
         tied = len(near) > 1 and near[1] == pytest.approx(near[0], abs=1e-4)
-        assert tied or str(best) == str(found[0][0])
+        assert tied or str(best) == str(outcome[0][0])
         compared += 1
     assert compared > 4
 
@@ -90,9 +90,9 @@ def test_pruning_finds_the_best_tree_of_a_treebank_like_text() -> None:
     parser = ChartParser(counted([(tree, 1) for tree in trees], 2, 1))
     alike = []
     for tree in trees[:30]:
-        found, whole = parser.parse(tree.words()), exhaustive(parser.fine, tree.words())
-        assert whole is not None and found.grammar == "fine"
-        alike.append(found.log_probabilities[0] == pytest.approx(whole[1][0], abs=1e-3))
+        reached, whole = parser.parse(tree.words()), exhaustive(parser.fine, tree.words())
+        assert whole is not None and reached.grammar == "fine"
+        alike.append(reached.log_probabilities[0] == pytest.approx(whole[1][0], abs=1e-3))
     assert np.mean(alike) >= 0.9
 
 
@@ -101,8 +101,8 @@ def test_trees_survive_the_grammar() -> None:
     leaf = [Node(tag, word=tag.lower()) for tag in ("A", "B", "C", "D")]
     inner = Node("P", (Node("Q", (Node("R", (leaf[0], leaf[1], leaf[2])),)),))
     tree = Node(ROOT, (Node("S", (inner, leaf[3])),))
-    found = ChartParser(counted([(tree, 1)], 2, 1)).parse(["a", "b", "c", "d"])
-    assert str(found.trees[0]) == str(tree) and found.log_probabilities[0] < 0
+    parsed = ChartParser(counted([(tree, 1)], 2, 1)).parse(["a", "b", "c", "d"])
+    assert str(parsed.trees[0]) == str(tree) and parsed.log_probabilities[0] < 0
 
 
 def test_texts_without_a_tree_say_so() -> None:

@@ -16,13 +16,13 @@ def test_conlleval_by_hand() -> None:
     """Gold: PER 0-2, LOC 3-4, ORG 5-7. Predicted: PER right, LOC too long, ORG as MISC, one PER too many."""
     gold = ["B-PER", "I-PER", "O", "B-LOC", "O", "B-ORG", "I-ORG", "O", "O"]
     guess = ["B-PER", "I-PER", "O", "B-LOC", "I-LOC", "B-MISC", "I-MISC", "O", "B-PER"]
-    found = scores([(gold, guess)])
-    assert (found["precision"], found["recall"]) == (1 / 4, 1 / 3)
-    assert found["f1"] == pytest.approx(2 * (1 / 4) * (1 / 3) / (1 / 4 + 1 / 3))
-    assert found["types"]["PER"] == {
+    figures = scores([(gold, guess)])
+    assert (figures["precision"], figures["recall"]) == (1 / 4, 1 / 3)
+    assert figures["f1"] == pytest.approx(2 * (1 / 4) * (1 / 3) / (1 / 4 + 1 / 3))
+    assert figures["types"]["PER"] == {
         "n": 1, "predicted": 2, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)
     }  # fmt: skip
-    assert found["types"]["MISC"]["f1"] == found["types"]["LOC"]["f1"] == 0
+    assert figures["types"]["MISC"]["f1"] == figures["types"]["LOC"]["f1"] == 0
 
 
 def test_an_inner_tag_that_continues_nothing_begins_an_entity() -> None:
@@ -49,8 +49,8 @@ def test_names_are_learned_and_only_allowed_tags_come_out(tmp_path: Path) -> Non
     output = tmp_path / "es"
     train("entities", [write_entities(tmp_path / "gold")], "es", output, {"epochs": 3})
     folder = AnnotatorFolder(output)
-    found = folder.evaluate("entities", [tmp_path / "gold"])
-    assert found["entities"]["f1"] == 1 and found["entities"]["types"]["LOC"]["n"] == 48
+    outcome = folder.evaluate("entities", [tmp_path / "gold"])
+    assert outcome["entities"]["f1"] == 1 and outcome["entities"]["types"]["LOC"]["n"] == 48
     batch = Batch(
         Tokens.from_lists([["Luis", "pinta", "la", "mesa"], [], ["Roma", "busca", "el", "gato"]]), "es"
     )

@@ -66,16 +66,16 @@ def test_the_oracle_rebuilds_every_projective_tree() -> None:
     for _ in range(200):
         gold = random_projective(int(RANDOM.integers(1, 9)))
         stack: list[int] = []
-        buffer, found = list(range(len(gold))), [-1] * len(gold)
+        buffer, reached = list(range(len(gold))), [-1] * len(gold)
         for action in oracle(np.array(gold, np.int32)).tolist():
             if action == SHIFT:
                 stack.append(buffer.pop(0))
             elif action == LEFT:
-                found[stack.pop(-2)] = stack[-1]
+                reached[stack.pop(-2)] = stack[-1]
             elif action == RIGHT:
-                found[stack[-1]] = stack[-2]
+                reached[stack[-1]] = stack[-2]
                 stack.pop()
-        assert found == gold and len(stack) == 1 and not buffer
+        assert reached == gold and len(stack) == 1 and not buffer
         assert projective(gold) == gold
 
 
@@ -159,8 +159,8 @@ def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
 
 def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """1,500 sentences of AnCora train, 100 others test: more than nine words of ten right."""
-    found = read_conllu([shared_data("treebanks/es_ancora-train.conllu.gz")])
-    for name, some in (("train", found[:1500]), ("gold", found[3000:3100])):
+    outcome = read_conllu([shared_data("treebanks/es_ancora-train.conllu.gz")])
+    for name, some in (("train", outcome[:1500]), ("gold", outcome[3000:3100])):
         text = "".join("\n".join("\t".join(row) for row in s.rows) + "\n\n" for s in some)
         (tmp_path / name).write_text(text, "utf-8")
     train("pos", [tmp_path / "train"], "es", tmp_path / "es", {"epochs": 3})

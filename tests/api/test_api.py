@@ -104,11 +104,11 @@ def test_both_compare_in_buckets() -> None:
     references = [f"word{i} is{' long' * (6 * (i % 2))} here" for i in range(24)]
     worse = [line.replace("here", "x") for line in references]
     kinds = [by_length(references, "reference", 2)]
-    found = qe.compare(
+    outcome = qe.compare(
         {"a": worse, "b": references}, references, metrics=["ter"], samples=999, buckets=kinds
     ).buckets
-    assert found is not None
-    assert [(one.bucket, one.result.samples) for one in found.differences] == [("3", 4096), ("9", 4096)]
+    assert outcome is not None
+    assert [(one.bucket, one.result.samples) for one in outcome.differences] == [("3", 4096), ("9", 4096)]
     labels = [float(i % 5) for i in range(24)]
     sides = {"a": [4 - label for label in labels], "b": labels}
     report = qe.evaluate(labels, sides, samples=999, buckets=kinds).buckets

@@ -277,12 +277,12 @@ def no_background(folder: Path) -> None:
 def outside(folder: Path) -> None:
     """A part that lies in another folder, by its name."""
     (folder / LM).rename(folder.parent / "elsewhere")
-    parts(lambda found: {**found, "../../elsewhere": found.pop("source_lm")})(folder)
+    parts(lambda given: {**given, "../../elsewhere": given.pop("source_lm")})(folder)
 
 
 def lm(**changes: Any) -> Callable[[Path], None]:
     """The manifest's entry of a language model with other values."""
-    return parts(lambda found: {**found, "source_lm": {**found["source_lm"], **changes}})
+    return parts(lambda given: {**given, "source_lm": {**given["source_lm"], **changes}})
 
 
 def tokenized(language: str, kind: str = "moses") -> Callable[[Path], None]:
@@ -368,10 +368,10 @@ def attempt(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Att
     return Attempt(int(ended.value.code or 0), captured.err)
 
 
-def check(found: Attempt, message: str) -> None:
+def check(given: Attempt, message: str) -> None:
     """Refused with one line that says why; no code has run and no output is there."""
-    assert found.code == 2 and found.said.startswith("qe score: ") and found.said.count("\n") == 1, found.said
-    assert re.search(message, found.said), found.said
+    assert given.code == 2 and given.said.startswith("qe score: ") and given.said.count("\n") == 1, given.said
+    assert re.search(message, given.said), given.said
     assert sorted(path.name for path in Path().iterdir()) == ["in.tsv"]
 
 

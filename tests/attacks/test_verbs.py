@@ -52,14 +52,14 @@ def cases() -> Iterator[Any]:
 
 def snapshot(folder: Path) -> dict[str, object]:
     """Everything below a folder: content of files, targets of links."""
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
-            found[name] = ("link", path.readlink())
+            by_name[name] = ("link", path.readlink())
         else:
-            found[name] = path.read_bytes() if path.is_file() else "folder"
-    return found
+            by_name[name] = path.read_bytes() if path.is_file() else "folder"
+    return by_name
 
 
 def prepare(folder: Path, case: dict[str, Any]) -> None:

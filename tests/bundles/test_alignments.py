@@ -127,14 +127,14 @@ def test_experiments_name_a_file_and_do_not_disturb_those_without(tmp_path: Path
     write(tmp_path, LINKS)
     tokenizers = Tokenizer("en"), Tokenizer("es")
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, *tokenizers)
-    found: list[dict[str, Any]] = []
+    collected: list[dict[str, Any]] = []
     for alignments in (None, tmp_path / "links", None):
         section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", alignments=alignments)
         bundle = resources_for(section, segments, ["phrase_table"], tmp_path / "cache", silent)
         assert bundle is not None
-        found.append({"path": bundle.path, **bundle.manifest["parts"]["phrase_table"]})
-    assert found[0] == found[2] and found[0]["path"] != found[1]["path"]
-    assert found[1]["settings"]["alignments"] == Alignments(tmp_path / "links").fingerprint
+        collected.append({"path": bundle.path, **bundle.manifest["parts"]["phrase_table"]})
+    assert collected[0] == collected[2] and collected[0]["path"] != collected[1]["path"]
+    assert collected[1]["settings"]["alignments"] == Alignments(tmp_path / "links").fingerprint
 
 
 def test_the_path_in_an_experiment_is_relative_to_the_data(tmp_path: Path) -> None:

@@ -44,21 +44,21 @@ def corpus() -> ParallelCorpus:
 
 
 def annotated(column: list[str], corpus: ParallelCorpus) -> Annotation:
-    found = from_column(column)
-    return Annotation.from_blocks(corpus, "target", found.blocks(corpus, "target"), found.settings)
+    tags = from_column(column)
+    return Annotation.from_blocks(corpus, "target", tags.blocks(corpus, "target"), tags.settings)
 
 
 def test_layers_pass_over_the_pairs_that_the_corpus_skipped(tmp_path: Path) -> None:
     text = corpus()
     assert text.lines is not None and text.lines.tolist() == [0, 2]
-    found = annotated(blocks(), text)
-    assert [found.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
-    assert found.layer("xpos").words(1) == ["det", "noun", "verb"]
-    assert found.layer("lemma").words(0) == ["un", "gato"]
-    found.save(tmp_path)
+    annotation = annotated(blocks(), text)
+    assert [annotation.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
+    assert annotation.layer("xpos").words(1) == ["det", "noun", "verb"]
+    assert annotation.layer("lemma").words(0) == ["un", "gato"]
+    annotation.save(tmp_path)
     again = Annotation.load(tmp_path)
     assert again.layer("xpos").words(1) == ["det", "noun", "verb"]
-    assert again.fingerprint == found.fingerprint
+    assert again.fingerprint == annotation.fingerprint
 
 
 def test_the_corpus_keeps_its_lines_and_an_old_one_does_without(tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_files_have_comments_and_empty_sentences(tmp_path: Path, gzipped: bool) 
     content = f"# text = uno\n{block('uno', 'NUM')}\n\n# text =\n\n{block('dos tres', 'NUM NUM')}\n\n"
     path = tmp_path / "t.conllu"
     path.write_bytes(gzip.compress(content.encode(), mtime=0) if gzipped else content.encode())
-    found = Annotation.from_blocks(text, "target", from_file(path).blocks(text, "target"), {})
-    assert [found.layer("upos").words(i) for i in (0, 1)] == [["NUM"], ["NUM", "NUM"]]
+    outcome = Annotation.from_blocks(text, "target", from_file(path).blocks(text, "target"), {})
+    assert [outcome.layer("upos").words(i) for i in (0, 1)] == [["NUM"], ["NUM", "NUM"]]
 
 
 def annotations(fingerprint: str, tag: str) -> Annotations:
@@ -181,8 +181,8 @@ def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
     parts = json.loads(done.stdout)["parts"]
     assert parts["source_annotation"]["settings"]["by"] == "apertium"
     assert parts["target_annotation"]["settings"]["by"] == "file"
-    found = cast(Annotation, Bundle(tmp_path / "out").part("source_annotation")).layer("upos")
-    assert found.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
+    outcome = cast(Annotation, Bundle(tmp_path / "out").part("source_annotation")).layer("upos")
+    assert outcome.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
 
 
 @pytest.mark.parametrize("kind", ["whitespace", "moses"])
@@ -192,8 +192,8 @@ def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path
     build_bundle(source, target, languages, kind, tmp_path / "out", parts, silent)
     section = ResourcesSection(bundle=tmp_path / "out")
     segments = Segments(("a",), ("b",), Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace"))
-    found = resources_for(section, segments, parts, tmp_path, silent)
-    assert found is not None and found.path == tmp_path / "out"
+    outcome = resources_for(section, segments, parts, tmp_path, silent)
+    assert outcome is not None and outcome.path == tmp_path / "out"
 
 
 def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:

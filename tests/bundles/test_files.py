@@ -84,9 +84,9 @@ def test_a_model_scores_as_its_arpa_file_says(tmp_path: Path, name: str) -> None
     content = ARPA.encode()
     (tmp_path / name).write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     bundle = built(tmp_path, {LM: tmp_path / name})
-    for found in (model(bundle), model(Bundle(bundle.path))):
-        np.testing.assert_allclose(found.log10_probability(text("A", "b")), [A_B], atol=1e-6)
-        assert found.order == 2 and found.fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
+    for each in (model(bundle), model(Bundle(bundle.path))):
+        np.testing.assert_allclose(each.log10_probability(text("A", "b")), [A_B], atol=1e-6)
+        assert each.order == 2 and each.fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
     bundle.export([LM], tmp_path / "model-of-it")
     carried = model(Bundle(tmp_path / "model-of-it"))
     np.testing.assert_allclose(carried.log10_probability(text("a", "b")), [A_B], atol=1e-6)
@@ -143,7 +143,7 @@ def test_another_file_builds_again_with_what_is_built_from_it(tmp_path: Path) ->
     other = run("house casa .7\n")
     ours = run(None)
     for name in parts[:2]:
-        assert len({found[name][0] for found in (first, other, ours)}) == 3
+        assert len({each[name][0] for each in (first, other, ours)}) == 3
     assert first["source_ngrams"] == other["source_ngrams"] == ours["source_ngrams"]
 
 
@@ -155,9 +155,9 @@ def test_a_kenlm_binary_is_known_by_its_content_and_carried(tmp_path: Path, name
     bundle = built(tmp_path, {LM: tmp_path / name})
     bundle.export([LM], tmp_path / "model")
     (tmp_path / name).unlink()  # the bundle has its own
-    for found in (bundle, Bundle(bundle.path), Bundle(tmp_path / "model")):
-        np.testing.assert_allclose(model(found).log10_probability(text("A", "b")), [A_B], atol=1e-5)
-        assert model(found).fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
+    for each in (bundle, Bundle(bundle.path), Bundle(tmp_path / "model")):
+        np.testing.assert_allclose(model(each).log10_probability(text("A", "b")), [A_B], atol=1e-5)
+        assert model(each).fingerprint == bundle.manifest["parts"][LM]["fingerprint"]
     assert model(bundle).settings["side"] == "target" and model(bundle).order == 2
 
 
@@ -224,7 +224,7 @@ def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path)
     write(data)
     (data / "es.arpa").write_text(ARPA)
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
-    found = []
+    listed = []
     for read in ("", ', read: {target_lm: "{target}.arpa"}'):
         (tmp_path / "e.yaml").write_text(
             "name: e\ndataset: {format: wmt12, path: d, pair: en-es}\n"
@@ -235,8 +235,8 @@ def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path)
         section = load(tmp_path / "e.yaml", data_root=data).resources
         bundle = resources_for(section, segments, [LM], tmp_path / "cache", silent)
         assert bundle is not None
-        found.append((model(bundle).order, bundle.path))
-    assert [order for order, _ in found] == [5, 2] and found[0][1] != found[1][1]
+        listed.append((model(bundle).order, bundle.path))
+    assert [order for order, _ in listed] == [5, 2] and listed[0][1] != listed[1][1]
 
 
 def test_the_verb(tmp_path: Path) -> None:

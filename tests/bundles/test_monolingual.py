@@ -172,7 +172,7 @@ def test_experiments_name_the_text(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     write(tmp_path / "data", MORE)
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
-    found = []
+    listed = []
     for more in ("", ", target_monolingual: more"):
         (tmp_path / "e.yaml").write_text(
             f"name: e\ndataset: {{format: wmt12, path: d}}\nresources: {{source: s, target: t{more}}}\n"
@@ -184,8 +184,8 @@ def test_experiments_name_the_text(tmp_path: Path) -> None:
         assert bundle is not None
         text = Tokenizer("es").tokens(["gato"])
         counts = cast(NgramCounts, bundle.part("target_ngrams"))
-        found.append((counts.counts(text, 1)[0].tolist(), bundle.path))
-    assert [count for count, _ in found] == [[2], [4]] and found[0][1] != found[1][1]
+        listed.append((counts.counts(text, 1)[0].tolist(), bundle.path))
+    assert [count for count, _ in listed] == [[2], [4]] and listed[0][1] != listed[1][1]
 
 
 def test_the_verb(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
     }
     for name, model in expected.items():
         text = tokens([*SOURCE, *TARGET, "La roja house"])
-        found = cast(LanguageModel, bundle.part(name))
-        assert found.order == model.order and found.trie.sizes == model.trie.sizes
-        np.testing.assert_array_equal(found.log10_probability(text), model.log10_probability(text))
+        outcome = cast(LanguageModel, bundle.part(name))
+        assert outcome.order == model.order and outcome.trie.sizes == model.trie.sizes
+        np.testing.assert_array_equal(outcome.log10_probability(text), model.log10_probability(text))
     assert cast(NgramCounts, bundle.part("target_ngrams")).order == 1
     assert not (bundle.path / "source_lm" / "model.arpa.gz").exists()
     assert bundle.manifest["parts"]["source_lm"]["set"] == {"order": 2, "case": "true", "arpa": False}
@@ -238,14 +238,14 @@ def experiment(folder: Path, resources: str) -> Path:
 def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Path) -> None:
     write(tmp_path)
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
-    found = []
+    listed = []
     for settings in ("{}", "{source_lm: {order: 2, case: true}}", "{source_lm: {order: 3}}"):
         path = experiment(tmp_path, f"{{source: s, target: t, settings: {settings}}}")
         bundle = resources_for(load(path).resources, segments, ["source_lm"], tmp_path / "cache", silent)
         assert bundle is not None
-        found.append((bundle.path, bundle.manifest["parts"]["source_lm"]["settings"]))
-    assert found[0] == found[2] and found[0][0] != found[1][0]
-    assert (found[1][1]["order"], found[1][1]["case"]) == (2, "true")
+        listed.append((bundle.path, bundle.manifest["parts"]["source_lm"]["settings"]))
+    assert listed[0] == listed[2] and listed[0][0] != listed[1][0]
+    assert (listed[1][1]["order"], listed[1][1]["case"]) == (2, "true")
 
 
 def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ class _Slow(Extractor):
 
 def test_cost_is_processor_time_by_segment(data: Prepared) -> None:
     segments = data.training.segments
-    found = cost(_Slow(0.05), segments, repeats=2)
-    assert 0.05e6 / len(segments) <= found < 0.1e6 / len(segments)
+    outcome = cost(_Slow(0.05), segments, repeats=2)
+    assert 0.05e6 / len(segments) <= outcome < 0.1e6 / len(segments)
 
 
 @dataclass
@@ -75,18 +75,18 @@ def test_segments_that_a_family_was_fitted_on_cost_as_much_as_others(data: Prepa
 
 
 def test_families_are_measured_fitted_or_not(data: Prepared) -> None:
-    found = measure(data, "demo", KINDS, repeats=1)
-    assert list(found.families) == list(KINDS)
-    assert all(value > 0 for value in (found.tokenization, *found.families.values()))
-    assert found.total(["surface", "decoder"]) == pytest.approx(
-        found.tokenization + found.families["surface"] + found.families["decoder"]
+    costs = measure(data, "demo", KINDS, repeats=1)
+    assert list(costs.families) == list(KINDS)
+    assert all(value > 0 for value in (costs.tokenization, *costs.families.values()))
+    assert costs.total(["surface", "decoder"]) == pytest.approx(
+        costs.tokenization + costs.families["surface"] + costs.families["decoder"]
     )
 
 
 def test_a_family_without_its_column_is_left_out(data: Prepared) -> None:
     bare = replace(data.training, segments=replace(data.training.segments, pseudo_reference=None))
-    found = measure(replace(data, training=bare), "demo", ("surface", "pseudo_reference"), repeats=1)
-    assert list(found.families) == ["surface"]
+    costs = measure(replace(data, training=bare), "demo", ("surface", "pseudo_reference"), repeats=1)
+    assert list(costs.families) == ["surface"]
 
 
 def test_decoder_output_is_made_up_only_where_there_is_none() -> None:

@@ -45,11 +45,11 @@ def test_json_holds_all(files: list[str], capsys: Any) -> None:
              "soft_pairwise_accuracy", "system_pearson", "system_spearman"]  # fmt: skip
     assert list(told["correlations"]) == names
     for name in names:
-        found = told["correlations"][name]
-        good, poor = (found["metrics"][metric] for metric in ("good", "poor"))
+        outcome = told["correlations"][name]
+        good, poor = (outcome["metrics"][metric] for metric in ("good", "poor"))
         assert good["score"] >= poor["score"] and 0.9 < good["score"] <= 1
         assert good["ci"][0] <= good["ci"][1]
-        (test,) = found["tests"]
+        (test,) = outcome["tests"]
         assert test["metrics"] == ["good", "poor"] and 0 < test["p_corrected"] <= 1
         assert (test["p_williams"] is None) == ("pearson" not in name and "spearman" not in name)
     assert told["correlations"]["pearson"]["clusters"] == [["good"], ["poor"]]

@@ -64,8 +64,8 @@ def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]
 def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table.write_bytes(b"source\ttarget\tscore\n\xff\tb\t1\n")
     assert run("check", table, *TABLE) == 2
-    found = capsys.readouterr()
-    assert "a.tsv:2: not UTF-8" in found.err and "Traceback" not in found.err
+    printed = capsys.readouterr()
+    assert "a.tsv:2: not UTF-8" in printed.err and "Traceback" not in printed.err
     assert run("check", table, *TABLE, "--json") == 2
     assert "not UTF-8" in json.loads(capsys.readouterr().out)["unreadable"][0]
 

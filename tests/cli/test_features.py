@@ -61,8 +61,8 @@ def test_list_shows_families_and_sets(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(output(capsys, "list", "--json"))
-    families = {family["name"]: family for family in found["families"]}
+    content = json.loads(output(capsys, "list", "--json"))
+    families = {family["name"]: family for family in content["families"]}
     assert list(families) == list(EXTRACTORS.names)
     assert families["lm"]["resources"] == [
         "source_lm5",
@@ -73,7 +73,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert families["decoder"]["columns"] == ["subwords", "token_log_probabilities"]
     assert families["surface"]["microseconds"] == COSTS["surface"]
     assert families["precomputed"]["microseconds"] is None
-    sets = {entry["name"]: entry for entry in found["sets"]}
+    sets = {entry["name"]: entry for entry in content["sets"]}
     assert list(sets) == set_names()
     assert sets["limsi31"]["families"] == ["baseline17", "ibm1", "ngram_frequency", "lm"]
     four = COSTS["baseline17"] + COSTS["ibm1"] + COSTS["ngram_frequency"] + COSTS["lm"]
@@ -90,9 +90,11 @@ def test_describe_a_family(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"Costs {COSTS['machine_lm']:,.0f} µs per segment" in out
     for name in ("log10", "human_advantage", "lowest_advantage", "machine_like"):
         assert f"│ machine_lm_{name} " in out
-    found = json.loads(output(capsys, "describe", "machine_lm", "--json"))
-    assert found["microseconds"] == COSTS["machine_lm"]
-    assert [set(feature) for feature in found["features"]] == [{"name", "description", "origin", "unit"}] * 4
+    content = json.loads(output(capsys, "describe", "machine_lm", "--json"))
+    assert content["microseconds"] == COSTS["machine_lm"]
+    assert [set(feature) for feature in content["features"]] == [
+        {"name", "description", "origin", "unit"}
+    ] * 4
 
 
 def test_describe_a_set(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,23 +107,23 @@ def test_describe_a_set(capsys: pytest.CaptureFixture[str]) -> None:
         "│ ibm1_source_translations_0.1_by_frequency ",
     ):
         assert expected in out
-    found = json.loads(output(capsys, "describe", "uu-explicit99", "--json"))
-    names = [feature["name"] for feature in found["features"]]
+    content = json.loads(output(capsys, "describe", "uu-explicit99", "--json"))
+    names = [feature["name"] for feature in content["features"]]
     assert len(names) == 99 - 4 and "lm_source_perplexity" not in names  # lm is not whole
-    assert found["origin"].startswith("Hardmeier") and len(found["absent"]) == 2
+    assert content["origin"].startswith("Hardmeier") and len(content["absent"]) == 2
 
 
 def test_describe_of_one_name_for_both_is_of_the_family(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(output(capsys, "describe", "baseline17", "--json"))
-    assert len(found["features"]) == 17 and "source_lm" in found["resources"]
+    content = json.loads(output(capsys, "describe", "baseline17", "--json"))
+    assert len(content["features"]) == 17 and "source_lm" in content["resources"]
 
 
 def test_describe_a_family_without_default_columns(capsys: pytest.CaptureFixture[str]) -> None:
     out = output(capsys, "describe", "precomputed")
     assert "files    split -> file: one segment per line" in out
     assert "Its features depend on parameters without a default: files, columns" in out
-    found = json.loads(output(capsys, "describe", "precomputed", "--json"))
-    assert found["parameters"] == ["files", "columns"] and found["features"] == []
+    content = json.loads(output(capsys, "describe", "precomputed", "--json"))
+    assert content["parameters"] == ["files", "columns"] and content["features"] == []
 
 
 @pytest.mark.parametrize(("name", "near"), [("surfaces", "surface"), ("uu-explicit", "uu-explicit99")])

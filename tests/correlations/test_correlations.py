@@ -165,8 +165,8 @@ def test_soft_pairwise_accuracy_is_that_of_all_permutations() -> None:
         return float(np.mean((null > observed + 1e-9) + (np.abs(null - observed) < 1e-9) / 2))
 
     expected = 1 - np.mean([abs(p(gold, a, b) - p(metric, a, b)) for a, b in combinations(range(3), 2)])
-    found = score("soft_pairwise_accuracy:samples=50000", human(gold), metric)
-    assert found == pytest.approx(expected, abs=0.01)
+    scored = score("soft_pairwise_accuracy:samples=50000", human(gold), metric)
+    assert scored == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -196,14 +196,14 @@ def test_weights_are_copies_of_segments_and_systems(text: str) -> None:
     table = np.full(gold.shape, NAN)
     table[problem.cells[:, 0], problem.cells[:, 1]] = values
     same = table[copies][repeated.cells[:, 0], repeated.cells[:, 1]]
-    found = problem.weighted(values, weights, np.ones(5))
+    outcome = problem.weighted(values, weights, np.ones(5))
     if "none" in text or text == "spearman":
         # Pairs of copies are no pairs; ranks are those of the whole data.
-        assert found == pytest.approx(repeated.score(same), abs=0.15)
+        assert outcome == pytest.approx(repeated.score(same), abs=0.15)
     elif text.startswith("spearman") or "accuracy" in text or "acc_eq" in text:
-        assert found == pytest.approx(repeated.score(same), abs=0.06)
+        assert outcome == pytest.approx(repeated.score(same), abs=0.06)
     else:
-        assert found == pytest.approx(repeated.score(same))
+        assert outcome == pytest.approx(repeated.score(same))
     assert np.isnan(problem.weighted(values, weights, np.zeros(5)))
 
 

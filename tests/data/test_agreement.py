@@ -41,11 +41,11 @@ def test_quadratic_kappa_equals_its_closed_form(pairs: list[tuple[int, int]]) ->
     """1 - mean squared difference / the one that chance gives (Cohen 1968)."""
     left, right = np.array(pairs, float).T
     by_chance = left.var() + right.var() + (left.mean() - right.mean()) ** 2
-    found = weighted_kappa(left, right)
+    kappa = weighted_kappa(left, right)
     if by_chance == 0:
-        assert found is None
+        assert kappa is None
     else:
-        assert found == pytest.approx(1 - ((left - right) ** 2).mean() / by_chance, abs=1e-12)
+        assert kappa == pytest.approx(1 - ((left - right) ** 2).mean() / by_chance, abs=1e-12)
 
 
 def test_linear_kappa_counts_grades_that_nobody_gave() -> None:

@@ -22,17 +22,17 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_length_counts_words_between_blanks() -> None:
-    found = by_length(["", "a b", "a  b c d e", "x y z v w u"], "source", 2)
-    assert found.labels == ("0..2", "5..6") and found.about == "words of the source"
-    assert found.index.tolist() == [0, 0, 1, 1]
+    outcome = by_length(["", "a b", "a  b c d e", "x y z v w u"], "source", 2)
+    assert outcome.labels == ("0..2", "5..6") and outcome.about == "words of the source"
+    assert outcome.index.tolist() == [0, 0, 1, 1]
 
 
 def test_rare_is_what_the_corpus_has_at_most_once(write: Write) -> None:
     corpus = write("corpus.txt", "the house the cat\nThe dog\n")
     lines = ["the the", "the cat", "unseen dog", ""]
     assert rare_shares(lines, corpus.read_text().splitlines()).tolist() == [0, 50, 100, 0]
-    found = by_rare_words(lines, "source", corpus, 3)
-    assert found.labels == ("0", "50", "100") and "corpus.txt has at most once" in found.about
+    outcome = by_rare_words(lines, "source", corpus, 3)
+    assert outcome.labels == ("0", "50", "100") and "corpus.txt has at most once" in outcome.about
     assert rare_shares(["A b", "a c"]).tolist() == [50, 50]  # without a corpus: once in the lines themselves
 
 

@@ -501,11 +501,11 @@ def test_quoted_rows_read_what_the_csv_module_writes(records: list[tuple[str, st
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL, delimiter="\t").writerows(records)
     try:
-        found = [tuple(row) for _, row in delimited_rows(buffer.getvalue(), Path("x"), "\t", True)]
+        listed = [tuple(row) for _, row in delimited_rows(buffer.getvalue(), Path("x"), "\t", True)]
     except InputError as error:  # only where a field itself holds lines that look like rows
         assert "would merge" in str(error)
     else:
-        assert found == records
+        assert listed == records
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["source", "target"]), FIELD, min_size=2), min_size=1))

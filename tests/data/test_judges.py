@@ -67,8 +67,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
     (tmp_path / "scores").write_text("1\t2\t1\n3\t3\t3\n5\t4\t4\n1\t5\t2\n")
     code, out, _ = run("--judges", tmp_path / "scores", "--json", "-o", tmp_path / "out.tsv")
-    found = json.loads(out)["judges"]
-    assert code in (0, None) and found["segments"] == 4 and found["excluded"] == 1
+    judges = json.loads(out)["judges"]
+    assert code in (0, None) and judges["segments"] == 4 and judges["excluded"] == 1
     table = pd.read_csv(tmp_path / "out.tsv", sep="\t")
     np.testing.assert_allclose(table["label"], [7 / 6, 3, 4.5, np.nan])
     assert table["excluded"].tolist() == [False, False, False, True]

@@ -38,12 +38,12 @@ def lines(path: Path) -> list[str]:
 
 def test_every_word_has_hjersons_label(labels: PostEditLabels, shared_data: SharedData) -> None:
     golden = [line for line in lines(shared_data("golden/hjerson/training.cats.gz")) if line]
-    for given_lines, found in (
+    for given_lines, each in (
         (golden[0::2], labels.errors.reference),
         (golden[1::2], labels.errors.hypothesis),
     ):
         words = [word for line in given_lines for word in line.split("-err-cats: ")[1].split()]
-        assert [word.rsplit("~~", 1)[1] for word in words] == [TAGS[label] for label in found]
+        assert [word.rsplit("~~", 1)[1] for word in words] == [TAGS[label] for label in each]
 
 
 def test_sentence_counts_and_rates_equal_hjersons(labels: PostEditLabels, shared_data: SharedData) -> None:
@@ -102,8 +102,8 @@ def test_the_papers_example_as_the_tool_counts_it(shared_data: SharedData) -> No
     )
     for side, line in (("reference", 0), ("hypothesis", 1)):
         golden = (folder / "cats").read_text().splitlines()[line].split(": ")[1].split()
-        found: list[int] = getattr(errors, side).tolist()
-        assert [word.rsplit("~~", 1)[1] for word in golden] == [TAGS[label] for label in found]
+        outcome: list[int] = getattr(errors, side).tolist()
+        assert [word.rsplit("~~", 1)[1] for word in golden] == [TAGS[label] for label in outcome]
     assert errors.rates()[0, [1, 3, 4]].tolist() == [6 / 14, 0, 5 / 14]  # README: RER, EXTER, LEXER
     assert errors.blocks("hypothesis")[0].tolist() == [0, 3, 0, 0, 3]
 
@@ -192,10 +192,10 @@ def test_tables_round_trip(tmp_path: Path, name: str) -> None:
         "l.jsonl": lambda path: pd.read_json(path, lines=True),
         "l.parquet": pd.read_parquet,
     }
-    found = readers[name](tmp_path / name)
-    assert found["id"].tolist() == ["x", "y", "z"] and found["inflection"].tolist() == [2, 0, 0]
-    np.testing.assert_allclose(found["infer"].astype(float), [1, np.nan, 0])
-    np.testing.assert_allclose(found["hter"], [1, 1, 0])
+    outcome = readers[name](tmp_path / name)
+    assert outcome["id"].tolist() == ["x", "y", "z"] and outcome["inflection"].tolist() == [2, 0, 0]
+    np.testing.assert_allclose(outcome["infer"].astype(float), [1, np.nan, 0])
+    np.testing.assert_allclose(outcome["hter"], [1, 1, 0])
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
@@ -207,11 +207,11 @@ def test_batches_are_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {}
     for size in (3, 100):
         monkeypatch.setattr("qe.data.labels._BATCH", size)
-        found = from_post_edits(
+        outcome = from_post_edits(
             target, post_edit, "es", lambda stage, done, total: seen.append((done, total))
         )
-        tables[size] = found.table([str(i) for i in range(10)])
-        assert found.corpus()["segments"] == 10
+        tables[size] = outcome.table([str(i) for i in range(10)])
+        assert outcome.corpus()["segments"] == 10
     pd.testing.assert_frame_equal(tables[3], tables[100])
     assert seen == [(3, 10), (6, 10), (9, 10), (10, 10), (10, 10)]
     assert len(from_post_edits([], [], "es").table([])) == 0

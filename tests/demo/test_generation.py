@@ -128,15 +128,15 @@ def test_judges_agree_but_differ_in_strictness(data: DemoData) -> None:
 def test_post_edits_differ_where_there_are_errors(lexicon: Lexicon) -> None:
     dice = Dice(np.random.SeedSequence(11))
     grammar, translator = Grammar(lexicon, dice), Translator(dice)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _ in range(600):
         words = grammar.sentence(mixed_registers()).target
         output = translator.translate(words)
         right = tuple(word.surface for word in words)
         assert (output.tokens == right) == (not output.errors)
-        found.update(output.errors)
-    assert set(found) == set(SEVERITY)
-    assert min(found.values()) > 0.02 * sum(found.values())
+        counts.update(output.errors)
+    assert set(counts) == set(SEVERITY)
+    assert min(counts.values()) > 0.02 * sum(counts.values())
 
 
 def test_some_translations_are_right_and_scored_higher(data: DemoData) -> None:

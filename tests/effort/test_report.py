@@ -35,13 +35,13 @@ def overall(report: EffortReport, population: str) -> dict[str, Correlation]:
 def test_signs_of_the_papers_correlations(of_training: EffortReport) -> None:
     """Koponen 2012, tables 2 and 3; lemmas are simplemma's here, and parts of speech are not needed."""
     low, high = (overall(of_training, name) for name in ("low TER", "high TER"))
-    for found in (low, high):
+    for each in (low, high):
         for negative in ("tokens", "moved_group", "moved_alone", "distance_1", "distance_2_or_more"):
-            assert found[negative].association.rho < 0, negative
-        assert found["order_same"].association.rho > 0
-        assert found["deleted"].association.rho > 0
-    for found, sign in ((low, -1), (high, 1)):
-        correlation = found["form_changed"]
+            assert each[negative].association.rho < 0, negative
+        assert each["order_same"].association.rho > 0
+        assert each["deleted"].association.rho > 0
+    for each, sign in ((low, -1), (high, 1)):
+        correlation = each["form_changed"]
         assert sign * correlation.association.rho > 0
         assert correlation.lots is not None and sign * correlation.lots[0] > 0
 
@@ -49,14 +49,14 @@ def test_signs_of_the_papers_correlations(of_training: EffortReport) -> None:
 def test_shares_of_edited_words_are_close_to_the_papers_table_1(of_training: EffortReport) -> None:
     published = {"low TER, low": 23, "low TER, high": 21, "high TER, low": 45, "high TER, high": 42}
     for name, percent in published.items():
-        found = of_training.describe(of_training.sets[f"{name} score"])["edited"]
-        assert 100 * found == pytest.approx(percent, abs=5)
+        share = of_training.describe(of_training.sets[f"{name} score"])["edited"]
+        assert 100 * share == pytest.approx(percent, abs=5)
 
 
 def test_order_of_moves_is_that_of_table_1(of_training: EffortReport) -> None:
     """24 and 15 %, 45 and 33 %: more in segments of low scores, more at high TER."""
-    found = [of_training.describe(rows)["reordered"] for rows in of_training.sets.values()]
-    assert found[0] > found[1] and found[2] > found[3] and found[2] > found[0]
+    listed = [of_training.describe(rows)["reordered"] for rows in of_training.sets.values()]
+    assert listed[0] > listed[1] and listed[2] > listed[3] and listed[2] > listed[0]
 
 
 def small(annotated: Annotated, effort: list[float] | None = None, seed: int = 0) -> EffortReport:
@@ -71,22 +71,22 @@ def small(annotated: Annotated, effort: list[float] | None = None, seed: int = 0
 
 def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotated) -> None:
     report = small(annotated)
-    found = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    assert found["segments"] == 18
-    assert set(found["sets"]) == {f"{t} TER, {s} score" for t in ("low", "high") for s in ("low", "high")}
-    assert found["sets"]["high TER, high score"]["segments"] == 3
-    assert found["sets"]["low TER, low score"]["mean_ter"] is None
-    assert any("low TER: no segment" in note for note in found["notes"])
-    assert any("high TER: 3 more segments are within the limits" in note for note in found["notes"])
-    assert any("3 segments have an empty post-edit" in note for note in found["notes"])
-    assert any("words have no known part of speech" in note for note in found["notes"])
-    undefined = [c for c in found["correlations"]["low TER"] if c["rho"] is not None]
+    content = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert content["segments"] == 18
+    assert set(content["sets"]) == {f"{t} TER, {s} score" for t in ("low", "high") for s in ("low", "high")}
+    assert content["sets"]["high TER, high score"]["segments"] == 3
+    assert content["sets"]["low TER, low score"]["mean_ter"] is None
+    assert any("low TER: no segment" in note for note in content["notes"])
+    assert any("high TER: 3 more segments are within the limits" in note for note in content["notes"])
+    assert any("3 segments have an empty post-edit" in note for note in content["notes"])
+    assert any("words have no known part of speech" in note for note in content["notes"])
+    undefined = [c for c in content["correlations"]["low TER"] if c["rho"] is not None]
     assert undefined == []
-    whole = {(c["word_class"], c["category"]): c for c in found["correlations"]["all segments"]}
+    whole = {(c["word_class"], c["category"]): c for c in content["correlations"]["all segments"]}
     assert len(whole) == 1 + 7 * 11 and whole["all", "tokens"]["n"] == 18
     assert whole["noun", "form_changed"]["n"] == 3 and whole["noun", "form_changed"]["rho"] is None
     assert whole["all", "order_same"]["n"] == 15  # three post-edits are empty
-    assert found["recipe"]["limits"]["low_effort"] == 2.5 and found["recipe"]["seed"] == 0
+    assert content["recipe"]["limits"]["low_effort"] == 2.5 and content["recipe"]["seed"] == 0
 
 
 def test_equal_seeds_give_equal_reports(annotated: Annotated) -> None:
@@ -121,8 +121,8 @@ def test_files(annotated: Annotated, tmp_path: Path) -> None:
 
 
 def test_discrepancy_ranks_effort_against_edits() -> None:
-    found = discrepancies(np.array([1.0, 5, 1, 5]), np.array([0.0, 0.0, 1, 1]))
-    np.testing.assert_allclose(found, [-0.5, 0, 0, 0.5])
+    gaps = discrepancies(np.array([1.0, 5, 1, 5]), np.array([0.0, 0.0, 1, 1]))
+    np.testing.assert_allclose(gaps, [-0.5, 0, 0, 0.5])
     assert np.isnan(discrepancies(np.array([1.0]), np.array([np.nan]))).all()
 
 
@@ -179,12 +179,12 @@ def files(tmp_path: Path) -> list[object]:
 
 def test_command_line_with_conllu(run: Run, files: list[object], tmp_path: Path) -> None:
     code, out, _ = run(*files, "--json", "--output", tmp_path / "out")
-    found = json.loads(out)
+    content = json.loads(out)
     assert code == 0 and (tmp_path / "out" / "effort.html").is_file()
     assert run(*files, "--output", tmp_path / "out")[0] == 0  # its own folder again
     # Lemmas that the file leaves out are simplemma's: casas and casa are one.
-    assert found["sets"]["high TER, high score"]["shares"]["noun"]["form_changed"] == 1
-    assert found["recipe"]["tagger"] == "CoNLL-U"
+    assert content["sets"]["high TER, high score"]["shares"]["noun"]["form_changed"] == 1
+    assert content["recipe"]["tagger"] == "CoNLL-U"
     code, out, _ = run(*files)
     assert code == 0 and "Spearman with the score" in out and "high TER, high score" in out
 

@@ -30,9 +30,9 @@ def test_the_comparison_has_the_least_sum_of_differences() -> None:
         rates = np.round(np.concatenate([generator.uniform(0, 0.33, 4), generator.uniform(0, 1, 6)]), 2)
         effort = np.array([2.0] * 4 + [4.5] * 6)
         low, _ = four_sets(effort, rates, Limits(high_ter=2), seed)
-        found = np.abs(rates[low.low] - rates[low.high]).sum()
+        outcome = np.abs(rates[low.low] - rates[low.high]).sum()
         best = min(np.abs(rates[:4] - rates[list(other)]).sum() for other in permutations(range(4, 10), 4))
-        assert found == pytest.approx(best, abs=1e-9)
+        assert outcome == pytest.approx(best, abs=1e-9)
         assert low.difference == pytest.approx(np.abs(rates[low.low] - rates[low.high]).max())
 
 

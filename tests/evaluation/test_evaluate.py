@@ -154,18 +154,18 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
     better = gold + rng.normal(0, 0.9, 200) + 0.6 * rng.normal(size=8)[judge]
     predictions = {"better": better, "base": base}
 
-    def found(groups: object) -> Comparison:
+    def outcome(groups: object) -> Comparison:
         report = evaluate(gold, predictions, EFFORT, metrics=("mae", "kendall"), groups=groups)  # type: ignore[arg-type]
         return report.comparison("better", "base", "mae")
 
-    both = found({"document": document, "judge": judge})
-    by_document, by_judge = found({"document": document}), found({"judge": judge})
+    both = outcome({"document": document, "judge": judge})
+    by_document, by_judge = outcome({"document": document}), outcome({"judge": judge})
     assert both.result.p == max(by_document.result.p, by_judge.result.p)
     assert both.result.exchange == "document and judge" and both.result.smallest == 2 / 2**8
     widths = [c.ci[1] - c.ci[0] for c in (both, by_document, by_judge)]
     assert widths[0] > max(widths[1:]) * 0.99
     with pytest.raises(InputError, match="200 segments, but 3 groups"):
-        found({"document": document, "judge": [1, 2, 3]})
+        outcome({"document": document, "judge": [1, 2, 3]})
 
 
 @pytest.mark.parametrize(

@@ -37,26 +37,26 @@ def training(shared_data: SharedData) -> Split:
 def test_figures_on_the_training_set(training: Split, name: str) -> None:
     assert training.post_edit is not None and training.scores is not None
     texts = PostEdited(training.segments.target, training.post_edit, SPANISH)
-    found = oracle(name, training.scores, EFFORT, texts, samples=0)
-    figures = [found.metrics[metric] for metric in ("delta_avg", "spearman", "mae", "rmse")]
+    outcome = oracle(name, training.scores, EFFORT, texts, samples=0)
+    figures = [outcome.metrics[metric] for metric in ("delta_avg", "spearman", "mae", "rmse")]
     assert figures == pytest.approx(FIGURES[name], abs=0.001)
-    assert found.mapped_to == (None if name == "effort" else (1.5, 5.0))
-    assert found.ci == {}
+    assert outcome.mapped_to == (None if name == "effort" else (1.5, 5.0))
+    assert outcome.ci == {}
 
 
 def test_order_of_the_published_figures(training: Split) -> None:
     """Tables 12 and 13 of the findings, on the test set: effort over HTER over (H)BLEU, by every figure."""
-    found = split_oracles(training, EFFORT, samples=20, seed=0)
-    assert found is not None and not found.undefined
-    effort, hter, bleu = (found.known[name].metrics for name in ORACLES)
+    figures = split_oracles(training, EFFORT, samples=20, seed=0)
+    assert figures is not None and not figures.undefined
+    effort, hter, bleu = (figures.known[name].metrics for name in ORACLES)
     for metric in ("delta_avg", "spearman"):
         assert effort[metric] > hter[metric] > bleu[metric]
     for metric in ("mae", "rmse"):
         assert effort[metric] < hter[metric] < bleu[metric]
     for name, expected in FIGURES.items():  # normalised characters would give another RMSE of hter
-        metrics = found.known[name].metrics
+        metrics = figures.known[name].metrics
         assert list(metrics.values()) == pytest.approx(expected, abs=0.001)
-    low, high = found.known["hter"].ci["delta_avg"]
+    low, high = figures.known["hter"].ci["delta_avg"]
     assert low < hter["delta_avg"] < high
 
 
@@ -83,26 +83,26 @@ PAIRS = (
 
 
 def test_hter_ranks_by_edits_per_word() -> None:
-    found = oracle("hter", np.array([5.0, 4, 3, 2, 1]), EFFORT, texts(*PAIRS), samples=0)
-    np.testing.assert_allclose(found.quality, [0, -0.25, -0.5, -0.75, -1])
-    assert found.metrics["spearman"] == pytest.approx(1)
+    figures = oracle("hter", np.array([5.0, 4, 3, 2, 1]), EFFORT, texts(*PAIRS), samples=0)
+    np.testing.assert_allclose(figures.quality, [0, -0.25, -0.5, -0.75, -1])
+    assert figures.metrics["spearman"] == pytest.approx(1)
 
 
 def test_bleu_is_sacrebleus_sentence_bleu() -> None:
-    found = oracle("bleu", np.array([5.0, 4, 3, 2, 1]), EFFORT, texts(*PAIRS), samples=0)
+    figures = oracle("bleu", np.array([5.0, 4, 3, 2, 1]), EFFORT, texts(*PAIRS), samples=0)
     expected = [sentence_bleu(t, [e], tokenize="none", lowercase=True).score for t, e in PAIRS]
-    np.testing.assert_allclose(found.quality, expected)
-    assert found.quality[0] == pytest.approx(100) and found.quality[3] > 0  # case does not count
+    np.testing.assert_allclose(figures.quality, expected)
+    assert figures.quality[0] == pytest.approx(100) and figures.quality[3] > 0  # case does not count
 
 
 def test_labels_of_another_scale_give_the_ends() -> None:
     """HTER labels: the best segment gets the lowest label, and the oracle hter maps onto their quantiles."""
     gold = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    found = oracle("hter", gold, ERRORS, texts(*PAIRS), samples=0)
+    figures = oracle("hter", gold, ERRORS, texts(*PAIRS), samples=0)
     low, high = np.quantile(gold, [0.05, 0.95])
-    assert found.mapped_to == pytest.approx((high, low))
-    np.testing.assert_allclose(found.scores, [low, 0.25, 0.5, 0.75, high])
-    assert found.metrics["spearman"] == pytest.approx(1) and found.metrics["delta_avg"] > 0
+    assert figures.mapped_to == pytest.approx((high, low))
+    np.testing.assert_allclose(figures.scores, [low, 0.25, 0.5, 0.75, high])
+    assert figures.metrics["spearman"] == pytest.approx(1) and figures.metrics["delta_avg"] > 0
     wide = oracle(
         "hter", 20 * np.arange(1.0, 6)[::-1], LabelScale("da", 0, 100, True), texts(*PAIRS), samples=0
     )
@@ -112,9 +112,9 @@ def test_labels_of_another_scale_give_the_ends() -> None:
 
 
 def test_reached_is_a_share_of_delta_avg() -> None:
-    found = Oracle("hter", np.zeros(2), np.zeros(2), {"delta_avg": 0.5}, {}, (1.5, 5.0))
-    assert found.reached(0.4) == pytest.approx(0.8)
-    assert found.to_json({"svr": 0.4})["reached"] == {"svr": pytest.approx(0.8)}
+    outcome = Oracle("hter", np.zeros(2), np.zeros(2), {"delta_avg": 0.5}, {}, (1.5, 5.0))
+    assert outcome.reached(0.4) == pytest.approx(0.8)
+    assert outcome.to_json({"svr": 0.4})["reached"] == {"svr": pytest.approx(0.8)}
     flat = Oracle("hter", np.zeros(2), np.zeros(2), {"delta_avg": 0.0}, {}, (1.5, 5.0))
     assert flat.to_json({"svr": 0.4})["reached"] == {"svr": None}
 
@@ -143,9 +143,9 @@ def test_a_split_without_post_edits_has_no_oracles_and_an_undefined_one_says_why
     edits = tuple(edited for _, edited in PAIRS)
     assert split_oracles(split(None, [1, 2, 3, 4, 5]), EFFORT, samples=20, seed=0) is None
     assert split_oracles(split(edits, None), EFFORT, samples=20, seed=0) is None
-    found = split_oracles(split(("", *edits[1:]), [5, 4, 3, 2, 1]), EFFORT, samples=20, seed=0)
-    assert found is not None
-    content = found.to_json({"svr": 0.1})
+    figures = split_oracles(split(("", *edits[1:]), [5, 4, 3, 2, 1]), EFFORT, samples=20, seed=0)
+    assert figures is not None
+    content = figures.to_json({"svr": 0.1})
     assert (
         content["hter"]["delta_avg"] is None
         and "segment 1 has an empty post-edit" in content["hter"]["undefined"]
@@ -192,10 +192,10 @@ def test_command_line(run: Run, files: dict[str, Path]) -> None:
     names = ["--oracle", "hter", "--oracle", "bleu", "--oracle", "effort"]
     gold = ["--gold", files["gold"]]
     code, out, _ = run(*gold, "--predictions", files["svr"], *names, *known, "--json")
-    found = json.loads(out)
-    assert code in (0, None) and list(found["oracles"]) == ["hter", "bleu", "effort"]
-    assert found["oracles"]["hter"]["spearman"] == pytest.approx(1)
-    assert found["oracles"]["hter"]["reached"] == {"svr": pytest.approx(1)}
+    content = json.loads(out)
+    assert code in (0, None) and list(content["oracles"]) == ["hter", "bleu", "effort"]
+    assert content["oracles"]["hter"]["spearman"] == pytest.approx(1)
+    assert content["oracles"]["hter"]["reached"] == {"svr": pytest.approx(1)}
     assert "oracles" not in json.loads(run(*gold, "--predictions", files["svr"], "--json")[1])
     alone = json.loads(run(*gold, "--oracle", "effort", "--json")[1])
     assert alone["systems"] == {} and alone["oracles"]["effort"]["rmse"] == 0

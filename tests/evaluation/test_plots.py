@@ -32,13 +32,13 @@ PREDICTED = 3.4 + 0.5 * (GOLD - 3.4) + 0.3 * RANDOM.standard_normal(200)
 
 def texts(figure: Figure) -> str:
     """All words of a figure."""
-    found = [t.get_text() for axes in figure.axes for t in axes.texts]
+    listed = [t.get_text() for axes in figure.axes for t in axes.texts]
     for axes in figure.axes:
-        found += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
+        listed += [axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()]
         legend = axes.get_legend()
-        found += [t.get_text() for t in legend.get_texts()] if legend else []
-        found += [t.get_text() for t in axes.get_yticklabels()]
-    return "\n".join(found)
+        listed += [t.get_text() for t in legend.get_texts()] if legend else []
+        listed += [t.get_text() for t in axes.get_yticklabels()]
+    return "\n".join(listed)
 
 
 def line(axes: Axes, label: str) -> np.ndarray:

@@ -28,13 +28,15 @@ def pilot(n: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 def test_mae_has_the_closed_form_of_a_paired_t_test() -> None:
     gold, a, b = pilot(300)
     spread = float(np.std(np.abs(a - gold) - np.abs(b - gold), ddof=1))
-    found = power(gold, a, b, metrics=["mae"], size=120, gains={"mae": 0.08}, settings=SMALL).metrics[0]
+    metric_names = power(gold, a, b, metrics=["mae"], size=120, gains={"mae": 0.08}, settings=SMALL).metrics[
+        0
+    ]
     effect = TTestPower().solve_power(nobs=120, alpha=0.05, power=0.8)
-    assert found.detectable == pytest.approx(effect * spread, rel=0.1)
-    assert found.needed == pytest.approx(
+    assert metric_names.detectable == pytest.approx(effect * spread, rel=0.1)
+    assert metric_names.needed == pytest.approx(
         TTestPower().solve_power(0.08 / spread, alpha=0.05, power=0.8), rel=0.2
     )
-    assert found.there is not None and found.there.power == pytest.approx(0.8, abs=0.08)
+    assert metric_names.there is not None and metric_names.there.power == pytest.approx(0.8, abs=0.08)
 
 
 def test_no_gain_is_found_as_often_as_half_the_level_says_and_small_gains_are_overstated() -> None:
@@ -90,8 +92,8 @@ def test_corrected_comparisons_need_more() -> None:
     one = power(gold, a, b, metrics=["mae"], settings=SMALL).metrics[0].detectable
     many = PowerSettings(simulations=300, samples=299, comparisons=10)
     reach = [TTestPower().solve_power(nobs=100, alpha=alpha, power=0.8) for alpha in (0.05, 0.005)]
-    found = power(gold, a, b, metrics=["mae"], settings=many).metrics[0].detectable
-    assert found / one == pytest.approx(reach[1] / reach[0], rel=0.12)
+    outcome = power(gold, a, b, metrics=["mae"], settings=many).metrics[0].detectable
+    assert outcome / one == pytest.approx(reach[1] / reach[0], rel=0.12)
 
 
 def test_documents_are_drawn_whole() -> None:
@@ -99,8 +101,8 @@ def test_documents_are_drawn_whole() -> None:
     gold, a, b = (np.repeat(column, 5) for column in pilot(60))
     documents = np.repeat(np.arange(60), 5)
     alone = power(*(column[::5] for column in (gold, a, b)), metrics=["mae"], settings=SMALL).metrics[0]
-    found = power(gold, a, b, metrics=["mae"], settings=SMALL, groups=documents).metrics[0]
-    assert found.size == 60 and found.detectable == pytest.approx(alone.detectable, rel=0.1)
+    metric_names = power(gold, a, b, metrics=["mae"], settings=SMALL, groups=documents).metrics[0]
+    assert metric_names.size == 60 and metric_names.detectable == pytest.approx(alone.detectable, rel=0.1)
 
 
 def test_what_no_predictions_can_reach_is_said() -> None:
@@ -112,8 +114,10 @@ def test_what_no_predictions_can_reach_is_said() -> None:
     with pytest.raises(InputError, match="samples must be at least 199 for 10 comparisons"):
         PowerSettings(samples=99, comparisons=10)
     almost = gold + 0.001 * np.sign(a - gold)
-    found = power(gold, gold + 0.9 * (a - gold), almost, metrics=["spearman"], size=8, settings=SMALL)
-    assert np.isnan(found.metrics[0].detectable) and any("no possible gain" in note for note in found.notes)
+    planned = power(gold, gold + 0.9 * (a - gold), almost, metrics=["spearman"], size=8, settings=SMALL)
+    assert np.isnan(planned.metrics[0].detectable) and any(
+        "no possible gain" in note for note in planned.notes
+    )
 
 
 def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> Any:

@@ -89,9 +89,9 @@ def test_the_test_exchanges_whole_segments() -> None:
         extreme.append(
             abs(matthews_corrcoef(gold, own) - matthews_corrcoef(gold, other)) >= abs(observed) - 1e-12
         )
-    found = next(one for one in report.comparisons if one.metric == "mcc").result
-    assert found.exact and found.difference == pytest.approx(observed)
-    assert math.isnan(found.p) or found.p == pytest.approx(np.mean(extreme))
+    outcome = next(one for one in report.comparisons if one.metric == "mcc").result
+    assert outcome.exact and outcome.difference == pytest.approx(observed)
+    assert math.isnan(outcome.p) or outcome.p == pytest.approx(np.mean(extreme))
 
 
 def test_intervals_and_clusters_of_many_segments() -> None:

@@ -40,38 +40,38 @@ SOURCE, TARGET = "p q r s t", "u v w x y z"
 
 
 def test_link_types(aligner: Aligner) -> None:
-    found = values(aligner, SOURCE, TARGET, LINKS)
-    assert found["alignment_one_to_one"] == 2
-    assert found["alignment_one_to_one_per_source"] == pytest.approx(2 / 5)
-    assert found["alignment_one_to_one_per_target"] == pytest.approx(2 / 6)
+    features = values(aligner, SOURCE, TARGET, LINKS)
+    assert features["alignment_one_to_one"] == 2
+    assert features["alignment_one_to_one_per_source"] == pytest.approx(2 / 5)
+    assert features["alignment_one_to_one_per_target"] == pytest.approx(2 / 6)
     kinds = ("unaligned", "one_to_one", "one_to_many", "many_to_one", "many_to_many")
-    assert [found[f"alignment_source_{kind}"] for kind in kinds] == pytest.approx([0, 0.4, 0.2, 0.4, 0])
-    assert [found[f"alignment_target_{kind}"] for kind in kinds] == pytest.approx(
+    assert [features[f"alignment_source_{kind}"] for kind in kinds] == pytest.approx([0, 0.4, 0.2, 0.4, 0])
+    assert [features[f"alignment_target_{kind}"] for kind in kinds] == pytest.approx(
         [1 / 6, 2 / 6, 1 / 6, 2 / 6, 0]
     )
 
 
 def test_many_to_many(aligner: Aligner) -> None:
     """0 has two links, one of them to a word that has two: both ends of that link are many to many."""
-    found = values(aligner, "p q", "u v", "0-0 0-1 1-1")
-    assert found["alignment_source_many_to_many"] == 0.5
-    assert found["alignment_source_many_to_one"] == 0.5
-    assert found["alignment_target_many_to_many"] == 0.5
+    features = values(aligner, "p q", "u v", "0-0 0-1 1-1")
+    assert features["alignment_source_many_to_many"] == 0.5
+    assert features["alignment_source_many_to_one"] == 0.5
+    assert features["alignment_target_many_to_many"] == 0.5
 
 
 def test_fertility_gaps_and_order(aligner: Aligner) -> None:
-    found = values(aligner, SOURCE, TARGET, LINKS)
-    assert found["alignment_source_fertility"] == pytest.approx(6 / 5)
-    assert found["alignment_source_fertility_highest"] == 2
-    assert found["alignment_source_fertility_variance"] == pytest.approx(np.var([1, 1, 2, 1, 1]))
-    assert found["alignment_target_longest_gap"] == 1
-    assert found["alignment_crossings"] == 1
+    features = values(aligner, SOURCE, TARGET, LINKS)
+    assert features["alignment_source_fertility"] == pytest.approx(6 / 5)
+    assert features["alignment_source_fertility_highest"] == 2
+    assert features["alignment_source_fertility_variance"] == pytest.approx(np.var([1, 1, 2, 1, 1]))
+    assert features["alignment_target_longest_gap"] == 1
+    assert features["alignment_crossings"] == 1
     # pairs of links with two different words on either side: 15 less (2-2, 2-3) and (3-4, 4-4)
-    assert found["alignment_crossing_share"] == pytest.approx(1 / 13)
+    assert features["alignment_crossing_share"] == pytest.approx(1 / 13)
     # source positions by target word: 1, 0, 2, 2, 3.5; steps -1, 2, 0, 1.5
-    assert found["alignment_jump_width"] == pytest.approx(np.mean([2, 1, 1, 0.5]))
-    assert found["alignment_jump_widest"] == 2
-    assert found["alignment_monotone_steps"] == 0.25
+    assert features["alignment_jump_width"] == pytest.approx(np.mean([2, 1, 1, 0.5]))
+    assert features["alignment_jump_widest"] == 2
+    assert features["alignment_monotone_steps"] == 0.25
 
 
 def test_diagonal(aligner: Aligner) -> None:
@@ -80,11 +80,11 @@ def test_diagonal(aligner: Aligner) -> None:
 
 
 def test_no_links(aligner: Aligner) -> None:
-    found = values(aligner, "p q", "u v", "")
-    assert found["alignment_source_unaligned"] == found["alignment_target_unaligned"] == 1
-    assert found["alignment_source_longest_gap"] == 2
+    features = values(aligner, "p q", "u v", "")
+    assert features["alignment_source_unaligned"] == features["alignment_target_unaligned"] == 1
+    assert features["alignment_source_longest_gap"] == 2
     for name in ("crossing_share", "jump_width", "diagonal_distance", "link_probability", "agreement_share"):
-        assert math.isnan(found[f"alignment_{name}"]), name
+        assert math.isnan(features[f"alignment_{name}"]), name
 
 
 def test_part_of_speech_agreement(aligner: Aligner) -> None:
@@ -92,22 +92,22 @@ def test_part_of_speech_agreement(aligner: Aligner) -> None:
         "annotation_source": conllu("DET", "NOUN", "VERB", "ADP", "DET"),
         "annotation_target": conllu("NOUN", "ADJ", "VERB", "VERB", "ADP", "PUNCT"),
     }
-    found = values(aligner, SOURCE, TARGET, LINKS, **tags)
-    assert found["alignment_agreement"] == 1  # 1-0 NOUN; not 0-1 DET ADJ; 2-2 is not one to one
-    assert found["alignment_agreement_share"] == 0.5
-    assert found["alignment_agreement_per_source"] == pytest.approx(1 / 5)
+    features = values(aligner, SOURCE, TARGET, LINKS, **tags)
+    assert features["alignment_agreement"] == 1  # 1-0 NOUN; not 0-1 DET ADJ; 2-2 is not one to one
+    assert features["alignment_agreement_share"] == 0.5
+    assert features["alignment_agreement_per_source"] == pytest.approx(1 / 5)
     tags["annotation_target"] = conllu("NOUN", "ADJ")
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"])
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS)["alignment_agreement"])
 
 
 def test_posteriors_of_a_certain_alignment(aligner: Aligner) -> None:
-    found = values(aligner, "a b", "x y", None)
-    assert found["alignment_one_to_one"] == 2
-    assert found["alignment_target_posterior"] > 0.95
-    assert found["alignment_link_probability"] > 0.95
-    assert found["alignment_target_null"] < 0.05
-    assert found["alignment_directions_agree"] == 1
+    features = values(aligner, "a b", "x y", None)
+    assert features["alignment_one_to_one"] == 2
+    assert features["alignment_target_posterior"] > 0.95
+    assert features["alignment_link_probability"] > 0.95
+    assert features["alignment_target_null"] < 0.05
+    assert features["alignment_directions_agree"] == 1
     swapped = values(aligner, "a b", "y x", None)
     assert swapped["alignment_crossings"] == 1
 

@@ -34,36 +34,36 @@ def test_by_hand() -> None:
 
     Matched 2 3 4 3 0 1 of 2 3 4 5 5 5 possible; steps 0 0 0 2 5 4; with the start padded 5 5 5 3 0 1.
     """
-    found = rows("a b c x zz f")[0]
+    lines_read = rows("a b c x zz f")[0]
     score = np.array([1, 1, 1, 3 / 5, 0, 1 / 5])
-    assert found["backoff_source_mean_matched"] == pytest.approx((4 + 4 + 4 + 3 + 0 + 1) / 6)
-    assert found["backoff_source_mean_steps"] == pytest.approx(11 / 6)
-    assert found["backoff_source_mean_score"] == pytest.approx(score.mean())
-    shares = [found[f"backoff_source_matched_{k}"] for k in LEVELS]
+    assert lines_read["backoff_source_mean_matched"] == pytest.approx((4 + 4 + 4 + 3 + 0 + 1) / 6)
+    assert lines_read["backoff_source_mean_steps"] == pytest.approx(11 / 6)
+    assert lines_read["backoff_source_mean_score"] == pytest.approx(score.mean())
+    shares = [lines_read[f"backoff_source_matched_{k}"] for k in LEVELS]
     assert shares == pytest.approx([1 / 6, 1 / 6, 0, 1 / 6, 0, 3 / 6])
-    assert found["backoff_source_score_left"] == pytest.approx((1 + 1 + 1 + 3 / 5 + 0 + 0) / 6)
-    assert found["backoff_source_score_centred"] == pytest.approx((1 + 1 + 3 / 5 + 0 + 0 + 0) / 6)
-    assert found["backoff_source_score_right"] == pytest.approx((1 + 3 / 5 + 0 + 0 + 0 + 1 / 5) / 6)
+    assert lines_read["backoff_source_score_left"] == pytest.approx((1 + 1 + 1 + 3 / 5 + 0 + 0) / 6)
+    assert lines_read["backoff_source_score_centred"] == pytest.approx((1 + 1 + 3 / 5 + 0 + 0 + 0) / 6)
+    assert lines_read["backoff_source_score_right"] == pytest.approx((1 + 3 / 5 + 0 + 0 + 0 + 1 / 5) / 6)
 
 
 def test_backward_models_back_off_from_the_end() -> None:
     """`b x`: backward, `</s> x` was seen (full), `x b` was not, b alone was: 1 of 3 possible, 2 steps."""
-    found = rows("b x")[0]
-    assert found["backoff_source_backward_mean_steps"] == pytest.approx((0 + 2) / 2)
-    assert found["backoff_source_backward_mean_matched"] == pytest.approx((4 + 1) / 2)
+    lines_read = rows("b x")[0]
+    assert lines_read["backoff_source_backward_mean_steps"] == pytest.approx((0 + 2) / 2)
+    assert lines_read["backoff_source_backward_mean_matched"] == pytest.approx((4 + 1) / 2)
 
 
 def test_probabilities_of_neighbours() -> None:
     e = extractor()
     p = 10 ** e.source_lm5.score(Tokens.from_lists([["b", "a", "c"]])).token_log10
-    found = rows("b a c")[0]
-    assert found["backoff_source_probability_left"] == pytest.approx(
+    lines_read = rows("b a c")[0]
+    assert lines_read["backoff_source_probability_left"] == pytest.approx(
         (p[0] + p[0] * p[1] + p[0] * p[1] * p[2]) / 3
     )
-    assert found["backoff_source_probability_centred"] == pytest.approx(
+    assert lines_read["backoff_source_probability_centred"] == pytest.approx(
         (p[0] * p[1] + p[0] * p[1] * p[2] + p[1] * p[2]) / 3
     )
-    assert found["backoff_source_probability_right"] == pytest.approx(
+    assert lines_read["backoff_source_probability_right"] == pytest.approx(
         (p[0] * p[1] * p[2] + p[1] * p[2] + p[2]) / 3
     )
 

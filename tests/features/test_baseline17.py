@@ -154,15 +154,15 @@ class QuestCounts(NgramCounts):
 
     @classmethod
     def read(cls, path: Path) -> "QuestCounts":
-        found = cls.from_tokens(Tokens.from_lists([["a"] * 5]), order=3, case="true")
-        found.by_ngram, found.cutoffs = {}, {}
+        matches = cls.from_tokens(Tokens.from_lists([["a"] * 5]), order=3, case="true")
+        matches.by_ngram, matches.cutoffs = {}, {}
         for line in lines_of(path):
             head, *numbers = line.rstrip("\t").split("\t")
             if re.fullmatch(r"\d-gram", head):
-                found.cutoffs[int(head[0]) + 1] = tuple(int(n) for n in numbers[:3])
+                matches.cutoffs[int(head[0]) + 1] = tuple(int(n) for n in numbers[:3])
             else:
-                found.by_ngram[head] = int(numbers[0])
-        return found
+                matches.by_ngram[head] = int(numbers[0])
+        return matches
 
     by_ngram: dict[str, int]
     cutoffs: dict[int, tuple[int, ...]]
@@ -206,5 +206,5 @@ def test_equals_quest_with_its_own_resources(shared_data: Find, quest_lexicon: L
     counts = NgramCounts.from_tokens(corpus, order=3, case="true")
     rarity = extractor(source_ngrams=counts, **quest).extract(segments)
     for i, identifier in enumerate(table[0]):
-        found = column(rarity if identifier == "1036" else values, identifier)
-        np.testing.assert_allclose(found, expected[:, i], rtol=2e-6, atol=2e-7, err_msg=identifier)
+        annotation = column(rarity if identifier == "1036" else values, identifier)
+        np.testing.assert_allclose(annotation, expected[:, i], rtol=2e-6, atol=2e-7, err_msg=identifier)

@@ -18,6 +18,6 @@ TEXT = Tokens.from_lists(
 def test_features_by_hand() -> None:
     caser = Truecaser.from_tokens(TEXT)
     segments = Segments(("The House of ann", ""), ("red Ann EU", "The red"), PLAIN, PLAIN)
-    found = Casing(caser, caser).extract(segments)
-    np.testing.assert_array_equal(found[0], [2, 0.5, 1, 0, 0, 2, 1])
-    np.testing.assert_array_equal(found[1], [0, np.nan, 0, 0, 0, 0, 0])
+    features = Casing(caser, caser).extract(segments)
+    np.testing.assert_array_equal(features[0], [2, 0.5, 1, 0, 0, 2, 1])
+    np.testing.assert_array_equal(features[1], [0, np.nan, 0, 0, 0, 0, 0])

@@ -81,8 +81,8 @@ def table(pairs: Pairs, longest: int = 3) -> PhraseTable:
 
 def phrase_keys(phrases: Sequence[Phrase], vocabulary: Vocabulary, longest: int) -> np.ndarray:
     text = Tokens.from_lists(phrases)
-    found = keys_of(text.ids_in(vocabulary), text.offsets, longest)
-    return found[text.offsets[:-1], text.lengths - 1]
+    outcome = keys_of(text.ids_in(vocabulary), text.offsets, longest)
+    return outcome[text.offsets[:-1], text.lengths - 1]
 
 
 def derivations(source: Phrase, pairs: Pairs) -> Iterator[tuple[list[str], float]]:
@@ -104,12 +104,12 @@ def derivations(source: Phrase, pairs: Pairs) -> Iterator[tuple[list[str], float
 
 
 def options(phrase: Phrase, pairs: Pairs) -> list[tuple[Phrase, float]]:
-    found = [
+    listed = [
         (target, 4 * decoder._PAIR * math.log(np.float32(p)) + decoder._PHRASE)
         for (source, target), p in pairs.items()
         if source == phrase
     ]
-    return found or ([(phrase, decoder._COPY + decoder._PHRASE)] if len(phrase) == 1 else [])
+    return listed or ([(phrase, decoder._COPY + decoder._PHRASE)] if len(phrase) == 1 else [])
 
 
 def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], float]:
@@ -130,20 +130,20 @@ def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], fl
 def test_the_decoder_finds_the_best_translation(source: list[str]) -> None:
     """Of all segmentations, options and swaps of short texts, whose hypotheses all fit the beam."""
     lm = model()
-    found = decode(tokens(source), table(PAIRS), lm)
+    decoded = decode(tokens(source), table(PAIRS), lm)
     words, score = best(tuple(word.lower() for word in source), PAIRS, lm)
-    assert found.score[0] == pytest.approx(score, abs=1e-4)
-    assert found.tokens.words(0) == words or best_is_tied(source, found.tokens.words(0), score, lm)
+    assert decoded.score[0] == pytest.approx(score, abs=1e-4)
+    assert decoded.tokens.words(0) == words or best_is_tied(source, decoded.tokens.words(0), score, lm)
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_small_language_models_have_no_trigrams(order: int) -> None:
     lm = model(order)
     for source in product(["the", "red", "house", "oslo"], repeat=3):
-        found = decode(tokens(source), table(PAIRS), lm)
+        decoded = decode(tokens(source), table(PAIRS), lm)
         words, score = best(source, PAIRS, lm)
-        assert found.score[0] == pytest.approx(score, abs=1e-4)
-        assert found.tokens.words(0) == words or best_is_tied(source, found.tokens.words(0), score, lm)
+        assert decoded.score[0] == pytest.approx(score, abs=1e-4)
+        assert decoded.tokens.words(0) == words or best_is_tied(source, decoded.tokens.words(0), score, lm)
 
 
 def best_is_tied(source: Sequence[str], words: list[str], score: float, lm: LanguageModel) -> bool:
@@ -156,8 +156,8 @@ def best_is_tied(source: Sequence[str], words: list[str], score: float, lm: Lang
 
 def test_words_swap_where_the_language_model_wants_it() -> None:
     pairs = {pair: p for pair, p in PAIRS.items() if len(pair[0]) == 1}
-    found = decode(tokens(["the", "red", "house"]), table(pairs), model())
-    assert found.tokens.words(0) == ["la", "casa", "roja"]
+    decoded = decode(tokens(["the", "red", "house"]), table(pairs), model())
+    assert decoded.tokens.words(0) == ["la", "casa", "roja"]
 
 
 def test_texts_do_not_disturb_each_other() -> None:
@@ -211,7 +211,7 @@ def test_comparison_by_hand() -> None:
     chrF of `larojahoy` and `lacasa`: 3 of 9 letters and 1 of 8 pairs match, of 6 and 5 in the other; of
     `casala` and `lacasa`: all letters, 4 of 5 pairs, 2 of 4 triples, 1 of 3 fours.
     """
-    found = columns(("the house", "La casa"), ("the house", "La roja hoy"), ("the house", "casa la"))
+    computed = columns(("the house", "La casa"), ("the house", "La roja hoy"), ("the house", "casa la"))
     precision, recall = (1 / 3 + 1 / 8) / 6, (1 / 2 + 1 / 5) / 6
     unlike, swapped = 5 * precision * recall / (4 * precision + recall), (1 + 4 / 5 + 2 / 4 + 1 / 3) / 6
     expected = {
@@ -235,23 +235,23 @@ def test_comparison_by_hand() -> None:
         "length_ratio": [1, 3 / 2, 1],
     }
     for name, values in expected.items():
-        assert found[name] == pytest.approx(values, nan_ok=True), name
+        assert computed[name] == pytest.approx(values, nan_ok=True), name
 
 
 def test_costs_of_the_decoder_by_hand() -> None:
     """`la casa` and `casa`: 0.3 of the language model, 0.2 of the four scores of each pair, 0.85 a word, -0.2
     a phrase; whatever the translation.
     """
-    found = columns(("the house", "La casa"), ("The house", "hoy"), ("house", "una casa"))
+    computed = columns(("the house", "La casa"), ("The house", "hoy"), ("house", "una casa"))
     two = 0.3 * log(FIRST * SECOND * END) + 0.2 * (2 * log(0.6) + 2 * log(0.8) - 6) + 2 * 0.85 - 2 * 0.2
     one = 0.3 * log(0.176 / 3 * END_ALONE) + 0.2 * (2 * log(0.8) - 3) + 0.85 - 0.2
-    assert found["score"] == pytest.approx([two, two, one], abs=1e-5)
-    assert found["score_per_word"] == pytest.approx([two / 2, two / 2, one], abs=1e-5)
+    assert computed["score"] == pytest.approx([two, two, one], abs=1e-5)
+    assert computed["score_per_word"] == pytest.approx([two / 2, two / 2, one], abs=1e-5)
 
 
 def test_costs_of_units_by_hand() -> None:
     """The aligner links la with the, and casa with house; no other unit of these is one of the model's."""
-    found = columns(*(("the house", text) for text in ("La casa", "La roja hoy", "casa la", "hoy")))
+    computed = columns(*(("the house", text) for text in ("La casa", "La roja hoy", "casa la", "hoy")))
     units = [
         [FIRST, SECOND],
         [FIRST, 0.5 * 2 / 3 * 0.096, 0.096],  # trigram and bigram left; nothing is known after <unk>
@@ -259,19 +259,19 @@ def test_costs_of_units_by_hand() -> None:
         [0.096 / 3],
     ]
     means = [sum(map(math.log10, values)) / len(values) for values in units]
-    assert found["units"] == pytest.approx(means, abs=1e-6)
-    assert found["units_lowest"] == pytest.approx([math.log10(min(values)) for values in units], abs=1e-6)
+    assert computed["units"] == pytest.approx(means, abs=1e-6)
+    assert computed["units_lowest"] == pytest.approx([math.log10(min(values)) for values in units], abs=1e-6)
     matched = [[2, 3], [2, 0, 0], [1, 1], [0]]
-    assert found["units_matched"] == pytest.approx([sum(orders) / len(orders) for orders in matched])
+    assert computed["units_matched"] == pytest.approx([sum(orders) / len(orders) for orders in matched])
     for order in range(4):
         shares = [orders.count(order) / len(orders) for orders in matched]
-        assert found[f"units_matched_{order}"] == pytest.approx(shares)
+        assert computed[f"units_matched_{order}"] == pytest.approx(shares)
 
 
 def test_costs_of_the_forced_derivation_by_hand() -> None:
     """Two pairs; one, and two tokens and `house` left out; one that makes two tokens; none."""
     sources = ("the house", "the house", "house", "the house")
-    found = columns(*zip(sources, ("La casa", "La roja hoy", "una casa", "hoy"), strict=True))
+    computed = columns(*zip(sources, ("La casa", "La roja hoy", "una casa", "hoy"), strict=True))
     phrase = [2 * log(0.6 * 0.8) / 2, 2 * log(0.6) / 1, 2 * log(0.1) / 2, NAN]  # by the tokens they make
     lexical = [-6 / 2, -3 / 1, -3 / 2, NAN]
     expected = {
@@ -285,10 +285,10 @@ def test_costs_of_the_forced_derivation_by_hand() -> None:
         "forced_unused_share": [0, 1 / 2, 0, 1],
     }
     for name, values in expected.items():
-        assert found[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
+        assert computed[name] == pytest.approx(values, abs=1e-6, nan_ok=True), name
 
 
 def test_everything_is_undefined_without_source_or_target() -> None:
-    found = columns(("the house", ""), ("", "La casa"), ("", ""), ("the house", "La casa"))
-    assert np.isnan([values[:3] for values in found.values()]).all()
-    assert not np.isnan([found[name][3] for name in ("bleu", "score", "units", "forced_log")]).any()
+    computed = columns(("the house", ""), ("", "La casa"), ("", ""), ("the house", "La casa"))
+    assert np.isnan([values[:3] for values in computed.values()]).all()
+    assert not np.isnan([computed[name][3] for name in ("bleu", "score", "units", "forced_log")]).any()

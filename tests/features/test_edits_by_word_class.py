@@ -41,20 +41,20 @@ def row(target: str, second: str) -> dict[str, float]:
 
 
 def test_by_hand() -> None:
-    found = row(
+    cells = row(
         "La/el/DET casa/casa/NOUN blanca/blanco/ADJ arde/arder/VERB ya/ya/ADV ./././PUNCT".replace(
             "././.", "./."
         ),
         "la/el/DET roja/rojo/ADJ casa/casa/NOUN ardió/arder/VERB !/!/PUNCT",
     )
     # la: match; casa: match, moved by 1; blanca - roja: word changed, moved; ardió: form; ya: deleted; . - !
-    assert found["word_changed"] == pytest.approx(2 / 6) and found["pos_changed"] == 0
-    assert found["noun_edited"] == 0 and found["noun_moved"] == 1
-    assert found["adjective_edited"] == 1 and found["adjective_moved"] == 1
-    assert found["verb_edited"] == 1 and found["verb_moved"] == 0
-    assert found["determiner_edited"] == 0 and found["determiner_moved"] == 0
-    assert found["other_edited"] == 1 and np.isnan(found["other_moved"])
-    assert found["punctuation_edited"] == 1
+    assert cells["word_changed"] == pytest.approx(2 / 6) and cells["pos_changed"] == 0
+    assert cells["noun_edited"] == 0 and cells["noun_moved"] == 1
+    assert cells["adjective_edited"] == 1 and cells["adjective_moved"] == 1
+    assert cells["verb_edited"] == 1 and cells["verb_moved"] == 0
+    assert cells["determiner_edited"] == 0 and cells["determiner_moved"] == 0
+    assert cells["other_edited"] == 1 and np.isnan(cells["other_moved"])
+    assert cells["punctuation_edited"] == 1
 
 
 def test_another_class() -> None:
@@ -63,8 +63,8 @@ def test_another_class() -> None:
 
 
 def test_a_lemma_that_is_not_given_is_simplemmas() -> None:
-    found = row("casas/_/NOUN", "casa/casa/NOUN")
-    assert found["noun_edited"] == 1 and found["word_changed"] == 0
+    cells = row("casas/_/NOUN", "casa/casa/NOUN")
+    assert cells["noun_edited"] == 1 and cells["word_changed"] == 0
 
 
 def test_nothing_is_known_of_no_words() -> None:

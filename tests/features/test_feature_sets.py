@@ -45,7 +45,7 @@ def content(name: str) -> dict[str, Any]:
 def absent(name: str) -> int:
     """How many features a set's `absent` names: an entry that begins with a number stands for so many."""
     numbers = (re.match(r"(\d+) ", entry) for entry in content(name)["absent"])
-    return sum(int(found[1]) if found else 1 for found in numbers)
+    return sum(int(each[1]) if each else 1 for each in numbers)
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +86,10 @@ def made(world: World) -> Callable[[str], FeatureSet]:
 
 @pytest.mark.parametrize("name", set_names())
 def test_a_set_says_what_it_is(name: str) -> None:
-    found = content(name)
-    assert set(found) == {"description", "origin", "absent", "features"}
-    assert found["description"] and found["origin"]
-    assert all(isinstance(entry, str) and entry for entry in found["absent"])
+    outcome = content(name)
+    assert set(outcome) == {"description", "origin", "absent", "features"}
+    assert outcome["description"] and outcome["origin"]
+    assert all(isinstance(entry, str) and entry for entry in outcome["absent"])
     assert {config["kind"] for config in expand([{"set": name}])} <= set(EXTRACTORS.names)
 
 

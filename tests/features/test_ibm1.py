@@ -45,43 +45,43 @@ def values(extractor: IBM1Features, source: str, target: str) -> dict[str, float
 
 def test_scores_are_equations_2_and_3(extractor: IBM1Features) -> None:
     """p(la casa | the house) = 1/9 (.1 + .5) (.8); p(the house | la casa) = 1/9 (.2 + .6) (.9)."""
-    found = values(extractor, "the house", "la casa")
-    assert found["ibm1_target_log10"] == pytest.approx(math.log10(0.6 * 0.8 / 9), abs=1e-5)
-    assert found["ibm1_source_log10"] == pytest.approx(math.log10(0.8 * 0.9 / 9), abs=1e-5)
-    assert found["ibm1_target_log10_per_source_token"] == pytest.approx(found["ibm1_target_log10"] / 2)
-    assert found["ibm1_target_mean_probability"] == pytest.approx((0.6 + 0.8) / 6, abs=1e-6)
+    features = values(extractor, "the house", "la casa")
+    assert features["ibm1_target_log10"] == pytest.approx(math.log10(0.6 * 0.8 / 9), abs=1e-5)
+    assert features["ibm1_source_log10"] == pytest.approx(math.log10(0.8 * 0.9 / 9), abs=1e-5)
+    assert features["ibm1_target_log10_per_source_token"] == pytest.approx(features["ibm1_target_log10"] / 2)
+    assert features["ibm1_target_mean_probability"] == pytest.approx((0.6 + 0.8) / 6, abs=1e-6)
 
 
 def test_word_confidences(extractor: IBM1Features) -> None:
     """Confidences .5 (la), .8 (casa) and the floor (x)."""
-    found = values(extractor, "the house", "la casa x")
-    assert found["ibm1_target_confidence"] == pytest.approx(1.3 / 3, abs=1e-6)
-    assert found["ibm1_target_confidence_median"] == pytest.approx(0.5)
-    assert found["ibm1_target_confidence_quartile3"] == pytest.approx(np.quantile([0, 0.5, 0.8], 0.75))
-    assert found["ibm1_target_confidence_highest"] == pytest.approx(0.8)
-    assert found["ibm1_target_confidence_lowest"] == pytest.approx(math.log10(FLOOR))
-    assert found["ibm1_target_unexplained"] == pytest.approx(1 / 3)
-    assert math.isnan(found["ibm1_target_confidence_share_1"])  # a lexicon read from a file
+    features = values(extractor, "the house", "la casa x")
+    assert features["ibm1_target_confidence"] == pytest.approx(1.3 / 3, abs=1e-6)
+    assert features["ibm1_target_confidence_median"] == pytest.approx(0.5)
+    assert features["ibm1_target_confidence_quartile3"] == pytest.approx(np.quantile([0, 0.5, 0.8], 0.75))
+    assert features["ibm1_target_confidence_highest"] == pytest.approx(0.8)
+    assert features["ibm1_target_confidence_lowest"] == pytest.approx(math.log10(FLOOR))
+    assert features["ibm1_target_unexplained"] == pytest.approx(1 / 3)
+    assert math.isnan(features["ibm1_target_confidence_share_1"])  # a lexicon read from a file
 
 
 def test_translations(extractor: IBM1Features) -> None:
     """Above .2: the 2, house 1, zebra 0; corpus counts 3, 2, 0."""
-    found = values(extractor, "the house zebra", "la casa")
-    assert found["ibm1_source_translations_0.2"] == pytest.approx(1)
-    assert found["ibm1_source_translations_0.1"] == pytest.approx(4 / 3)
-    assert found["ibm1_source_translations_0.2_by_frequency"] == pytest.approx((2 * 3 + 1 * 2) / 5)
-    assert found["ibm1_source_translations_0.2_by_rarity"] == pytest.approx((2 / 3 + 1 / 2) / 3)
-    assert found["ibm1_source_generators_0.2"] == pytest.approx(1)  # la, el for `the`; casa for `house`
-    assert found["ibm1_target_translations_0.05"] == pytest.approx(1.5)  # la 1, casa 2
+    features = values(extractor, "the house zebra", "la casa")
+    assert features["ibm1_source_translations_0.2"] == pytest.approx(1)
+    assert features["ibm1_source_translations_0.1"] == pytest.approx(4 / 3)
+    assert features["ibm1_source_translations_0.2_by_frequency"] == pytest.approx((2 * 3 + 1 * 2) / 5)
+    assert features["ibm1_source_translations_0.2_by_rarity"] == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert features["ibm1_source_generators_0.2"] == pytest.approx(1)  # la, el for `the`; casa for `house`
+    assert features["ibm1_target_translations_0.05"] == pytest.approx(1.5)  # la 1, casa 2
 
 
 def test_entropy_counts_known_words(extractor: IBM1Features) -> None:
     """H(the) = 1 bit, H(house) = H(.8, .2)."""
     house = -(0.8 * math.log2(0.8) + 0.2 * math.log2(0.2))
-    found = values(extractor, "the house zebra", "x")
-    assert found["ibm1_source_entropy_sum"] == pytest.approx(1 + house, abs=1e-5)
-    assert found["ibm1_source_entropy"] == pytest.approx((1 + house) / 2, abs=1e-5)
-    assert math.isnan(found["ibm1_target_entropy"])
+    features = values(extractor, "the house zebra", "x")
+    assert features["ibm1_source_entropy_sum"] == pytest.approx(1 + house, abs=1e-5)
+    assert features["ibm1_source_entropy"] == pytest.approx((1 + house) / 2, abs=1e-5)
+    assert math.isnan(features["ibm1_target_entropy"])
 
 
 def test_empty_sides_are_undefined(extractor: IBM1Features) -> None:

@@ -37,7 +37,7 @@ def table(extractor: LanguageModelScores, texts: list[list[str]]) -> dict[str, n
 def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageModel, tmp_path: Path) -> None:
     forward.write_arpa(tmp_path / "model.arpa")
     theirs = kenlm_model(tmp_path / "model.arpa")
-    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     for i, text in enumerate(UNSEEN):
         events = np.array([row[0] for row in theirs.full_scores(" ".join(text))])
         words = events[:-1]
@@ -51,8 +51,8 @@ def test_whole_model_against_kenlm(forward: LanguageModel, backward: LanguageMod
             "variance": words.var(),
         }
         for name, value in expected.items():
-            assert found[f"lm_source_{name}"][i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
-            assert found[f"lm_target_{name}"][-1 - i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
+            assert rows[f"lm_source_{name}"][i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
+            assert rows[f"lm_target_{name}"][-1 - i] == pytest.approx(value, rel=1e-4, abs=1e-5), name
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
@@ -61,24 +61,24 @@ def test_lower_orders_are_the_lower_distributions_of_the_formulas(
 ) -> None:
     oracle = DictionaryModel(random_texts(20, 100), 5)
     oracle.order = order  # contexts cut to order - 1 words
-    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     for i, text in enumerate(UNSEEN):
         events = oracle.log10([word if word in oracle.words else "<unk>" for word in text])
-        assert found[f"lm_source_log10_{order}"][i] == pytest.approx(sum(events), abs=1e-4)
+        assert rows[f"lm_source_log10_{order}"][i] == pytest.approx(sum(events), abs=1e-4)
         expected = 10 ** (-sum(events) / len(events))
-        assert found[f"lm_source_perplexity_{order}"][i] == pytest.approx(expected, rel=1e-4)
+        assert rows[f"lm_source_perplexity_{order}"][i] == pytest.approx(expected, rel=1e-4)
 
 
 def test_backward_models_read_from_the_end(forward: LanguageModel, backward: LanguageModel) -> None:
     reverse = [text[::-1] for text in random_texts(20, 100)]
     mirrored = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=5)
-    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     expected = table(
         LanguageModelScores(mirrored, forward, backward, backward), [text[::-1] for text in UNSEEN]
     )
     for name in ("log10", "lowest", "variance", "perplexity_without_end", "above_unigrams"):
-        np.testing.assert_allclose(found[f"lm_source_backward_{name}"], expected[f"lm_source_{name}"])
-    np.testing.assert_allclose(found["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
+        np.testing.assert_allclose(rows[f"lm_source_backward_{name}"], expected[f"lm_source_{name}"])
+    np.testing.assert_allclose(rows["lm_source_backward_log10_2"], expected["lm_source_log10_2"])
 
 
 def test_all_orders_of_all_models_against_the_formulas(
@@ -86,7 +86,7 @@ def test_all_orders_of_all_models_against_the_formulas(
 ) -> None:
     """Four measures, five orders, both directions, both sides."""
     models = (forward, forward, backward, backward)
-    found = table(LanguageModelScores(*models, orders="all"), UNSEEN)
+    rows = table(LanguageModelScores(*models, orders="all"), UNSEEN)
     lengths = np.array([len(text) for text in UNSEEN])
     for stem, read in (("", lambda text: text), ("_backward", lambda text: text[::-1])):
         oracle = DictionaryModel([read(text) for text in random_texts(20, 100)], 5)
@@ -103,8 +103,8 @@ def test_all_orders_of_all_models_against_the_formulas(
             }
             for name, values in expected.items():
                 column = f"{stem}_{name}" + (f"_{order}" if order < 5 else "")
-                np.testing.assert_allclose(found[f"lm_source{column}"], values, rtol=1e-4, err_msg=column)
-                np.testing.assert_allclose(found[f"lm_target{column}"][::-1], values, rtol=1e-4)
+                np.testing.assert_allclose(rows[f"lm_source{column}"], values, rtol=1e-4, err_msg=column)
+                np.testing.assert_allclose(rows[f"lm_target{column}"][::-1], values, rtol=1e-4)
 
 
 def test_all_orders_leave_the_columns_of_papers_as_they_are(
@@ -122,9 +122,9 @@ def test_a_model_cut_to_an_order_is_not_one_built_at_it(
 ) -> None:
     texts = random_texts(20, 100)
     built = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3)
-    found = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])
+    rows = table(LanguageModelScores(forward, forward, backward, backward), [t for t in texts if t])
     own = built.log10_probability(Tokens.from_lists([t for t in texts if t]))
-    assert found["lm_source_log10_3"].sum() < own.sum()
+    assert rows["lm_source_log10_3"].sum() < own.sum()
 
 
 def test_unknown_orders_are_refused(forward: LanguageModel, backward: LanguageModel) -> None:
@@ -133,15 +133,15 @@ def test_unknown_orders_are_refused(forward: LanguageModel, backward: LanguageMo
 
 
 def test_score_above_unigrams(forward: LanguageModel, backward: LanguageModel) -> None:
-    found = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
+    rows = table(LanguageModelScores(forward, forward, backward, backward), UNSEEN)
     lengths = [len(text) for text in UNSEEN]
-    expected = (found["lm_source_log10"] - found["lm_source_log10_1"]) / lengths
-    np.testing.assert_allclose(found["lm_source_above_unigrams"], expected)
+    expected = (rows["lm_source_log10"] - rows["lm_source_log10_1"]) / lengths
+    np.testing.assert_allclose(rows["lm_source_above_unigrams"], expected)
 
 
 def test_empty_texts_are_undefined(forward: LanguageModel, backward: LanguageModel) -> None:
-    found = table(LanguageModelScores(forward, forward, backward, backward), [["w1"], []])
-    for name, values in found.items():
+    rows = table(LanguageModelScores(forward, forward, backward, backward), [["w1"], []])
+    for name, values in rows.items():
         assert np.isnan(values[0 if "target" in name else 1]), name
         assert np.isfinite(values[1 if "target" in name else 0]), name
 

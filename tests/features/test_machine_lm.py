@@ -29,9 +29,9 @@ def fitted() -> MachineLanguageModel:
 
 def test_equals_the_models_scored_one_by_one(fitted: MachineLanguageModel) -> None:
     batch = ["the cat sat", "dog the sat", "unseen words the"]
-    found = fitted.extract(segments(*batch))
+    features = fitted.extract(segments(*batch))
     machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
-    for line, row in zip(batch, found, strict=True):
+    for line, row in zip(batch, features, strict=True):
         tokens = Tokens.from_lists([line.split()])
         human = fitted.target_lm.score_orders(tokens)[1].log10
         theirs = machine.score(tokens).log10
@@ -44,22 +44,22 @@ def test_at_the_order_of_the_target_model_nothing_is_cut(fitted: MachineLanguage
     """Both models are as they were built: the differences are those of two models scored alone."""
     uncut = MachineLanguageModel(fitted.target_lm, order=3).fit(segments(*MACHINE), {})
     batch = ["the cat sat", "dog the sat", "a dog and a cat sat on the mat"]
-    found = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
+    by_name = dict(zip(uncut.names, uncut.extract(segments(*batch)).T, strict=True))
     human = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=3)
     machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=3)
     tokens = PLAIN.tokens(batch)
     expected = (human.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
-    np.testing.assert_allclose(found["machine_lm_human_advantage"], expected)
+    np.testing.assert_allclose(by_name["machine_lm_human_advantage"], expected)
 
 
 def test_below_it_the_cut_counts_against_text(fitted: MachineLanguageModel) -> None:
     """Text under the cut model is less likely than under one built at that order."""
     built = LanguageModel.from_tokens(PLAIN.tokens(TEXT), order=2)
-    found = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
+    features = fitted.extract(segments(*TEXT))[:, fitted.names.index("machine_lm_human_advantage")]
     machine = LanguageModel.from_tokens(PLAIN.tokens(MACHINE), order=2)
     tokens = PLAIN.tokens(TEXT)
     fair = (built.log10_probability(tokens) - machine.log10_probability(tokens)) / (tokens.lengths + 1)
-    assert found.mean() < fair.mean()
+    assert features.mean() < fair.mean()
 
 
 def test_machine_order_is_told_from_human_order(fitted: MachineLanguageModel) -> None:

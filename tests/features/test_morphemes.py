@@ -61,10 +61,10 @@ def test_segmentation_is_that_of_morfessor(word: str) -> None:
     model = morfessor.BaselineModel()
     counts = {"cas": 3, "mes": 2, "a": 5, "as": 4, "ito": 2, "s": 1, "e": 2}
     model.load_segmentations([(count, morpheme, (morpheme,)) for morpheme, count in counts.items()])
-    found = dict(model.get_constructions())
+    by_name = dict(model.get_constructions())
     words = model._corpus_coding.boundaries
     own = Morphemes(
-        tuple(found), np.array(list(found.values())), words, settings={}, corpus_fingerprint="toy"
+        tuple(by_name), np.array(list(by_name.values())), words, settings={}, corpus_fingerprint="toy"
     )
     if any(letter.isalpha() for letter in word):
         theirs, _ = model.viterbi_segment(word, addcount=0)
@@ -109,8 +109,8 @@ def test_words_learned_from() -> None:
 
 
 def test_units_of_texts() -> None:
-    found = toy("target").units(Tokens.from_lists([[], ["Casas", "7", "casa"], ["xa"], []]))
-    assert [found.words(i) for i in range(4)] == [[], ["cas", "as", "7", "cas", "a"], ["x", "a"], []]
+    parts = toy("target").units(Tokens.from_lists([[], ["Casas", "7", "casa"], ["xa"], []]))
+    assert [parts.words(i) for i in range(4)] == [[], ["cas", "as", "7", "cas", "a"], ["x", "a"], []]
     assert len(toy("target").units(Tokens.from_lists([]))) == 0
 
 
@@ -142,19 +142,19 @@ def test_features_are_those_of_models_of_the_morphemes(corpus: ParallelCorpus) -
         corpus.source_tokenizer,
         corpus.target_tokenizer,
     )
-    found = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+    by_name = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
     source, target = (toy(side).units(corpus.side(side)) for side in ("source", "target"))
     text = Tokens.from_lists([["l", "a", "cas", "as"]])
     given = Tokens.from_lists([["t", "h", "e", "cas", "a"]])
     model = LanguageModel.from_tokens(target, order=3)
     log10 = float(model.log10_probability(text)[0])
-    assert found["morpheme_lm_target_log10"][0] == pytest.approx(log10)
-    assert found["morpheme_lm_target_per_morpheme"][0] == pytest.approx(log10 / 4)
-    assert found["morpheme_lm_target_perplexity"][0] == pytest.approx(10 ** (-log10 / 5))
+    assert by_name["morpheme_lm_target_log10"][0] == pytest.approx(log10)
+    assert by_name["morpheme_lm_target_per_morpheme"][0] == pytest.approx(log10 / 4)
+    assert by_name["morpheme_lm_target_perplexity"][0] == pytest.approx(10 ** (-log10 / 5))
     lexical = float(Lexicon.from_tokens(source, target, prune=1e-5).score(given, text).log10()[0])
-    assert found["morpheme_ibm1_target_log10"][0] == pytest.approx(lexical)
-    assert found["morpheme_ibm1_target_per_morpheme"][0] == pytest.approx(lexical / 4)
-    assert found["morphemes_source_per_word"].tolist()[::2] == [2.5, 2.0]
-    for name, values in found.items():
+    assert by_name["morpheme_ibm1_target_log10"][0] == pytest.approx(lexical)
+    assert by_name["morpheme_ibm1_target_per_morpheme"][0] == pytest.approx(lexical / 4)
+    assert by_name["morphemes_source_per_word"].tolist()[::2] == [2.5, 2.0]
+    for name, values in by_name.items():
         assert np.isnan(values[1]) == ("source" in name or "ibm1" in name), name
         assert np.isnan(values[2]) == ("target" in name or "ibm1" in name), name

@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     """Counts: a 9, b 3, c 5, e 4, f 6 (cut-offs 4, 5, 6), d 2 (too rare for them); bigrams `a a` 8."""
     text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
     e = extractor([text], ["x y"])
-    found = row(e, "A b c d zz f")  # 9 3 5 2 0 6
+    cells = row(e, "A b c d zz f")  # 9 3 5 2 0 6
     expected = {
         "quartile1_1": 2 / 6,  # b, d
         "quartile2_1": 1 / 6,  # c
@@ -51,7 +51,7 @@ def test_by_hand() -> None:
         "mean_2": 3 / 5,
     }
     for name, value in expected.items():
-        assert found[f"ngrams_source_{name}"] == pytest.approx(value), name
+        assert cells[f"ngrams_source_{name}"] == pytest.approx(value), name
 
 
 @pytest.mark.parametrize(
@@ -60,25 +60,25 @@ def test_by_hand() -> None:
 def test_seen_and_unseen_by_one_rule(known: int | None, seen: float, unseen: float) -> None:
     """d occurs twice: seen from one occurrence on, unseen below three; as QuEst counts, neither."""
     text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
-    found = row(extractor([text], ["x y"], known=known), "A b c d zz f")
-    assert found["ngrams_source_seen_1"] == pytest.approx(seen)
-    assert found["ngrams_source_unseen_1"] == pytest.approx(unseen)
-    assert found["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay
+    cells = row(extractor([text], ["x y"], known=known), "A b c d zz f")
+    assert cells["ngrams_source_seen_1"] == pytest.approx(seen)
+    assert cells["ngrams_source_unseen_1"] == pytest.approx(unseen)
+    assert cells["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay
 
 
 def test_undefined_is_nan_and_a_count_of_nothing_is_zero() -> None:
     e = extractor(["a b a b a b"], ["x y x y x y"])
-    found = row(e, "", "x")
-    assert np.isnan([found["ngrams_source_mean_1"], found["ngrams_source_least_3"]]).all()
-    assert found["ngrams_source_unseen_words"] == 0
-    assert found["ngrams_target_least_1"] == 3 and np.isnan(found["ngrams_target_unseen_2"])
+    cells = row(e, "", "x")
+    assert np.isnan([cells["ngrams_source_mean_1"], cells["ngrams_source_least_3"]]).all()
+    assert cells["ngrams_source_unseen_words"] == 0
+    assert cells["ngrams_target_least_1"] == 3 and np.isnan(cells["ngrams_target_unseen_2"])
 
 
 def test_cutoffs_of_a_corpus_without_frequent_types_are_undefined() -> None:
-    found = row(extractor(["a b c"], ["x"]), "a b", "x")
-    assert np.isnan(found["ngrams_source_quartile1_1"]) and found["ngrams_source_mean_1"] == 1
-    found = row(extractor(["a b c"], ["x"], minimum=1), "a b", "x")
-    assert found["ngrams_source_quartile1_1"] == 1
+    cells = row(extractor(["a b c"], ["x"]), "a b", "x")
+    assert np.isnan(cells["ngrams_source_quartile1_1"]) and cells["ngrams_source_mean_1"] == 1
+    cells = row(extractor(["a b c"], ["x"], minimum=1), "a b", "x")
+    assert cells["ngrams_source_quartile1_1"] == 1
 
 
 word = st.sampled_from("abcde")
@@ -92,10 +92,10 @@ word = st.sampled_from("abcde")
 def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
     counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
     e = NgramFrequency(counts, counts, minimum=1)
-    found = row(e, " ".join(text), " ".join(text))
+    cells = row(e, " ".join(text), " ".join(text))
     for order in (1, 2, 3, 4):
         parts = [*(f"quartile{q}" for q in (1, 2, 3, 4)), "unseen"]
-        total = sum(found[f"ngrams_target_{part}_{order}"] for part in parts)
+        total = sum(cells[f"ngrams_target_{part}_{order}"] for part in parts)
         assert total == pytest.approx(1)
 
 

@@ -36,17 +36,17 @@ def row(source: str, target: str) -> dict[str, float]:
 
 def test_counts_shares_differences_and_ratios() -> None:
     """the black cat sat . -> el gato se sentó ."""
-    found = row("DET ADJ NOUN VERB PUNCT", "DET NOUN PRON VERB PUNCT")
-    assert (found["upos_adj_source"], found["upos_adj_target"]) == (1, 0)
-    assert (found["upos_adj_difference"], found["upos_pron_difference"]) == (1, -1)
-    assert found["upos_pron_absolute_difference"] == 1
-    assert found["upos_noun_source_share"] == pytest.approx(0.2)
-    assert (found["upos_noun_ratio"], found["upos_adj_ratio"]) == (1, 0)
-    assert math.isnan(found["upos_pron_ratio"])  # the source has none
+    cells = row("DET ADJ NOUN VERB PUNCT", "DET NOUN PRON VERB PUNCT")
+    assert (cells["upos_adj_source"], cells["upos_adj_target"]) == (1, 0)
+    assert (cells["upos_adj_difference"], cells["upos_pron_difference"]) == (1, -1)
+    assert cells["upos_pron_absolute_difference"] == 1
+    assert cells["upos_noun_source_share"] == pytest.approx(0.2)
+    assert (cells["upos_noun_ratio"], cells["upos_adj_ratio"]) == (1, 0)
+    assert math.isnan(cells["upos_pron_ratio"])  # the source has none
     # Content: ADJ NOUN VERB and NOUN VERB; function: DET and DET PRON (WLV-SHEF, section 3.1).
-    assert (found["pos_content_source"], found["pos_content_target"]) == (3, 2)
-    assert (found["pos_content_to_function_source"], found["pos_content_to_function_target"]) == (3, 1)
-    assert found["pos_distance"] == pytest.approx((0.2 + 0.2) / 2)
+    assert (cells["pos_content_source"], cells["pos_content_target"]) == (3, 2)
+    assert (cells["pos_content_to_function_source"], cells["pos_content_to_function_target"]) == (3, 1)
+    assert cells["pos_distance"] == pytest.approx((0.2 + 0.2) / 2)
 
 
 def test_function_words_are_the_closed_classes() -> None:
@@ -65,21 +65,21 @@ def test_ratios_of_shares_are_of_shares() -> None:
 
 
 def test_groups_count_all_their_tags() -> None:
-    found = row("ADP CCONJ SCONJ NOUN PROPN AUX VERB X", "X")
-    assert found["pos_prepositions_conjunctions_source"] == 3
-    assert (found["pos_nouns_source"], found["pos_verbs_source"], found["upos_x_source"]) == (2, 2, 1)
+    cells = row("ADP CCONJ SCONJ NOUN PROPN AUX VERB X", "X")
+    assert cells["pos_prepositions_conjunctions_source"] == 3
+    assert (cells["pos_nouns_source"], cells["pos_verbs_source"], cells["upos_x_source"]) == (2, 2, 1)
 
 
 def test_empty_texts_have_no_shares_but_counts_of_zero() -> None:
-    found = row("", "NOUN")
-    assert found["upos_noun_source"] == 0 and math.isnan(found["upos_noun_source_share"])
-    assert math.isnan(found["pos_distance"])
+    cells = row("", "NOUN")
+    assert cells["upos_noun_source"] == 0 and math.isnan(cells["upos_noun_source_share"])
+    assert math.isnan(cells["pos_distance"])
 
 
 def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
-    found = row("NN NOUN", "NOUN")
-    assert sum(found[f"upos_{tag.lower()}_source"] for tag in UPOS) == 1
-    assert found["upos_noun_source_share"] == 0.5
+    cells = row("NN NOUN", "NOUN")
+    assert sum(cells[f"upos_{tag.lower()}_source"] for tag in UPOS) == 1
+    assert cells["upos_noun_source_share"] == 0.5
 
 
 def test_an_annotation_that_is_missing_or_does_not_fit_is_an_error() -> None:

@@ -34,25 +34,25 @@ def consistent(pair: Pair, longest: int) -> list[tuple[str, str]]:
     """By the definition: a link inside, and no link between a word inside and a word outside."""
     source, target = pair[0].lower().split(), pair[1].lower().split()
     links = {tuple(map(int, link.split("-"))) for link in pair[2].split()}
-    found = []
+    listed = []
     for i, n, j, m in product(range(len(source)), range(longest), range(len(target)), range(longest)):
         if i + n < len(source) and j + m < len(target):
             inside = [(i <= a <= i + n, j <= b <= j + m) for a, b in links]
             if any(x and y for x, y in inside) and all(x == y for x, y in inside):
-                found.append((" ".join(source[i : i + n + 1]), " ".join(target[j : j + m + 1])))
-    return found
+                listed.append((" ".join(source[i : i + n + 1]), " ".join(target[j : j + m + 1])))
+    return listed
 
 
 def entries(table: PhraseTable, sources: set[str]) -> dict[tuple[str, str], int]:
     """(source phrase, target phrase) -> entry."""
-    found = {}
+    by_name = {}
     for phrase in sources:
         words = phrase.split()
         row = table.phrases(Tokens.from_lists([words]), "source")[0, len(words) - 1]
         if row >= 0:
             for e in range(table.offsets[row], table.offsets[row + 1]):
-                found[phrase, table.phrase(table.target[e])] = e
-    return found
+                by_name[phrase, table.phrase(table.target[e])] = e
+    return by_name
 
 
 @st.composite
@@ -73,11 +73,11 @@ def test_extraction_equals_its_definition(pairs: list[Pair], longest: int, minim
         by_source[s] += count
         by_target[t] += count
     table = table_of(pairs, longest, minimum)
-    found = entries(table, set(by_source))
+    listed = entries(table, set(by_source))
     kept = {pair: count for pair, count in expected.items() if count >= minimum}
     assert len(table.target) == len(kept)
-    assert {pair: int(table.counts[e]) for pair, e in found.items()} == kept
-    for (s, t), e in found.items():
+    assert {pair: int(table.counts[e]) for pair, e in listed.items()} == kept
+    for (s, t), e in listed.items():
         assert table.forward[e] == pytest.approx(expected[s, t] / by_source[s], rel=1e-6)
         assert table.backward[e] == pytest.approx(expected[s, t] / by_target[t], rel=1e-6)
 
@@ -111,14 +111,14 @@ HOUSE = [("the house", "la casa", "0-0 1-1"), ("the book", "el libro", "0-0 1-1"
 def test_lexical_weights_by_hand() -> None:
     """w(la | the) = 1/2, w(casa | house) = 1; w(the | la) = 1, w(a | NULL) = 1."""
     table = table_of(HOUSE)
-    found = entries(table, {"the", "the house", "a house", "house"})
-    e = found["the house", "la casa"]
+    listed = entries(table, {"the", "the house", "a house", "house"})
+    e = listed["the house", "la casa"]
     assert table.forward_weight[e] == pytest.approx(math.log(0.5), abs=1e-6)
     assert table.backward_weight[e] == pytest.approx(0, abs=1e-6)
-    assert table.forward[found["the", "la"]] == 0.5
-    assert table.counts[found["house", "casa"]] == 2
-    assert table.backward[found["house", "casa"]] == pytest.approx(2 / 3)
-    assert table.backward_weight[found["a house", "casa"]] == pytest.approx(0, abs=1e-6)
+    assert table.forward[listed["the", "la"]] == 0.5
+    assert table.counts[listed["house", "casa"]] == 2
+    assert table.backward[listed["house", "casa"]] == pytest.approx(2 / 3)
+    assert table.backward_weight[listed["a house", "casa"]] == pytest.approx(0, abs=1e-6)
 
 
 def test_phrases_that_are_not_there() -> None:
@@ -162,27 +162,27 @@ def features_of(table: PhraseTable, source: str, target: str) -> dict[str, float
 
 def test_features_by_hand() -> None:
     """`the house` - `la casa` matches as a whole; `zebra` is unknown; `el` is known but has no partner."""
-    found = features_of(table_of(HOUSE), "the house zebra", "la casa el")
-    assert found["phrases_source_matching_1"] == pytest.approx(2 / 3)  # the-la, house-casa
-    assert found["phrases_source_matching_2"] == 0.5  # `the house`; not `house zebra`
-    assert found["phrases_source_matching_3"] == 0
-    assert math.isnan(found["phrases_source_matching_4"])
-    assert found["phrases_target_known_1"] == 1
-    assert found["phrases_target_matching_1"] == 1  # `el` translates `the`
-    assert found["phrases_source_count"] == 2  # [the house] [zebra]
-    assert found["phrases_source_length"] == 1.5
-    assert found["phrases_source_uncovered"] == pytest.approx(1 / 3)
-    assert found["phrases_source_cover_count"] == 2
-    assert found["phrases_source_cover_log"] == pytest.approx(0)  # p(la casa | the house) = 1
-    assert found["phrases_target_cover_count"] == 2  # [la casa] [el]
-    assert found["phrases_length_ratio"] == pytest.approx(1.5 / 1.5)
+    features = features_of(table_of(HOUSE), "the house zebra", "la casa el")
+    assert features["phrases_source_matching_1"] == pytest.approx(2 / 3)  # the-la, house-casa
+    assert features["phrases_source_matching_2"] == 0.5  # `the house`; not `house zebra`
+    assert features["phrases_source_matching_3"] == 0
+    assert math.isnan(features["phrases_source_matching_4"])
+    assert features["phrases_target_known_1"] == 1
+    assert features["phrases_target_matching_1"] == 1  # `el` translates `the`
+    assert features["phrases_source_count"] == 2  # [the house] [zebra]
+    assert features["phrases_source_length"] == 1.5
+    assert features["phrases_source_uncovered"] == pytest.approx(1 / 3)
+    assert features["phrases_source_cover_count"] == 2
+    assert features["phrases_source_cover_log"] == pytest.approx(0)  # p(la casa | the house) = 1
+    assert features["phrases_target_cover_count"] == 2  # [la casa] [el]
+    assert features["phrases_length_ratio"] == pytest.approx(1.5 / 1.5)
 
 
 def test_features_of_unrelated_text() -> None:
-    found = features_of(table_of(HOUSE), "the book", "casa")
-    assert found["phrases_source_matching_1"] == found["phrases_target_matching_1"] == 0
-    assert found["phrases_source_uncovered"] == 1
-    assert found["phrases_source_known_2"] == 1
+    features = features_of(table_of(HOUSE), "the book", "casa")
+    assert features["phrases_source_matching_1"] == features["phrases_target_matching_1"] == 0
+    assert features["phrases_source_uncovered"] == 1
+    assert features["phrases_source_known_2"] == 1
 
 
 def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> None:

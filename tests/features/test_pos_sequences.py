@@ -93,25 +93,25 @@ def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
     given_ids, word_ids = lexicon.source.lookup(["p v a n"]), lexicon.target.lookup(["v p a n"])
     assert lexicon.probability(given_ids, word_ids).tolist() == [1.0]
     null = float(lexicon.probability(np.array([1]), word_ids)[0])
-    found = values(bundle, CORPUS)[1]
+    features = values(bundle, CORPUS)[1]
     assert 0 < null < 1
-    assert found["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
+    assert features["pos_ibm1_target_log10"] == pytest.approx(math.log10((null + 1) / 2))
 
 
 def test_counts_of_another_layer(tmp_path: Path) -> None:
     """Base forms, `_` throughout: 5 and 4 of them in the corpus, so 4 + 3 in twos; tags are as they were."""
     parts = parts_needed([{"kind": "pos_sequences"}])
     lemmas = bundle_of(CORPUS, tmp_path / "b", parts, {"source_pos_ngrams": {"layer": "lemma"}})
-    found = values(lemmas, [("d n", "D N"), ("z z", "D N")])
-    assert [row["pos_ngrams_source_least_2"] for row in found] == [7, 7]
-    assert [row["pos_ngrams_target_least_2"] for row in found] == [2, 2]
+    features = values(lemmas, [("d n", "D N"), ("z z", "D N")])
+    assert [row["pos_ngrams_source_least_2"] for row in features] == [7, 7]
+    assert [row["pos_ngrams_target_least_2"] for row in features] == [2, 2]
 
 
 def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
     """Two pairs of one 4-gram: t(u1 | v1) = 1 and, by symmetry, t(u1 | NULL) = 1 / 2, so p = 3 / 4."""
     pairs = [("a b c d", "A B C D"), ("e f g h", "E F G H")]
-    found = bundle_of(pairs, tmp_path / "b", parts_needed([{"kind": "pos_sequences"}]))
-    row = values(found, [("a b c d", "A B C D"), ("a b c", "A B C D"), ("z z z z", "A B C D")])
+    part = bundle_of(pairs, tmp_path / "b", parts_needed([{"kind": "pos_sequences"}]))
+    row = values(part, [("a b c d", "A B C D"), ("a b c", "A B C D"), ("z z z z", "A B C D")])
     assert row[0]["pos_ibm1_source_log10"] == pytest.approx(math.log10(0.75), abs=1e-6)
     assert row[0]["pos_ibm1_target_per_ngram"] == pytest.approx(math.log10(0.75), abs=1e-6)
     assert math.isnan(row[1]["pos_ibm1_source_log10"]) and math.isnan(row[1]["pos_ibm1_target_log10"])
@@ -120,11 +120,11 @@ def test_ibm1_of_two_mates_is_three_quarters(tmp_path: Path) -> None:
 
 def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     """`d n` occurs twice in the source corpus, `n v` and `v d` once, `v a` once, `a d` never."""
-    found = values(bundle, [("d n v", "D"), ("v a d", "D")])
-    assert (found[0]["pos_ngrams_source_least_2"], found[0]["pos_ngrams_source_least_3"]) == (1, 1)
-    assert (found[1]["pos_ngrams_source_least_2"], found[1]["pos_ngrams_source_unseen_2"]) == (0, 0.5)
-    assert math.isnan(found[0]["pos_ngrams_source_least_4"]) and math.isnan(
-        found[0]["pos_ngrams_target_unseen_2"]
+    features = values(bundle, [("d n v", "D"), ("v a d", "D")])
+    assert (features[0]["pos_ngrams_source_least_2"], features[0]["pos_ngrams_source_least_3"]) == (1, 1)
+    assert (features[1]["pos_ngrams_source_least_2"], features[1]["pos_ngrams_source_unseen_2"]) == (0, 0.5)
+    assert math.isnan(features[0]["pos_ngrams_source_least_4"]) and math.isnan(
+        features[0]["pos_ngrams_target_unseen_2"]
     )
     counts = cast(PosNgrams, bundle.part("source_pos_ngrams"))
     assert counts.order == 7
@@ -145,9 +145,9 @@ def test_least_counts_below_limits(bundle: Bundle) -> None:
 
 
 def test_quartiles_and_unseen_shares_add_up_to_one(bundle: Bundle) -> None:
-    found = values(bundle, [("d n q v", "D N Q V")])[0]
+    features = values(bundle, [("d n q v", "D N Q V")])[0]
     names = [f"pos_ngrams_source_quartile{q}_1" for q in (1, 2, 3, 4)]
-    assert sum(found[name] for name in names) + found["pos_ngrams_source_unseen_1"] == pytest.approx(1)
+    assert sum(features[name] for name in names) + features["pos_ngrams_source_unseen_1"] == pytest.approx(1)
 
 
 def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None:
@@ -156,12 +156,12 @@ def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None
     assert set(detailed.vocabulary.words[3:]) == set("dnvpa")
     assert set(simple.vocabulary.words[3:]) == set("DNVPA")
     assert (detailed.order, simple.order) == (6, 6)
-    found = values(bundle, [("d n v", "D N V"), ("", "D")])
+    features = values(bundle, [("d n v", "D N V"), ("", "D")])
     for stem in ("pos_lm_source", "upos_lm_source"):
-        log10, perplexity = found[0][f"{stem}_log10"], found[0][f"{stem}_perplexity"]
+        log10, perplexity = features[0][f"{stem}_log10"], features[0][f"{stem}_perplexity"]
         assert perplexity == pytest.approx(10 ** (-log10 / 4))
-        assert found[0][f"{stem}_per_token"] == pytest.approx(log10 / 3)
-        assert math.isnan(found[1][f"{stem}_log10"])
+        assert features[0][f"{stem}_per_token"] == pytest.approx(log10 / 3)
+        assert math.isnan(features[1][f"{stem}_log10"])
     # What the corpus says word for word is likelier than its tags in another order.
     good, bad = values(bundle, [("p v a n", "D"), ("n a v p", "D")])
     assert good["pos_lm_source_log10"] > bad["pos_lm_source_log10"]
@@ -186,6 +186,6 @@ texts = st.lists(st.lists(st.sampled_from("abc"), max_size=7), max_size=5)
 
 @given(texts, st.integers(1, 4))
 def test_units_are_the_ngrams_of_each_text(lists: list[list[str]], order: int) -> None:
-    found = unit_ngrams(Tokens.from_lists(lists), order)
+    outcome = unit_ngrams(Tokens.from_lists(lists), order)
     expected = [[" ".join(t[i : i + order]) for i in range(len(t) - order + 1)] for t in lists]
-    assert [found.words(i) for i in range(len(found))] == expected
+    assert [outcome.words(i) for i in range(len(outcome))] == expected

@@ -27,16 +27,18 @@ def values(targets: Sequence[str], others: Sequence[str]) -> list[dict[str, floa
 
 
 def test_by_hand() -> None:
-    found = values(["la Casa roja es roja ."], ["la casa es roja"])[0]
-    assert found["precision_1"] == 4 / 6  # the second `roja` and the full stop are too many
-    assert found["precision_2"] == 2 / 5 and found["recall_2"] == 2 / 3  # la casa, es roja
-    assert found["precision_3"] == found["recall_4"] == 0
-    assert found["words_only_in_text"] == 2 and found["words_only_in_other"] == 0
-    assert found["word_edits"] == 2 and found["word_distance"] == 2 / 6 and found["length_ratio"] == 1.5
-    assert found["character_edits"] == 7 and found["character_distance"] == 7 / 22
-    assert found["ter"] == 2 / 4
+    features = values(["la Casa roja es roja ."], ["la casa es roja"])[0]
+    assert features["precision_1"] == 4 / 6  # the second `roja` and the full stop are too many
+    assert features["precision_2"] == 2 / 5 and features["recall_2"] == 2 / 3  # la casa, es roja
+    assert features["precision_3"] == features["recall_4"] == 0
+    assert features["words_only_in_text"] == 2 and features["words_only_in_other"] == 0
+    assert (
+        features["word_edits"] == 2 and features["word_distance"] == 2 / 6 and features["length_ratio"] == 1.5
+    )
+    assert features["character_edits"] == 7 and features["character_distance"] == 7 / 22
+    assert features["ter"] == 2 / 4
     precisions = [4 / 6, 3 / 6, 1 / 5, 1 / 4]  # one added from bigrams on
-    assert found["bleu"] == pytest.approx(np.prod(precisions) ** 0.25)
+    assert features["bleu"] == pytest.approx(np.prod(precisions) ** 0.25)
 
 
 def test_brevity_penalty_by_hand() -> None:
@@ -65,9 +67,9 @@ PAIRS = [
 
 @pytest.mark.parametrize(("text", "other"), PAIRS)
 def test_equal_to_sacrebleu(text: str, other: str) -> None:
-    found = values([text], [other])[0]
-    assert 100 * found["chrf"] == pytest.approx(CHRF().sentence_score(text, [other]).score, abs=1e-9)
-    assert 100 * found["ter"] == pytest.approx(TER().sentence_score(text, [other]).score, abs=1e-9)
+    features = values([text], [other])[0]
+    assert 100 * features["chrf"] == pytest.approx(CHRF().sentence_score(text, [other]).score, abs=1e-9)
+    assert 100 * features["ter"] == pytest.approx(TER().sentence_score(text, [other]).score, abs=1e-9)
 
 
 def test_undefined_where_a_text_is_empty() -> None:

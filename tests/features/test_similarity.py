@@ -29,11 +29,11 @@ def extractor(**parameters: Any) -> Similarity:
 
 
 def values(text: Sequence[str]) -> dict[str, float]:
-    found = extractor()
-    row = found.extract(Segments(("x",), (" ".join(text),), PLAIN, PLAIN))[0]
+    outcome = extractor()
+    row = outcome.extract(Segments(("x",), (" ".join(text),), PLAIN, PLAIN))[0]
     return {
         name.removeprefix("similarity_target_"): value
-        for name, value in zip(found.names, row, strict=True)
+        for name, value in zip(outcome.names, row, strict=True)
         if name.startswith("similarity_target_")
     }
 
@@ -104,27 +104,27 @@ def matching(words: Sequence[str], longest: int, boundaries: bool, weighting: st
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
 def test_equal_to_the_definitions(words: list[str]) -> None:
-    found = values(words)
+    features = values(words)
     for boundaries in (False, True):
         mark = "_boundary" if boundaries else ""
         for order in range(1 + boundaries, 5):
             if boundaries or len(words) >= order:
-                assert found[f"okapi_{order}{mark}"] == pytest.approx(
+                assert features[f"okapi_{order}{mark}"] == pytest.approx(
                     okapi(words, order, boundaries), rel=1e-9
                 )
             else:
-                assert np.isnan(found[f"okapi_{order}"])
+                assert np.isnan(features[f"okapi_{order}"])
         for order in (2, 4):
             for weighting in WEIGHTINGS:
                 name = f"matching_{order}{mark}" + ("" if weighting == "one" else f"_{weighting}")
                 expected = matching(words, order, boundaries, weighting)
-                assert found[name] == pytest.approx(expected, rel=1e-9), name
+                assert features[name] == pytest.approx(expected, rel=1e-9), name
 
 
 def test_by_hand() -> None:
-    found = values(["a", "b", "e"])
-    assert found["matching_2"] == (1 + 0.5 * (1 + 1) / 2) / 2  # `a b` is there; of `b e` only the words
-    assert found["matching_4"] == 0.5 * (1 + 0.5) / 2  # a text of three words: its trigram
+    features = values(["a", "b", "e"])
+    assert features["matching_2"] == (1 + 0.5 * (1 + 1) / 2) / 2  # `a b` is there; of `b e` only the words
+    assert features["matching_4"] == 0.5 * (1 + 0.5) / 2  # a text of three words: its trigram
     assert values(["a", "b", "c", "d"])["matching_4_boundary"] == 1
 
 
@@ -134,11 +134,11 @@ def test_undefined_without_words() -> None:
 
 def test_what_counts_occurrences_is_no_share() -> None:
     units = {f.name.removeprefix("similarity_target_"): f.unit for f in extractor().features}
-    found = values(["a", "b"])
-    assert found["matching_2_frequency"] == 3 and units["matching_2_frequency"] == "occurrences"
-    assert found["matching_2_log_frequency"] == pytest.approx(np.log10(1 + 3))
+    features = values(["a", "b"])
+    assert features["matching_2_frequency"] == 3 and units["matching_2_frequency"] == "occurrences"
+    assert features["matching_2_log_frequency"] == pytest.approx(np.log10(1 + 3))
     assert units["matching_2_log_frequency"] == "log10 occurrences"
-    assert all(0 <= value <= 1 for name, value in found.items() if units[name] == "share")
+    assert all(0 <= value <= 1 for name, value in features.items() if units[name] == "share")
 
 
 def test_wrong_parameters() -> None:

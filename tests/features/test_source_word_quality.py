@@ -25,10 +25,10 @@ def test_a_source_word_follows_the_target_words_it_is_linked_with() -> None:
 
 
 def test_the_linked_target_word_is_mutual_where_it_can_be() -> None:
-    found = links(("0-0 0-1 1-1 2-1",), ("a b c d",), ("x y",))
+    outcome = links(("0-0 0-1 1-1 2-1",), ("a b c d",), ("x y",))
     # y is linked with a, b and c, and its middle is b: a has x for itself, b has y; c has only y; d nothing
     source, target = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1])
-    assert linked_target(found, source, target, 4).tolist() == [0, 1, 1, -1]
+    assert linked_target(outcome, source, target, 4).tolist() == [0, 1, 1, -1]
 
 
 def test_tags_are_one_per_source_word() -> None:

@@ -32,7 +32,7 @@ def of(source: str, target: str, tokenizer: Tokenizer = BLANKS) -> dict[str, flo
 
 
 def test_by_hand() -> None:
-    found = of(
+    outcome = of(
         "The U.S. paid $ 1,000 ( ten ) in 2010 .", "Los Estados Unidos pagó 1.000 ( diez en 2011 , 2011 ."
     )
     expected = {
@@ -57,25 +57,25 @@ def test_by_hand() -> None:
         "copied": 0, "copied_share": 0, "many_more_words": 0,
         "doubled_target": 0, "repeated_target": 1, "once_target": 10, "once_share_target": 10 / 12,
     }  # fmt: skip
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert {name: outcome[name] for name in expected} == pytest.approx(expected)
 
 
 def test_type_token_ratios_are_their_formulas() -> None:
-    found = of("a b c d", "a b A a c")  # 4 of 4; 3 of 5
-    assert found["ttr_target"] == pytest.approx(3 / 5)
-    assert found["corrected_ttr_target"] == pytest.approx(3 / math.sqrt(10))
-    assert found["guiraud_target"] == pytest.approx(3 / math.sqrt(5))
-    assert found["log_ttr_target"] == pytest.approx(math.log(3) / math.log(5))
-    assert found["uber_target"] == pytest.approx(math.log(5) ** 2 / (math.log(5) - math.log(3)))
-    assert math.isnan(found["uber_source"]) and found["ttr_source"] == 1
+    outcome = of("a b c d", "a b A a c")  # 4 of 4; 3 of 5
+    assert outcome["ttr_target"] == pytest.approx(3 / 5)
+    assert outcome["corrected_ttr_target"] == pytest.approx(3 / math.sqrt(10))
+    assert outcome["guiraud_target"] == pytest.approx(3 / math.sqrt(5))
+    assert outcome["log_ttr_target"] == pytest.approx(math.log(3) / math.log(5))
+    assert outcome["uber_target"] == pytest.approx(math.log(5) ** 2 / (math.log(5) - math.log(3)))
+    assert math.isnan(outcome["uber_source"]) and outcome["ttr_source"] == 1
     assert math.isnan(of("a", "a")["log_ttr_source"])
 
 
 def test_copies_contractions_repetitions() -> None:
-    found = of("the Blackberry of Obama obama", "de el obama a el el Blackberry libro de libro")
-    assert found["split_contractions"] == 2
-    assert found["copied"] == 2 and found["copied_share"] == 2 / 4  # obama, blackberry
-    assert found["doubled_target"] == 1 and found["doubled_source"] == 1
+    outcome = of("the Blackberry of Obama obama", "de el obama a el el Blackberry libro de libro")
+    assert outcome["split_contractions"] == 2
+    assert outcome["copied"] == 2 and outcome["copied_share"] == 2 / 4  # obama, blackberry
+    assert outcome["doubled_target"] == 1 and outcome["doubled_source"] == 1
     assert of("a", "de")["split_contractions"] == 0
     two = Surface().extract(Segments(("x", "x"), ("de", "el a"), BLANKS, BLANKS))
     assert two[:, NAMES.index("split_contractions")].tolist() == [0, 0]  # not across segments
@@ -106,31 +106,31 @@ def test_recount(pairs: list[tuple[str, str]]) -> None:
     sources, targets = zip(*pairs, strict=True)
     values = Surface().extract(Segments(sources, targets, BLANKS, BLANKS))
     for row, (source, target) in zip(values, pairs, strict=True):
-        found = dict(zip(NAMES, row, strict=True))
+        by_name = dict(zip(NAMES, row, strict=True))
         left, right = source.split(), target.split()
         lower = Counter(t.lower() for t in right)
-        assert found["tokens_target"] == len(right)
-        assert found["characters_source"] == sum(map(len, left))
-        assert found["once_target"] == sum(n == 1 for n in lower.values())
-        assert found["repeated_target"] == len(right) - len(lower)
-        assert found["commas_difference"] == right.count(",") - left.count(",")
-        assert found["numbers_source"] == sum(t in ("3", "1,000", "1.000") for t in left)
-        assert found["with_digits_target"] == right.count("B2") + right.count("20th")
-        assert found["doubled_source"] == sum(
+        assert by_name["tokens_target"] == len(right)
+        assert by_name["characters_source"] == sum(map(len, left))
+        assert by_name["once_target"] == sum(n == 1 for n in lower.values())
+        assert by_name["repeated_target"] == len(right) - len(lower)
+        assert by_name["commas_difference"] == right.count(",") - left.count(",")
+        assert by_name["numbers_source"] == sum(t in ("3", "1,000", "1.000") for t in left)
+        assert by_name["with_digits_target"] == right.count("B2") + right.count("20th")
+        assert by_name["doubled_source"] == sum(
             a.lower() == b.lower() and a[0].isalpha() and not a[-1].isdigit()
             for a, b in itertools.pairwise(left)
         )
         contractions = itertools.pairwise(right)
-        assert found["split_contractions"] == sum(
+        assert by_name["split_contractions"] == sum(
             pair in (("a", "el"), ("de", "el")) for pair in contractions
         )
         digits = [Counter(filter(None, (re.sub(r"\D", "", t) for t in side))) for side in (left, right)]
-        assert found["numbers_missing"] == (digits[0] - digits[1]).total()
-        assert found["numbers_added"] == (digits[1] - digits[0]).total()
-        assert found["bracket_mismatch_source"] == sum(
+        assert by_name["numbers_missing"] == (digits[0] - digits[1]).total()
+        assert by_name["numbers_added"] == (digits[1] - digits[0]).total()
+        assert by_name["bracket_mismatch_source"] == sum(
             abs(left.count(o) - left.count(c)) for o, c in (("(", ")"), ("[", "]"))
         )
-        assert found["capital_letters_share_target"] == pytest.approx(
+        assert by_name["capital_letters_share_target"] == pytest.approx(
             sum(c.isupper() for c in target) / sum(map(len, right)) if right else math.nan, nan_ok=True
         )
 
@@ -150,8 +150,8 @@ def test_rows_are_independent(pairs: list[tuple[str, str]], random: object) -> N
 
 
 def test_undefined_without_text() -> None:
-    found = of("", "")
-    undefined = {name for name, value in found.items() if math.isnan(value)}
+    outcome = of("", "")
+    undefined = {name for name, value in outcome.items() if math.isnan(value)}
     assert {
         "tokens_ratio",
         "token_length_source",
@@ -160,7 +160,7 @@ def test_undefined_without_text() -> None:
         "same_final_mark",
     } <= undefined
     assert not any(name.endswith(("_difference", "_mismatch_source")) for name in undefined)
-    assert found["tokens_source"] == found["copied"] == found["numbers_missing"] == 0
+    assert outcome["tokens_source"] == outcome["copied"] == outcome["numbers_missing"] == 0
     assert math.isnan(of("a", "")["same_final_mark"]) and of("a", "a")["same_final_mark"] == 1
 
 

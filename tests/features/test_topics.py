@@ -12,8 +12,8 @@ FUNCTIONS = {name: function for name, _, _, function in DISTANCES}
 
 
 def test_equal_distributions() -> None:
-    found = {name: function(LEFT, RIGHT)[0] for name, function in FUNCTIONS.items()}
-    assert found == pytest.approx(
+    by_name = {name: function(LEFT, RIGHT)[0] for name, function in FUNCTIONS.items()}
+    assert by_name == pytest.approx(
         {"cosine": 1, "manhattan": 0, "euclidean": 0, "jensen_shannon": 0}, abs=1e-12
     )
 

@@ -49,8 +49,8 @@ def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int)
     words, others = sorted({*source.lower().split()}), sorted({*target.lower().split()})
     of_source, of_target = Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()])
     expected = [information(a, b, pairs, (0, 0), minimum) for a, b in permutations(words, 2)]
-    found = inside.within(of_source)[0]
-    assert math.isnan(found) if not expected else found == pytest.approx(np.mean(expected), abs=1e-7)
+    outcome = inside.within(of_source)[0]
+    assert math.isnan(outcome) if not expected else outcome == pytest.approx(np.mean(expected), abs=1e-7)
     crossed = [information(a, b, pairs, (1, 0), minimum) for a, b in product(others, words)]
     assert between.across(of_target, of_source)[0] == pytest.approx(np.mean(crossed), abs=1e-7)
 
@@ -85,7 +85,7 @@ def test_words_that_go_together_score_higher() -> None:
     extractor = TriggerScores(
         **parts, cross_triggers=Triggers.build(built, given="target", other="source", minimum=1)
     )
-    found = extractor.extract(
+    features = extractor.extract(
         Segments(
             ("Red house", "red blue", "house", "", "?"),
             ("casa roja", "casa azul", "azul", "x", ""),
@@ -93,9 +93,9 @@ def test_words_that_go_together_score_higher() -> None:
             PLAIN,
         )
     )
-    assert found[0, 0] > found[1, 0] == 0 and found[0, 1] > found[1, 1]
-    assert found[0, 2] > found[1, 2] > found[2, 2] == 0
-    assert np.isnan(found[2:, 0]).all() and np.isnan(found[3:, 2]).all()
+    assert features[0, 0] > features[1, 0] == 0 and features[0, 1] > features[1, 1]
+    assert features[0, 2] > features[1, 2] > features[2, 2] == 0
+    assert np.isnan(features[2:, 0]).all() and np.isnan(features[3:, 2]).all()
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:

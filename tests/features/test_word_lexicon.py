@@ -21,14 +21,14 @@ PLAIN = Tokenizer(kind="whitespace", normalise=False)
 def pairs(n: int, seed: int) -> list[tuple[str, str]]:
     """`bank` is `banco`, with `river` it is `orilla`: a choice that needs the whole source."""
     random = np.random.default_rng(seed)
-    found = []
+    listed = []
     for _ in range(n):
         words = [w for w in ("bank", "river", "money", "fish", "old") if random.random() < 0.4] or ["old"]
         of = {"river": "río", "money": "dinero", "fish": "pez", "old": "viejo"}
         of["bank"] = "orilla" if "river" in words else "banco"
         translated = [of[w] if random.random() < 0.95 else "cosa" for w in words]
-        found.append((" ".join(words), " ".join(translated)))
-    return found
+        listed.append((" ".join(words), " ".join(translated)))
+    return listed
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ def test_near_scikit_learn(lexicon: WordLexicon, corpus: ParallelCorpus) -> None
         labels = [word in translation.split() for translation in translations]
         oracle = LogisticRegression(C=10.0).fit(counts, labels)
         expected = oracle.predict_proba(bags.transform(unseen))[:, 1]
-        found = np.exp([log_probability(lexicon, source, word)[0] for source in unseen])
-        assert np.corrcoef(expected, found)[0, 1] > 0.97
-        assert abs(expected.mean() - found.mean()) < 0.05  # calibrated, although negatives were sampled
+        outcome = np.exp([log_probability(lexicon, source, word)[0] for source in unseen])
+        assert np.corrcoef(expected, outcome)[0, 1] > 0.97
+        assert abs(expected.mean() - outcome.mean()) < 0.05  # calibrated, although negatives were sampled
 
 
 def test_the_whole_source_decides(lexicon: WordLexicon) -> None:
@@ -70,15 +70,19 @@ def test_words_without_a_classifier(lexicon: WordLexicon) -> None:
     assert np.isnan(log_probability(lexicon, "bank", "<unk> gato")).all()
     assert np.isfinite(log_probability(lexicon, "xyz", "banco"))[0]
     segments = Segments(("bank", "bank", ""), ("banco gato", "gato", ""), PLAIN, PLAIN)
-    found = WordLexiconScores(lexicon).extract(segments)
-    assert np.isfinite(found[0]).all() and np.isnan(found[1:]).all()
-    assert found[0, 0] == pytest.approx(found[0, 1]) == pytest.approx(10 ** found[0, 2])
+    features = WordLexiconScores(lexicon).extract(segments)
+    assert np.isfinite(features[0]).all() and np.isnan(features[1:]).all()
+    assert features[0, 0] == pytest.approx(features[0, 1]) == pytest.approx(10 ** features[0, 2])
 
 
 def test_features_by_hand(lexicon: WordLexicon) -> None:
     logs = log_probability(lexicon, "money fish", "dinero banco")
-    found = WordLexiconScores(lexicon).extract(Segments(("money fish",), ("Dinero banco",), PLAIN, PLAIN))[0]
-    assert found[0] == pytest.approx(np.exp(logs.mean())) and found[1] == pytest.approx(np.exp(logs.min()))
+    features = WordLexiconScores(lexicon).extract(Segments(("money fish",), ("Dinero banco",), PLAIN, PLAIN))[
+        0
+    ]
+    assert features[0] == pytest.approx(np.exp(logs.mean())) and features[1] == pytest.approx(
+        np.exp(logs.min())
+    )
 
 
 def test_numbers_are_one_word() -> None:

@@ -31,9 +31,9 @@ def small(rng: np.random.Generator, width: int = 4) -> tuple[pooling.Parameters,
 
 
 def loss(parameters: pooling.Parameters, texts: Texts, learned: Learned) -> float:
-    found = pooling._forward(parameters, texts)
-    error = found.units @ parameters["outcome"] + parameters["outcome_bias"] - learned.outcomes
-    logit = found.hidden @ parameters["bad"] + parameters["bad_bias"]
+    outcome = pooling._forward(parameters, texts)
+    error = outcome.units @ parameters["outcome"] + parameters["outcome_bias"] - learned.outcomes
+    logit = outcome.hidden @ parameters["bad"] + parameters["bad_bias"]
     cross_entropy = np.logaddexp(0, logit) - learned.bad * logit
     return float((learned.weights[:, None] * error**2).sum() / 2 / len(error) + cross_entropy.mean())
 
@@ -81,11 +81,11 @@ def test_the_number_of_bad_words_is_learned() -> None:
     model = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
     new = rng.integers(1, 12, 300)
     unseen, _, wanted = _spoiled(rng, new)
-    found = model.outcomes(unseen)[:, 0]
-    assert np.corrcoef(found, wanted)[0, 1] > 0.6
+    results = model.outcomes(unseen)[:, 0]
+    assert np.corrcoef(results, wanted)[0, 1] > 0.6
     assert np.isnan(model.outcomes(side)[lengths == 0]).all()
     again = TextModel.fit(side, bad, outcomes, weights, networks=1, epochs=14, seed=0)
-    np.testing.assert_array_equal(again.outcomes(unseen)[:, 0], found)
+    np.testing.assert_array_equal(again.outcomes(unseen)[:, 0], results)
 
 
 def _spoiled(rng: np.random.Generator, lengths: Longs) -> tuple[Side, np.ndarray, np.ndarray]:

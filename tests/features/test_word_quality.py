@@ -96,13 +96,13 @@ def test_tags_that_do_not_fit_are_refused(line: str) -> None:
 @given(texts, st.integers(-3, 3))
 def test_shifted_stays_in_the_text(lists: list[list[str]], by: int) -> None:
     batch = tokens(*lists)
-    found = shifted(batch.ids, batch.offsets, by)
+    outcome = shifted(batch.ids, batch.offsets, by)
     expected = [
         float(batch.ids[batch.offsets[k] + i + by]) if 0 <= i + by < len(text) else np.nan
         for k, text in enumerate(lists)
         for i in range(len(text))
     ]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(outcome, expected)
     assert places(batch.offsets).tolist() == [i for text in lists for i in range(len(text))]
 
 
@@ -128,9 +128,9 @@ def test_pairs_are_ordered_and_distinct() -> None:
 def test_an_encoding_is_the_smoothed_share() -> None:
     keys = np.array([7, 7, 7, 9], np.uint64)
     encoding = Encoding.fit(keys, np.array([True, True, False, False]))
-    found = encoding.columns(np.array([7, 9, 8], np.uint64))
-    np.testing.assert_allclose(found[:, 0], [(2 + 2.5) / 8, 2.5 / 6, 0.5])
-    np.testing.assert_allclose(found[:, 1], np.log([4, 2, 1]))
+    computed = encoding.columns(np.array([7, 9, 8], np.uint64))
+    np.testing.assert_allclose(computed[:, 0], [(2 + 2.5) / 8, 2.5 / 6, 0.5])
+    np.testing.assert_allclose(computed[:, 1], np.log([4, 2, 1]))
 
 
 def test_a_training_token_does_not_see_its_own_label() -> None:

@@ -33,17 +33,17 @@ def wmt12(shared_data: Find) -> tuple[FloatArray, FloatArray]:
 
 def weka_splits(printout: str) -> list[tuple[str, float, int | None]]:
     """(attribute, value, segments if the left child is a leaf) of each split, in preorder."""
-    found = re.findall(r"(bf\d+) <= (-?[\d.]+) :(?: LM\d+ \((\d+)/)?", printout)
-    return [(name, float(value), int(n) if n else None) for name, value, n in found]
+    matches = re.findall(r"(bf\d+) <= (-?[\d.]+) :(?: LM\d+ \((\d+)/)?", printout)
+    return [(name, float(value), int(n) if n else None) for name, value, n in matches]
 
 
 def our_splits(tree: M5PRegressor) -> list[tuple[str, float, int | None]]:
-    found: list[tuple[str, float, int | None]] = []
+    collected: list[tuple[str, float, int | None]] = []
     for node in np.flatnonzero(tree.feature_ >= 0):
         left = tree.left_[node]
         segments = int(tree.n_segments_[left]) if tree.feature_[left] < 0 else None
-        found.append((NAMES[tree.feature_[node]], round(float(tree.threshold_[node]), 3), segments))
-    return found
+        collected.append((NAMES[tree.feature_[node]], round(float(tree.threshold_[node]), 3), segments))
+    return collected
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -25,9 +25,9 @@ def test_mean_of_single_fits() -> None:
     X, y = data()
     alone = [LEARNERS.get("lightgbm")().estimator(seed=s, **without_kind()).fit(X, y) for s in (7, 8, 9)]
     expected = sum(model.predict(X) for model in alone) / 3
-    found = SeedAveragingRegressor(TREES, repeats=3, seed=7).fit(X, y).predict(X)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert np.abs(found - alone[0].predict(X)).max() > 0.01
+    predicted = SeedAveragingRegressor(TREES, repeats=3, seed=7).fit(X, y).predict(X)
+    np.testing.assert_allclose(predicted, expected, rtol=1e-12)
+    assert np.abs(predicted - alone[0].predict(X)).max() > 0.01
 
 
 def without_kind() -> dict[str, Any]:
@@ -36,8 +36,8 @@ def without_kind() -> dict[str, Any]:
 
 def test_nothing_drawn_nothing_changed() -> None:
     X, y = data()
-    found = SeedAveragingRegressor({"kind": "ridge", "alpha": 2.0}, repeats=4).fit(X, y).predict(X)
-    np.testing.assert_allclose(found, Ridge(alpha=2.0).fit(X, y).predict(X), atol=1e-8)
+    predicted = SeedAveragingRegressor({"kind": "ridge", "alpha": 2.0}, repeats=4).fit(X, y).predict(X)
+    np.testing.assert_allclose(predicted, Ridge(alpha=2.0).fit(X, y).predict(X), atol=1e-8)
 
 
 def test_seeds_agree_more_than_single_fits() -> None:
@@ -64,8 +64,8 @@ def test_weights_reach_the_member() -> None:
     X, y = data()
     weights = np.where(np.arange(len(y)) < 60, 1.0, 0.0)
     ridge = {"kind": "ridge", "alpha": 1e-9}
-    found = SeedAveragingRegressor(ridge, repeats=2).fit(X, y, weights).predict(X)
-    np.testing.assert_allclose(found, Ridge(alpha=1e-9).fit(X[:60], y[:60]).predict(X), atol=1e-6)
+    predicted = SeedAveragingRegressor(ridge, repeats=2).fit(X, y, weights).predict(X)
+    np.testing.assert_allclose(predicted, Ridge(alpha=1e-9).fit(X[:60], y[:60]).predict(X), atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,8 @@ def test_exchanges_are_scored_as_the_exchanged_predictions(
                 - metric.score(gold, np.where(moved, own, other))
                 for moved in heads.T
             ]
-            found = metric.exchanged(gold, own, other, heads)
-            np.testing.assert_allclose(found, expected, atol=1e-12)
+            outcome = metric.exchanged(gold, own, other, heads)
+            np.testing.assert_allclose(outcome, expected, atol=1e-12)
             np.testing.assert_allclose(
                 RankedMetric.exchanged(metric, gold, own, other, heads), expected, atol=1e-12
             )

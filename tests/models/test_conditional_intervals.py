@@ -85,17 +85,17 @@ def test_groups_give_the_intervals_of_crepes() -> None:
     difficulty = Difficulty(np.zeros(1), np.array([1.0, 0, 0]), np.array([1.0, 0, 0]), 1.0, 1.0)
     plain = Intervals(difficulty, np.zeros(0), OPEN)
     rows = sigmas[:, None], predicted, predicted + errors
-    found = Intervals(difficulty, np.zeros(0), OPEN, taxonomy=Prediction([3.0])).recalibrated(*rows)
+    outcome = Intervals(difficulty, np.zeros(0), OPEN, taxonomy=Prediction([3.0])).recalibrated(*rows)
     for level, expected in CREPES.items():
-        bounds = np.column_stack(found.bounds(new_sigmas[:, None], new, level))
+        bounds = np.column_stack(outcome.bounds(new_sigmas[:, None], new, level))
         np.testing.assert_allclose(bounds, expected, atol=1e-9)
     whole = np.column_stack(plain.recalibrated(*rows).bounds(new_sigmas[:, None], new, 0.8))
     np.testing.assert_allclose(whole, CREPES_WHOLE, atol=1e-9)
 
 
-def held(found: Intervals, data: Data, level: float, column: tuple[str, ...] = ()) -> NDArray[np.bool_]:
+def held(computed: Intervals, data: Data, level: float, column: tuple[str, ...] = ()) -> NDArray[np.bool_]:
     features, predicted, gold = data
-    low, high = found.bounds(features, predicted, level, column)
+    low, high = computed.bounds(features, predicted, level, column)
     return (low <= gold) & (gold <= high)
 
 
@@ -158,13 +158,13 @@ def test_a_group_with_too_few_rows_has_the_whole_scale_or_nothing() -> None:
     column = ("rare",) * 3 + ("often",) * 297
     grouping = Grouping("column", column="system")
     for scale, expected in ((EFFORT, [1.0, 5.0]), (OPEN, [np.nan, np.nan])):
-        found = cross_conformal(
+        calibrated = cross_conformal(
             features, predicted, gold, folds(300), scale, grouping=grouping, column=column, levels=()
         )
-        low, high = found.bounds(features[:1], predicted[:1], 0.9, ("rare",))
+        low, high = calibrated.bounds(features[:1], predicted[:1], 0.9, ("rare",))
         np.testing.assert_array_equal([low[0], high[0]], expected)
     with pytest.raises(InputError, match="0.999 needs 999 labelled segments to calibrate, but there are 297"):
-        found.bounds(features[:1], predicted[:1], 0.999, ("often",))
+        calibrated.bounds(features[:1], predicted[:1], 0.999, ("often",))
 
 
 def test_weights_follow_a_shift_of_the_inputs() -> None:
@@ -200,10 +200,10 @@ def test_row_weights_move_the_quantile_to_the_rows_that_count() -> None:
     gold = predicted + np.where(noisy, 3.0, 1.0) * rng.normal(size=4000)
     features = rng.normal(size=(4000, 1))
     weights = np.where(noisy, 1.0, 1e-6)
-    found = cross_conformal(features, predicted, gold, folds(4000), OPEN, weights=weights, levels=(0.5,))
-    low, high = found.bounds(features, predicted, 0.5)
+    calibrated = cross_conformal(features, predicted, gold, folds(4000), OPEN, weights=weights, levels=(0.5,))
+    low, high = calibrated.bounds(features, predicted, 0.5)
     assert np.mean((low <= gold) & (gold <= high), where=noisy) == pytest.approx(0.5, abs=0.02)
-    assert found.measured[0].coverage == pytest.approx(0.5, abs=0.03)
+    assert calibrated.measured[0].coverage == pytest.approx(0.5, abs=0.03)
 
 
 @pytest.mark.parametrize("by", TAXONOMIES.names)
@@ -213,15 +213,15 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     grouping = Grouping(by, bands=3, column="system")
     shift = DensityRatio.fit(features, predicted, features[::2] + 1, predicted[::2])
     weights = np.linspace(1, 2, 400)
-    found = cross_conformal(
+    calibrated = cross_conformal(
         features, predicted, gold, folds(400), EFFORT,
         grouping=grouping, column=column, weights=weights, shift=shift,
     )  # fmt: skip
-    found.save(tmp_path)
+    calibrated.save(tmp_path)
     loaded = Intervals.load(tmp_path)
-    assert loaded.taxonomy == found.taxonomy and loaded.measured == found.measured
+    assert loaded.taxonomy == calibrated.taxonomy and loaded.measured == calibrated.measured
     for level in (0.5, 0.9):
-        first, second = (one.bounds(features, predicted, level, column) for one in (found, loaded))
+        first, second = (one.bounds(features, predicted, level, column) for one in (calibrated, loaded))
         np.testing.assert_array_equal(first, second)
     groups = np.load(tmp_path / "interval_groups.npy")
     np.save(tmp_path / "interval_groups.npy", groups + 50)
@@ -232,16 +232,16 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
 def test_intervals_of_version_0_1_load(tmp_path: Path) -> None:
     with tarfile.open(LEGACY) as archive:
         archive.extractall(tmp_path, filter="data")
-    found = Intervals.load(next(tmp_path.rglob("intervals.json")).parent)
-    assert found.taxonomy is None and found.weights is None and found.columns == ()
-    assert [entry.level for entry in found.measured] and found.measured[0].by_label == ()
-    k = len(found.difficulty.medians)
-    low, high = found.bounds(np.full((2, k), np.nan), np.array([2.0, 3.0]), 0.8)
-    reach = conformal_quantile(found.scores, 0.8) * found.difficulty.predict(
+    loaded = Intervals.load(next(tmp_path.rglob("intervals.json")).parent)
+    assert loaded.taxonomy is None and loaded.weights is None and loaded.columns == ()
+    assert [entry.level for entry in loaded.measured] and loaded.measured[0].by_label == ()
+    k = len(loaded.difficulty.medians)
+    low, high = loaded.bounds(np.full((2, k), np.nan), np.array([2.0, 3.0]), 0.8)
+    reach = conformal_quantile(loaded.scores, 0.8) * loaded.difficulty.predict(
         np.full((2, k), np.nan), np.array([2.0, 3])
     )
     np.testing.assert_allclose(
-        high - low, found.scale.clip(np.array([2, 3]) + reach) - found.scale.clip(np.array([2, 3]) - reach)
+        high - low, loaded.scale.clip(np.array([2, 3]) + reach) - loaded.scale.clip(np.array([2, 3]) - reach)
     )
 
 
@@ -249,17 +249,17 @@ def test_coverage_by_band_by_hand() -> None:
     gold = np.array([1.0, 1.5, 2.0, 4.9, 5.0])
     low, high = np.array([1.0, 2, 2, 4, 4]), np.array([2.0, 3, 4, 5, 4.5])
     predicted = np.array([1.0, 2, 3, 4, 5])
-    found = coverage(gold, low, high, 0.8, predicted=predicted, scale=EFFORT)
-    assert found.coverage == 0.6 and found.width == pytest.approx(5.5 / 5)
-    bands = [(band.low, band.high, band.n) for band in found.by_label]
+    shares = coverage(gold, low, high, 0.8, predicted=predicted, scale=EFFORT)
+    assert shares.coverage == 0.6 and shares.width == pytest.approx(5.5 / 5)
+    bands = [(band.low, band.high, band.n) for band in shares.by_label]
     assert bands == [(1, 2, 2), (2, 3, 1), (3, 4, 0), (4, 5, 2)]
-    assert [band.coverage for band in found.by_label if band.n] == [0.5, 1, 0.5]
-    assert [band.coverage for band in found.by_prediction] == [1, 0, 1, 1, 0]
-    content = found.to_json()
+    assert [band.coverage for band in shares.by_label if band.n] == [0.5, 1, 0.5]
+    assert [band.coverage for band in shares.by_prediction] == [1, 0, 1, 1, 0]
+    content = shares.to_json()
     assert content["by_label"][2]["coverage"] is None and json.dumps(content, allow_nan=False)
     again = Coverage.from_json(content)
-    assert again.by_prediction == found.by_prediction and again.by_label[:2] == found.by_label[:2]
-    assert found.metrics()["coverage_80_label_1"] == 0.5 and "coverage_80_label_3" not in found.metrics()
+    assert again.by_prediction == shares.by_prediction and again.by_label[:2] == shares.by_label[:2]
+    assert shares.metrics()["coverage_80_label_1"] == 0.5 and "coverage_80_label_3" not in shares.metrics()
     weighted = coverage(gold, low, high, 0.8, weights=np.array([1.0, 3, 1e-9, 1e-9, 1e-9]))
     assert weighted.coverage == pytest.approx(0.25)
     hter = LabelScale("hter", 0, 1, False)

@@ -68,8 +68,8 @@ def test_stability_index_is_symmetric_and_not_negative(pairs: list[tuple[int, in
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
 def test_the_same_distribution_raises_no_warning(profile: Profile, n: int) -> None:
-    found = [warnings(profile, batch(n, seed), features(n, seed)) for seed in range(1, 21)]
-    assert sum(map(bool, found)) <= 1
+    listed = [warnings(profile, batch(n, seed), features(n, seed)) for seed in range(1, 21)]
+    assert sum(map(bool, listed)) <= 1
 
 
 def test_each_departure_is_named(profile: Profile) -> None:
@@ -129,9 +129,9 @@ def test_bits_per_character_by_hand() -> None:
     profile = LanguageProfile.make(["ab"])
     # "  ab ": three trigrams of 8192 buckets, each seen once.
     seen, unseen = (-np.log2(x / (3 + 4096)) for x in (1.5, 0.5))
-    found = profile.bits(["ab", "AB", "xyz", ""])
-    assert found[:2] == pytest.approx([seen, seen], abs=0.001)
-    assert found[2] == pytest.approx(unseen, abs=0.001) and np.isfinite(found[3])
+    outcome = profile.bits(["ab", "AB", "xyz", ""])
+    assert outcome[:2] == pytest.approx([seen, seen], abs=0.001)
+    assert outcome[2] == pytest.approx(unseen, abs=0.001) and np.isfinite(outcome[3])
 
 
 def test_a_language_costs_least_in_its_own_profile() -> None:

@@ -71,14 +71,14 @@ def shapley(explainer: Explainer, row: FloatArray, background: FloatArray) -> Fl
         points[:, coalition] = row[list(coalition)]
         return float(np.mean(explainer.model.pipeline.predict(frame(explainer, points))))
 
-    found = np.zeros(k)
+    outcome = np.zeros(k)
     for j in range(k):
         others = [i for i in range(k) if i != j]
         for size in range(k):
             weight = math.factorial(size) * math.factorial(k - size - 1) / math.factorial(k)
             for coalition in itertools.combinations(others, size):
-                found[j] += weight * (value((*coalition, j)) - value(coalition))
-    return found
+                outcome[j] += weight * (value((*coalition, j)) - value(coalition))
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,20 @@ def test_contributions_add_up_to_the_score(learner: str, method: str) -> None:
     table, gold = data(k=6)
     explainer = trained(Candidate(learner), table, gold)
     rows = frame(explainer, table[:5])
-    found = explainer.contributions(rows)
+    shares = explainer.contributions(rows)
     expected = explainer.model.pipeline.predict(rows)
-    assert found.base + found.values.sum(axis=1) == pytest.approx(expected, abs=1e-8)
-    assert set(found.method.split("+")) <= set(method.split("+"))  # stacking may do without some members
-    assert learner == "stacking" or found.method == method
+    assert shares.base + shares.values.sum(axis=1) == pytest.approx(expected, abs=1e-8)
+    assert set(shares.method.split("+")) <= set(method.split("+"))  # stacking may do without some members
+    assert learner == "stacking" or shares.method == method
 
 
 def test_a_linear_model_is_coefficient_times_distance() -> None:
     table, _ = data()
     explainer = trained(Candidate("ridge", {"alpha": 1e-9}), table, table @ [1.0, -2.0, 0.0, 0.5])
     rows = explainer.background.rows
-    found = explainer.contributions(frame(explainer, table[:9])).values
-    assert found == pytest.approx((table[:9] - rows.mean(axis=0)) * [1.0, -2.0, 0.0, 0.5], abs=1e-6)
-    assert found[0] == pytest.approx(shapley(explainer, table[0], rows), abs=1e-6)
+    outcome = explainer.contributions(frame(explainer, table[:9])).values
+    assert outcome == pytest.approx((table[:9] - rows.mean(axis=0)) * [1.0, -2.0, 0.0, 0.5], abs=1e-6)
+    assert outcome[0] == pytest.approx(shapley(explainer, table[0], rows), abs=1e-6)
 
 
 def test_selected_features_alone_contribute() -> None:
@@ -144,8 +144,8 @@ def test_sampling_of_an_additive_model_is_exact_over_the_whole_background() -> N
     """Without interactions every order gives the same answer, one background row at a time."""
     table, _ = data()
     slopes = np.array([1.0, -2.0, 0.0, 0.5])
-    found = Sampling(lambda rows: rows @ slopes, table[:64], orders=64).values(table[:11])
-    assert found == pytest.approx((table[:11] - table[:64].mean(axis=0)) * slopes, abs=1e-9)
+    drawn = Sampling(lambda rows: rows @ slopes, table[:64], orders=64).values(table[:11])
+    assert drawn == pytest.approx((table[:11] - table[:64].mean(axis=0)) * slopes, abs=1e-9)
 
 
 NARROW: list[tuple[str, dict[str, Any]]] = [
@@ -161,9 +161,9 @@ NARROW: list[tuple[str, dict[str, Any]]] = [
 def test_kernels_are_taken_apart_as_the_definition_says(learner: str, params: dict[str, Any]) -> None:
     table, gold = data(k=5)
     explainer = trained(Candidate(learner, params), table, gold)
-    found = explainer.contributions(frame(explainer, table[:2]))
-    assert found.method == "kernel"
-    for values, row in zip(found.values, table, strict=False):
+    shares = explainer.contributions(frame(explainer, table[:2]))
+    assert shares.method == "kernel"
+    for values, row in zip(shares.values, table, strict=False):
         assert values == pytest.approx(shapley(explainer, row, explainer.background.rows), abs=1e-8)
 
 
@@ -197,7 +197,7 @@ def test_a_combination_is_explained_by_the_combination_of_its_members() -> None:
     members = [{"kind": kind} for kind in ("svr_rbf", "elastic_net", "lightgbm")]
     weights = [2.0, 1.0, 1.0]
     both = trained(Candidate("averaging", {"members": members, "weights": weights}), table, gold)
-    found = both.contributions(frame(both, table[:4]))
+    shares = both.contributions(frame(both, table[:4]))
     alone = []
     for member in members:
         params = {"members": [member]}  # an ensemble of one: LightGBM by itself sees other scales
@@ -205,8 +205,8 @@ def test_a_combination_is_explained_by_the_combination_of_its_members() -> None:
             trained(Candidate("averaging", params), table, gold).contributions(frame(both, table[:4]))
         )
     expected = sum(w / 4 * one.values for w, one in zip(weights, alone, strict=True))
-    assert found.values == pytest.approx(expected, abs=1e-10)
-    assert found.base == pytest.approx(sum(w / 4 * one.base for w, one in zip(weights, alone, strict=True)))
+    assert shares.values == pytest.approx(expected, abs=1e-10)
+    assert shares.base == pytest.approx(sum(w / 4 * one.base for w, one in zip(weights, alone, strict=True)))
     assert [one.method for one in alone] == ["kernel", "linear", "trees"]
 
 
@@ -214,13 +214,13 @@ def test_members_of_no_known_form_are_sampled_and_the_others_stay_exact() -> Non
     table, gold = data(k=5)
     nested = {"kind": "averaging", "members": [{"kind": "ridge"}, {"kind": "svr_poly"}]}
     explainer = trained(Candidate("averaging", {"members": [{"kind": "svr_rbf"}, nested]}), table, gold, 512)
-    found = explainer.contributions(frame(explainer, table[:2]))
-    assert found.method == "kernel+linear+sampling"
-    assert found.base + found.values.sum(axis=1) == pytest.approx(
+    shares = explainer.contributions(frame(explainer, table[:2]))
+    assert shares.method == "kernel+linear+sampling"
+    assert shares.base + shares.values.sum(axis=1) == pytest.approx(
         explainer.model.pipeline.predict(frame(explainer, table[:2])), abs=1e-8
     )
     exact = shapley(explainer, table[0], explainer.background.rows)
-    assert found.values[0] == pytest.approx(exact, abs=0.05 * np.abs(exact).max())
+    assert shares.values[0] == pytest.approx(exact, abs=0.05 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("learner", ["svr_rbf", "svr_poly", "averaging"])

@@ -70,8 +70,8 @@ def test_out_of_fold_residuals_cover_new_rows(seed: int, folds: int, level: floa
     features, predicted, gold = simulated(2400, seed)
     intervals = cross_conformal(features[:1200], predicted[:1200], gold[:1200], held_out(1200, folds), OPEN)
     low, high = intervals.bounds(features[1200:], predicted[1200:], level)
-    found = np.mean((low <= gold[1200:]) & (gold[1200:] <= high))
-    assert abs(found - level) < 5 * math.sqrt(2 * level * (1 - level) / 1200)  # calibration and test error
+    outcome = np.mean((low <= gold[1200:]) & (gold[1200:] <= high))
+    assert abs(outcome - level) < 5 * math.sqrt(2 * level * (1 - level) / 1200)  # calibration and test error
     measured = next(entry for entry in intervals.measured if entry.level == level)
     assert abs(measured.coverage - level) < 0.03 and measured.n == 1200
 
@@ -185,8 +185,8 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
     intervals = cross_conformal(
         table.to_numpy(), predicted, training.scores, [test for _, test in folds], dataset.scale
     )
-    found = {entry.level: entry for entry in intervals.measured}
-    assert 0.88 <= found[0.9].coverage <= 0.92
+    by_name = {entry.level: entry for entry in intervals.measured}
+    assert 0.88 <= by_name[0.9].coverage <= 0.92
     errors, difficulty = (
         np.abs(training.scores - predicted),
         intervals.difficulty.predict(table.to_numpy(), predicted),
@@ -224,10 +224,10 @@ def test_split_conformal_intervals_measure_their_coverage_on_rows_left_out() -> 
     features, predicted, gold = simulated(1500, 10)
     fitted = cross_conformal(features[:500], predicted[:500], gold[:500], held_out(500), OPEN)
     rest = features[500:], predicted[500:], gold[500:]
-    found = split_conformal(fitted, *rest)
-    assert np.array_equal(found.scores, fitted.recalibrated(*rest).scores) and found.method == "split"
-    assert found.difficulty is fitted.difficulty
-    for entry in found.measured:
+    outcome = split_conformal(fitted, *rest)
+    assert np.array_equal(outcome.scores, fitted.recalibrated(*rest).scores) and outcome.method == "split"
+    assert outcome.difficulty is fitted.difficulty
+    for entry in outcome.measured:
         assert entry.n == 1000
         assert abs(entry.coverage - entry.level) < 4 * math.sqrt(entry.level * (1 - entry.level) / 1000)
     few = split_conformal(fitted, *(part[:15] for part in rest))
@@ -277,12 +277,12 @@ def test_an_experiment_sets_rows_aside_for_split_conformal_intervals(
     trained: Train,
 ) -> None:
     outcome = trained("intervals={method: split, share: 0.25}")
-    found = outcome.report["intervals"]
-    assert found["method"] == "split" and found["n"] in (37, 38)
+    intervals = outcome.report["intervals"]
+    assert intervals["method"] == "split" and intervals["n"] in (37, 38)
     notes = outcome.report["data"]["notes"]
-    assert any(f"{found['n']} training segments were set aside" in note for note in notes)
+    assert any(f"{intervals['n']} training segments were set aside" in note for note in notes)
     loaded = Intervals.load(outcome.output / "model")
-    assert loaded.method == "split" and len(loaded.scores) == found["n"]
+    assert loaded.method == "split" and len(loaded.scores) == intervals["n"]
     cross = trained()
     assert cross.report["intervals"]["method"] == "cross" and cross.report["intervals"]["n"] == 150
 

@@ -114,8 +114,8 @@ def test_health_and_version(app: App, demo_model: Path) -> None:
     ],
 )
 def test_what_cannot_be_answered(app: App, content: Any, status: int, message: str) -> None:
-    found, answer, _ = call(app, content=content)
-    assert found == status and message in answer["error"] and set(answer) == {"error", "request_id"}
+    outcome, answer, _ = call(app, content=content)
+    assert outcome == status and message in answer["error"] and set(answer) == {"error", "request_id"}
     assert "Traceback" not in json.dumps(answer) and "site-packages" not in json.dumps(answer)
 
 

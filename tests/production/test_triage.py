@@ -71,38 +71,38 @@ def test_thresholds_cost_as_little_as_any_pair(values: list[int], seed: int) -> 
 
 def test_perfect_predictions_make_no_mistake_that_thresholds_can_avoid() -> None:
     gold, predicted = noisy(600, 0.0)
-    found = triage(gold, predicted, COSTS, EFFORT)
-    assert found.publish == pytest.approx(4, abs=0.03)
-    assert found.retranslate == pytest.approx(2, abs=0.03)  # where editing costs what retranslating does
-    assert found.shares["publish"].value == pytest.approx(np.mean(gold >= 4), abs=0.01)
-    assert found.published_bad.value == pytest.approx(0, abs=0.02)
+    decisions = triage(gold, predicted, COSTS, EFFORT)
+    assert decisions.publish == pytest.approx(4, abs=0.03)
+    assert decisions.retranslate == pytest.approx(2, abs=0.03)  # where editing costs what retranslating does
+    assert decisions.shares["publish"].value == pytest.approx(np.mean(gold >= 4), abs=0.01)
+    assert decisions.published_bad.value == pytest.approx(0, abs=0.02)
     best = cost_table(gold, COSTS, EFFORT).min(axis=1).mean()
-    assert found.cost.value == pytest.approx(best, abs=0.02)
+    assert decisions.cost.value == pytest.approx(best, abs=0.02)
     single = cost_table(gold, COSTS, EFFORT).mean(axis=0)
-    assert found.saved["post-edit"].value == pytest.approx(single[1] - found.cost.value, abs=1e-12)
-    assert found.saved_share.value == pytest.approx(1 - found.cost.value / single.min(), abs=1e-12)
+    assert decisions.saved["post-edit"].value == pytest.approx(single[1] - decisions.cost.value, abs=1e-12)
+    assert decisions.saved_share.value == pytest.approx(1 - decisions.cost.value / single.min(), abs=1e-12)
 
 
 def test_useless_predictions_save_nothing_and_say_so() -> None:
     gold, _ = noisy(800, 0.0)
-    found = triage(gold, np.random.default_rng(5).uniform(1, 5, 800), COSTS, EFFORT)
-    assert found.saved_share.value is not None and found.saved_share.value < 0.02
-    assert found.saved_share.ci is not None and found.saved_share.ci[0] < 0
-    assert found.saved_share.ci[1] < 0 or "its 95 % interval includes 0" in found.verdict
+    decisions = triage(gold, np.random.default_rng(5).uniform(1, 5, 800), COSTS, EFFORT)
+    assert decisions.saved_share.value is not None and decisions.saved_share.value < 0.02
+    assert decisions.saved_share.ci is not None and decisions.saved_share.ci[0] < 0
+    assert decisions.saved_share.ci[1] < 0 or "its 95 % interval includes 0" in decisions.verdict
 
 
 def test_the_verdict_says_on_which_side_of_zero_the_interval_lies() -> None:
     gold, predicted = noisy(600, 0.3)
-    found = triage(gold, predicted, COSTS, EFFORT)
-    assert found.saved_share.ci is not None and found.saved_share.ci[0] > 0
-    assert "significant" in found.verdict and found.to_json()["verdict"] == found.verdict
+    decisions = triage(gold, predicted, COSTS, EFFORT)
+    assert decisions.saved_share.ci is not None and decisions.saved_share.ci[0] > 0
+    assert "significant" in decisions.verdict and decisions.to_json()["verdict"] == decisions.verdict
     for ci, words in (
         ((-0.01, 0.02), "interval includes 0"),
         ((0.0, 0.0), "interval includes 0"),
         ((-0.2, -0.1), "costs more"),
     ):
-        assert words in replace(found, saved_share=Estimate(ci[0], ci)).verdict
-    assert "undefined" in replace(found, saved_share=Estimate(None, None)).verdict
+        assert words in replace(decisions, saved_share=Estimate(ci[0], ci)).verdict
+    assert "undefined" in replace(decisions, saved_share=Estimate(None, None)).verdict
 
 
 def test_better_predictions_save_more() -> None:
@@ -129,18 +129,22 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     free = ActionCosts(good=1, publish_bad=9, post_edit=1, post_edit_worst=3, retranslate=9, publish_good=8)
     truth, inside = 1 + 2 * 0.5, 0
     for seed in range(100):
-        found = triage(*noisy(150, 0.5, seed), free, EFFORT, samples=300, seed=seed)
-        assert found.shares["post-edit"].value == 1.0 and found.publish is None and found.retranslate is None
-        assert found.cost.ci is not None and found.published_bad.value is None
-        inside += found.cost.ci[0] <= truth <= found.cost.ci[1]
+        decisions = triage(*noisy(150, 0.5, seed), free, EFFORT, samples=300, seed=seed)
+        assert (
+            decisions.shares["post-edit"].value == 1.0
+            and decisions.publish is None
+            and decisions.retranslate is None
+        )
+        assert decisions.cost.ci is not None and decisions.published_bad.value is None
+        inside += decisions.cost.ci[0] <= truth <= decisions.cost.ci[1]
     assert 87 <= inside <= 100
 
 
 def test_publishing_everything_is_a_threshold_too() -> None:
     cheap = ActionCosts(good=4, publish_bad=0.1, post_edit=1, post_edit_worst=5, retranslate=4)
-    found = triage(*noisy(100, 0.5), cheap, EFFORT)
-    assert found.publish == 1.0 and found.shares["publish"].value == 1.0
-    assert json.loads(json.dumps(found.to_json()))["publish"] == 1.0
+    decisions = triage(*noisy(100, 0.5), cheap, EFFORT)
+    assert decisions.publish == 1.0 and decisions.shares["publish"].value == 1.0
+    assert json.loads(json.dumps(decisions.to_json()))["publish"] == 1.0
 
 
 def test_the_curve_ends_where_all_is_published() -> None:
@@ -156,10 +160,12 @@ def test_the_curve_ends_where_all_is_published() -> None:
 
 def test_the_plot_shows_the_chosen_point(tmp_path: Path) -> None:
     gold, predicted = noisy(300, 0.5)
-    found = triage(gold, predicted, COSTS, EFFORT)
-    figure = trade_off_figure(trade_off(gold, predicted, COSTS, EFFORT, found.retranslate), found, "minutes")
+    decisions = triage(gold, predicted, COSTS, EFFORT)
+    figure = trade_off_figure(
+        trade_off(gold, predicted, COSTS, EFFORT, decisions.retranslate), decisions, "minutes"
+    )
     points = [tuple(line.get_xydata()[0]) for line in figure.axes[0].lines if line.get_marker() == "o"]
-    assert points == [(100 * found.shares["publish"].value, 100 * found.published_bad.value)]  # type: ignore[operator]
+    assert points == [(100 * decisions.shares["publish"].value, 100 * decisions.published_bad.value)]  # type: ignore[operator]
     assert figure.axes[1].get_ylabel() == "mean minutes per segment"
     save(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 10_000

@@ -53,9 +53,9 @@ def test_a_model_keeps_its_annotators(folder: Path, tmp_path: Path) -> None:
         "annotation_target": "./annotators/annotation_target+hunspell", "pseudo_reference": "apertium"
     }  # fmt: skip
     shutil.move(tmp_path / "new", tmp_path / "elsewhere")
-    found = kept_annotators(kept, tmp_path / "elsewhere")
-    assert found["pseudo_reference"] == "apertium"
-    place = found["annotation_target"].removesuffix("+hunspell")
+    outcome = kept_annotators(kept, tmp_path / "elsewhere")
+    assert outcome["pseudo_reference"] == "apertium"
+    place = outcome["annotation_target"].removesuffix("+hunspell")
     assert Path(place) == tmp_path / "elsewhere/annotators/annotation_target"
     assert tagger(place, "es", "en").fingerprint == tagger(str(folder), "es", "en").fingerprint
 

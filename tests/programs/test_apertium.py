@@ -27,10 +27,10 @@ def learning(texts: Sequence[str]) -> tuple[str, str]:
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join), max_size=8))
 def test_every_text_comes_out_as_it_does_alone(texts: list[str]) -> None:
-    found: dict[int, str] = {}
+    by_name: dict[int, str] = {}
     for rows, output in unseen(texts, learning):
-        found |= zip(rows, output.split("\n"), strict=True)
-    assert [found[i] for i in range(len(texts))] == [learning([text])[0] for text in texts]
+        by_name |= zip(rows, output.split("\n"), strict=True)
+    assert [by_name[i] for i in range(len(texts))] == [learning([text])[0] for text in texts]
 
 
 def test_texts_without_surprises_share_one_run() -> None:
@@ -40,16 +40,16 @@ def test_texts_without_surprises_share_one_run() -> None:
 
 def test_a_mode_is_taken_apart_at_its_tagger(tmp_path: Path) -> None:
     (tmp_path / "modes").mkdir()
-    with pipeline("apertium", tmp_path, "a-b") as found:
-        assert found is None
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is None
     mode = tmp_path / "modes" / "a-b.mode"
     mode.write_text("lt-proc 'x y' | cg-proc z | lt-proc $1 w")
-    with pipeline("apertium", tmp_path, "a-b") as found:
-        assert found is None
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is None
     mode.write_text("lt-proc 'x y' | apertium-tagger -g $2 'a b.prob' | lt-proc z | lt-proc $1 w\n")
-    with pipeline("apertium", tmp_path, "a-b") as found:
-        assert found is not None and found.tagger == "a b.prob"
-        folder = Path(found.folder)
+    with pipeline("apertium", tmp_path, "a-b") as outcome:
+        assert outcome is not None and outcome.tagger == "a b.prob"
+        folder = Path(outcome.folder)
         assert (folder / "modes" / "before.mode").read_text() == "lt-proc 'x y' "
         assert (folder / "modes" / "after.mode").read_text() == " lt-proc z | lt-proc $1 w"
     assert not folder.exists()

@@ -64,8 +64,8 @@ def test_one_line_out_per_line_in(fake: Fake, tmp_path: Path) -> None:
     lines = [f"line {i} end" for i in range(2 * CHUNK + 7)]
     lines[3] = lines[CHUNK] = lines[-1] = ""
     lines[5] = "  \t * @ "
-    found = list(fake("en", "es").translate(iter(lines)))
-    assert found == ["" if i == 5 else line.upper() for i, line in enumerate(lines)]
+    translations = list(fake("en", "es").translate(iter(lines)))
+    assert translations == ["" if i == 5 else line.upper() for i, line in enumerate(lines)]
     assert (tmp_path / "calls").read_text() == "-u eng-spa\n" * 3  # one call per chunk
 
 
@@ -114,9 +114,9 @@ def test_the_program_is_missing() -> None:
 
 @given(st.text())
 def test_cleaned_text_has_no_sign_of_the_stream_format(text: str) -> None:
-    found = clean(text)
-    assert not set(found) & set("^$/<>{}[]\\@|*\n\r\x00\u2028")
-    assert found == found.strip() and found == clean(found)
+    cleaned = clean(text)
+    assert not set(cleaned) & set("^$/<>{}[]\\@|*\n\r\x00\u2028")
+    assert cleaned == cleaned.strip() and cleaned == clean(cleaned)
 
 
 @given(st.lists(st.text("ab ", min_size=1).filter(str.strip)))
@@ -135,18 +135,18 @@ def test_columns_of_segments(fake: Fake, tmp_path: Path, monkeypatch: pytest.Mon
     install(fake, monkeypatch)
     segments = spanish({"source": ["one", "two", "one", ""], "target": ["uno", "dos", "uno", "x"]})
     columns = {"pseudo_reference": "apertium", "back_translation": "apertium"}
-    found = with_translations(segments, columns, tmp_path / "cache")
-    assert found.pseudo_reference == ("ONE", "TWO", "ONE", "")
-    assert found.back_translation == ("UNO", "DOS", "UNO", "X")
-    assert found.source == segments.source and found.id == segments.id
+    translated = with_translations(segments, columns, tmp_path / "cache")
+    assert translated.pseudo_reference == ("ONE", "TWO", "ONE", "")
+    assert translated.back_translation == ("UNO", "DOS", "UNO", "X")
+    assert translated.source == segments.source and translated.id == segments.id
     calls = (tmp_path / "calls").read_text()
     assert calls.splitlines() == ["-u eng-spa", "-u spa-eng"]
     again = with_translations(segments, columns, tmp_path / "cache")
-    assert again.fingerprint == found.fingerprint and (tmp_path / "calls").read_text() == calls
+    assert again.fingerprint == translated.fingerprint and (tmp_path / "calls").read_text() == calls
     with_translations(spanish({"source": ["three"], "target": ["x"]}), columns, tmp_path / "cache")
     assert (tmp_path / "calls").read_text() != calls
     with pytest.raises(InputError, match="'pseudo_reference' already"):
-        with_translations(found, columns)
+        with_translations(translated, columns)
     with pytest.raises(InputError, match="'target' is no column of translations; known: pseudo_reference"):
         with_translations(segments, {"target": "apertium"})
 
@@ -194,10 +194,14 @@ def test_apertium_keeps_lines_apart(apertium: None) -> None:
         "the end",
     ]
     by = Apertium("en", "es")
-    found = list(by.translate(lines))
-    assert found == [next(by.translate([line])) for line in lines]
-    assert found[2].startswith('Dijo "hola"') and "blorfxx" in found[2] and "*" not in found[2]
-    assert found[3:6] == ['"', "", ""]
+    translations = list(by.translate(lines))
+    assert translations == [next(by.translate([line])) for line in lines]
+    assert (
+        translations[2].startswith('Dijo "hola"')
+        and "blorfxx" in translations[2]
+        and "*" not in translations[2]
+    )
+    assert translations[3:6] == ['"', "", ""]
 
 
 def test_a_line_is_translated_alike_whatever_came_before(
@@ -214,9 +218,9 @@ def test_a_line_is_translated_alike_whatever_came_before(
 
 
 def test_apertium_translates_both_ways(apertium: None) -> None:
-    found = with_translations(
+    translated = with_translations(
         spanish({"source": ["The house is red."], "target": ["La casa es roja."]}),
         {"pseudo_reference": "apertium", "back_translation": "apertium"},
     )
-    assert found.pseudo_reference == ("La casa es roja.",)
-    assert found.back_translation == ("The house is red.",)
+    assert translated.pseudo_reference == ("La casa es roja.",)
+    assert translated.back_translation == ("The house is red.",)

@@ -32,9 +32,9 @@ def test_layers_of_a_block_with_comments_ranges_and_empty_nodes() -> None:
         "2\tnos\tnosotros\tPRON\tp" + rest, "2.1\tx\tx\tX\tx" + rest, "3\tya\tya\tADV\ta" + rest,
     ]  # fmt: skip
     tokens = Tokens.from_lists([["vamos", "nos", "ya"]])
-    found = [layer_tokens(["\n".join(lines)], tokens, layer, "annotation_target").words(0)
+    listed = [layer_tokens(["\n".join(lines)], tokens, layer, "annotation_target").words(0)
              for layer in ("lemma", "upos", "xpos")]  # fmt: skip
-    assert found == [["ir", "nosotros", "ya"], ["VERB", "PRON", "ADV"], ["v", "p", "a"]]
+    assert listed == [["ir", "nosotros", "ya"], ["VERB", "PRON", "ADV"], ["v", "p", "a"]]
 
 
 def test_annotation_that_does_not_fit_names_the_segment() -> None:
@@ -76,9 +76,11 @@ def test_every_token_is_annotated_whatever_it_is() -> None:
     odd = "a^b $x </s> [1] \\ @ | * ~ + # \u00ad \u200b \U0001f642 e\u0301 \x07 ." * 2
     given = segments([odd, "", "\u00ad", "The cat sat ."], ["x", "y", "z", "w"])
     made = with_annotations(given, {"annotation_source": "apertium"})
-    found = layer_tokens(made.require("annotation_source"), given.source_tokens, "upos", "annotation_source")
-    assert found.offsets.tolist() == given.source_tokens.offsets.tolist()
-    assert found.words(3) == ["DET", "NOUN", "VERB", "PUNCT"]
+    outcome = layer_tokens(
+        made.require("annotation_source"), given.source_tokens, "upos", "annotation_source"
+    )
+    assert outcome.offsets.tolist() == given.source_tokens.offsets.tolist()
+    assert outcome.words(3) == ["DET", "NOUN", "VERB", "PUNCT"]
 
 
 @installed

@@ -164,13 +164,13 @@ def test_splits_hold_every_row_out_once(n: int, folds: int) -> None:
 
 
 def held_out(X: FloatArray, y: FloatArray, columns: list[int], parts: Any, model: Any) -> FloatArray:
-    found = []
+    listed = []
     for train, held in parts:
         if columns:
-            found.append(model.fit(X[train][:, columns], y[train]).predict(X[held][:, columns]))
+            listed.append(model.fit(X[train][:, columns], y[train]).predict(X[held][:, columns]))
         else:
-            found.append(np.full(len(held), y[train].mean()))
-    return np.concatenate(found)
+            listed.append(np.full(len(held), y[train].mean()))
+    return np.concatenate(listed)
 
 
 def test_forward_path_is_least_squares() -> None:

@@ -18,11 +18,11 @@ def pair(n: int, seed: int, slope: float = 0.5) -> tuple[np.ndarray, np.ndarray]
 
 def test_rho_equals_scipys_and_p_its_permutation_test() -> None:
     x, y = pair(60, 1, 0.25)
-    found = spearman_association(x, y, permutations=20_000)
+    association = spearman_association(x, y, permutations=20_000)
     expected = stats.spearmanr(x, y)
-    assert found.rho == pytest.approx(expected.statistic, abs=1e-12)
-    assert found.p == pytest.approx(expected.pvalue, rel=0.12) and 0.002 < found.p < 0.2
-    assert found.n == 60
+    assert association.rho == pytest.approx(expected.statistic, abs=1e-12)
+    assert association.p == pytest.approx(expected.pvalue, rel=0.12) and 0.002 < association.p < 0.2
+    assert association.n == 60
 
 
 def test_p_equals_all_orders_of_six() -> None:
@@ -36,12 +36,12 @@ def test_partial_rho_is_the_correlation_of_residual_ranks() -> None:
     generator = np.random.default_rng(3)
     z = generator.normal(size=200)
     x, y = z + generator.normal(size=200), 2 * z + generator.normal(size=200)
-    found = spearman_association(x, y, z)
+    association = spearman_association(x, y, z)
     ranks = [stats.rankdata(v) for v in (x, y, z)]
     fits = [np.polyval(np.polyfit(ranks[2], r, 1), ranks[2]) for r in ranks[:2]]
     expected = np.corrcoef(ranks[0] - fits[0], ranks[1] - fits[1])[0, 1]
-    assert found.rho == pytest.approx(expected, abs=1e-10)
-    assert spearman_association(x, y).p < 0.001 < 0.01 < found.p  # only z holds them together
+    assert association.rho == pytest.approx(expected, abs=1e-10)
+    assert spearman_association(x, y).p < 0.001 < 0.01 < association.p  # only z holds them together
 
 
 def test_intervals_cover() -> None:

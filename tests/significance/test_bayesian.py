@@ -18,9 +18,9 @@ def test_the_correlated_t_test_is_baycomps(rope: float, runs: int) -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(0.8, 0.02, 20), rng.normal(0.81, 0.02, 20)
     expected = baycomp.CorrelatedTTest.probs(x, y, rope, runs)
-    found = correlated_t(y - x, rope, runs)
-    assert [found.below, found.above] == pytest.approx([expected[0], expected[-1]], abs=1e-12)
-    assert found.below + found.within + found.above == pytest.approx(1)
+    outcome = correlated_t(y - x, rope, runs)
+    assert [outcome.below, outcome.above] == pytest.approx([expected[0], expected[-1]], abs=1e-12)
+    assert outcome.below + outcome.within + outcome.above == pytest.approx(1)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.3, -0.6])
@@ -28,8 +28,8 @@ def test_the_signed_rank_test_is_baycomps(shift: float) -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(0, 1, 25), rng.normal(shift, 1, 25)
     expected = baycomp.SignedRankTest.probs(x, y, 0.25, nsamples=4000, random_state=3)
-    found = signed_rank(y - x, 0.25, samples=4000, seed=3)
-    assert [found.below, found.within, found.above] == pytest.approx(expected, abs=0.035)
+    outcome = signed_rank(y - x, 0.25, samples=4000, seed=3)
+    assert [outcome.below, outcome.within, outcome.above] == pytest.approx(expected, abs=0.035)
 
 
 def test_folds_without_any_spread_and_regions_without_width() -> None:
@@ -54,9 +54,9 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     arguments += ["--margin", "mae=0.05", "--bayes", "--samples", "199"]
     with pytest.raises(SystemExit):
         main([*map(str, [*arguments, "--bayes-folds", tmp_path / "folds", "--json"])])
-    (found,) = json.loads(capsys.readouterr().out)["bayesian"]
+    (outcome,) = json.loads(capsys.readouterr().out)["bayesian"]
     # a's errors are smaller: b - a above the region is a better than b
-    assert [found["worse"], found["equal"], found["better"]] == pytest.approx(expected, abs=1e-9)
+    assert [outcome["worse"], outcome["equal"], outcome["better"]] == pytest.approx(expected, abs=1e-9)
     with pytest.raises(SystemExit):
         main([*map(str, arguments)])
     assert "Bayesian signed-rank test, mae within 0.05: P(a better than b) = " in capsys.readouterr().out

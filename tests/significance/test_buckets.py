@@ -46,12 +46,12 @@ def by_mae(
 
 def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
     values = np.array([1.0] * 30 + [2.0] * 5 + list(range(3, 68)))
-    found = bands("length", "words", values, 4)
-    sizes = [len(rows) for _, rows in found.each()]
+    outcome = bands("length", "words", values, 4)
+    sizes = [len(rows) for _, rows in outcome.each()]
     assert sizes == [30, 20, 25, 25]  # the first holds all ones, and what is above it begins afresh
-    assert found.labels == ("1", "2..17", "18..42", "43..67")
-    for label, rows in found.each():
-        assert {found.label(row) for row in rows} == {label}
+    assert outcome.labels == ("1", "2..17", "18..42", "43..67")
+    for label, rows in outcome.each():
+        assert {outcome.label(row) for row in rows} == {label}
     assert bands("x", "", np.array([0.0] * 90 + [1.0] * 10), 4).labels == ("0", "1")
     assert bands("x", "", np.array([1.0, 1.00001, 1.00002, 1.00003]), 2).labels == (
         "1..1.00001",
@@ -60,8 +60,8 @@ def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
 
 
 def test_names_are_buckets_in_their_order() -> None:
-    found = named("document", "d", ["b", "a", "b"])
-    assert [(label, rows.tolist()) for label, rows in found.each()] == [("b", [0, 2]), ("a", [1])]
+    outcome = named("document", "d", ["b", "a", "b"])
+    assert [(label, rows.tolist()) for label, rows in outcome.each()] == [("b", [0, 2]), ("a", [1])]
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
 def test_all_buckets_of_all_kinds_are_one_family() -> None:
     gold, sides = columns(200, 1, 0.05)
     kinds = bands("length", "", np.arange(200.0)), named("half", "", ["x", "y"] * 100)
-    found = by_mae(gold, sides, *kinds)
-    assert found.family["comparisons"] == {"mae": 6}
-    p = [one.result.p for one in found.differences]
+    outcome = by_mae(gold, sides, *kinds)
+    assert outcome.family["comparisons"] == {"mae": 6}
+    p = [one.result.p for one in outcome.differences]
     expected = multipletests(p, method="holm")[1]
-    assert [one.p_corrected for one in found.differences] == pytest.approx(expected)
-    assert [(one.by, one.bucket) for one in found.differences][-2:] == [("half", "x"), ("half", "y")]
-    chance = [one.p for one in found.dependences]
-    assert [one.p_corrected for one in found.dependences] == pytest.approx(
+    assert [one.p_corrected for one in outcome.differences] == pytest.approx(expected)
+    assert [(one.by, one.bucket) for one in outcome.differences][-2:] == [("half", "x"), ("half", "y")]
+    chance = [one.p for one in outcome.dependences]
+    assert [one.p_corrected for one in outcome.dependences] == pytest.approx(
         multipletests(chance, method="holm")[1]
     )
 
@@ -99,30 +99,30 @@ def test_no_difference_is_found_in_equal_systems_whatever_the_number_of_buckets(
     for seed in range(200):
         gold, sides = columns(120, seed)
         kinds = bands("length", "", np.arange(120.0), 8), bands("other", "", np.arange(120.0) % 7, 4)
-        found = by_mae(gold, sides, *kinds, samples=None)
-        any_found += any(one.p_corrected <= 0.05 for one in found.differences)
+        outcome = by_mae(gold, sides, *kinds, samples=None)
+        any_found += any(one.p_corrected <= 0.05 for one in outcome.differences)
     assert any_found / 200 < 0.096
 
 
 def test_the_differences_are_those_of_the_segments_inside() -> None:
     gold, sides = columns(90, 3, np.where(np.arange(90) < 45, 0.0, 1.0))
-    found = by_mae(gold, sides, bands("half", "", np.arange(90.0), 2))
+    outcome = by_mae(gold, sides, bands("half", "", np.arange(90.0), 2))
     errors = [np.abs(sides[name] - gold) for name in ("a", "b")]
-    for one, rows in zip(found.differences, (slice(0, 45), slice(45, 90)), strict=True):
+    for one, rows in zip(outcome.differences, (slice(0, 45), slice(45, 90)), strict=True):
         assert one.scores == pytest.approx([side[rows].mean() for side in errors])
         assert one.result.difference == pytest.approx(one.scores[0] - one.scores[1])
         assert one.ci[0] < one.result.difference < one.ci[1] and one.segments == 45
-    assert found.differences[0].p_corrected > 0.05 >= found.differences[1].p_corrected
-    assert found.dependences[0].p < 1e-6
+    assert outcome.differences[0].p_corrected > 0.05 >= outcome.differences[1].p_corrected
+    assert outcome.dependences[0].p < 1e-6
 
 
 def test_dependence_on_the_bucket_is_welchs_analysis_of_variance() -> None:
     gold, sides = columns(100, 5, 0.2 * (np.arange(100) % 3))
     names = [str(i % 3) for i in range(100)]
-    found = by_mae(gold, sides, named("third", "", names))
+    outcome = by_mae(gold, sides, named("third", "", names))
     gaps = np.abs(sides["a"] - gold) - np.abs(sides["b"] - gold)
     parts = [gaps[np.array(names) == name] for name in "012"]
-    assert found.dependences[0].p == pytest.approx(anova_oneway(parts, use_var="unequal").pvalue)
+    assert outcome.dependences[0].p == pytest.approx(anova_oneway(parts, use_var="unequal").pvalue)
 
 
 def test_units_in_several_buckets_give_hotellings_test() -> None:
@@ -131,10 +131,10 @@ def test_units_in_several_buckets_give_hotellings_test() -> None:
 
     gold, sides = columns(80, 6, 0.3 * (np.arange(80) % 2))
     names, groups = [str(i % 2) for i in range(80)], [i // 4 for i in range(80)]
-    found = by_mae(gold, sides, named("parity", "", names), groups=groups)
+    outcome = by_mae(gold, sides, named("parity", "", names), groups=groups)
     gaps = (np.abs(sides["a"] - gold) - np.abs(sides["b"] - gold)).reshape(20, 2, 2).mean(axis=1)
-    assert found.dependences[0].p == pytest.approx(ttest_rel(gaps[:, 0], gaps[:, 1]).pvalue)
-    assert found.differences[0].result.exchange == "group"
+    assert outcome.dependences[0].p == pytest.approx(ttest_rel(gaps[:, 0], gaps[:, 1]).pvalue)
+    assert outcome.differences[0].result.exchange == "group"
 
 
 def test_hotelling_of_three_equals_the_published_formula() -> None:
@@ -159,8 +159,8 @@ def test_dependence_holds_its_level_where_buckets_differ_in_noise() -> None:
         noise = rng.normal(size=90) * np.repeat([0.2, 1.0, 3.0], 30)
         gold = np.zeros(90)
         sides = {"a": 20 + noise + 0.5, "b": np.full(90, 20.0)}
-        found = by_mae(gold, sides, bands("third", "", np.arange(90.0), 3), samples=99)
-        rejected += found.dependences[0].p <= 0.05
+        outcome = by_mae(gold, sides, bands("third", "", np.arange(90.0), 3), samples=99)
+        rejected += outcome.dependences[0].p <= 0.05
     assert abs(rejected / 600 - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 600)
 
 
@@ -168,12 +168,12 @@ def test_few_segments_cannot_be_decided_and_copies_dilute_nothing() -> None:
     gold, sides = columns(64, 7, 0.5)
     sides["a"][:20] = sides["b"][:20]
     names = ["same"] * 20 + ["few"] * 3 + ["rest"] * 41
-    found = by_mae(gold, sides, named("part", "", names))
-    same, few, rest = found.differences
+    outcome = by_mae(gold, sides, named("part", "", names))
+    same, few, rest = outcome.differences
     assert same.result.p == 1 and few.result.undecided and np.isnan(few.p_corrected)
-    assert found.family["comparisons"] == {"mae": 2} and rest.p_corrected <= 0.05
-    assert any("cannot be decided for a : b in part few (mae)" in note for note in found.notes)
-    assert np.isnan(found.dependences[0].p)  # one bucket has no spread
+    assert outcome.family["comparisons"] == {"mae": 2} and rest.p_corrected <= 0.05
+    assert any("cannot be decided for a : b in part few (mae)" in note for note in outcome.notes)
+    assert np.isnan(outcome.dependences[0].p)  # one bucket has no spread
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -28,8 +28,8 @@ def test_defaults_hold_the_level_and_the_published_rules_do_not() -> None:
         rejected["randomization"] += exchanged.p <= 0.05
         one, other = bootstrap_scores(np.stack([a, b]), mean, samples=SAMPLES, seed=simulation)
         for method in ("centred", "win-ratio", "shifted"):
-            found = bootstrap_test(one, other, exchanged.difference, method=method)
-            rejected[method] += found.p <= 0.05
+            outcome = bootstrap_test(one, other, exchanged.difference, method=method)
+            rejected[method] += outcome.p <= 0.05
     rates = {name: count / SIMULATIONS for name, count in rejected.items()}
     assert 0.03 <= rates["randomization"] <= 0.07
     assert 0.03 <= rates["centred"] <= 0.07

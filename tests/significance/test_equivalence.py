@@ -30,9 +30,9 @@ def test_mae_is_the_paired_tost_of_statsmodels(margin: float) -> None:
     errors = [np.abs(values - gold) for values in systems.values()]
     expected, _, below = ttost_paired(*errors, -margin, margin)
     report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
-    (found,) = report.equivalences
-    assert found.p == pytest.approx(expected, rel=1e-9)
-    assert found.p_noninferior == pytest.approx(below[1], rel=1e-9)  # of MAE, more is worse
+    (outcome,) = report.equivalences
+    assert outcome.p == pytest.approx(expected, rel=1e-9)
+    assert outcome.p_noninferior == pytest.approx(below[1], rel=1e-9)  # of MAE, more is worse
     drawn = evaluate(
         gold, systems, EFFORT, metrics=["mae"], samples=20_000, test="bootstrap", margins={"mae": margin}
     )
@@ -103,8 +103,8 @@ def test_qe_compare_tests_equivalence(tmp_path: Path, capsys: pytest.CaptureFixt
     arguments += ["--metrics", metric, "--margin", f"{metric}=1.5", "--quiet"]
     with pytest.raises(SystemExit):
         main(["compare", *arguments, "--json"])
-    found = json.loads(capsys.readouterr().out)["comparisons"][0]["equivalence"]
-    assert found["p"] == pytest.approx(ttost_paired(b, a, -1.5, 1.5)[0], abs=0.01)
+    equivalence = json.loads(capsys.readouterr().out)["comparisons"][0]["equivalence"]
+    assert equivalence["p"] == pytest.approx(ttost_paired(b, a, -1.5, 1.5)[0], abs=0.01)
     with pytest.raises(SystemExit):
         main(["compare", *arguments])
-    assert f"within 1.5: {found['verdict']}" in capsys.readouterr().out
+    assert f"within 1.5: {equivalence['verdict']}" in capsys.readouterr().out

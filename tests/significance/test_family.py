@@ -86,8 +86,8 @@ def test_few_units_cannot_decide() -> None:
         assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
     keys = pairs_of(3, "mae")
     three = Table.of(keys, Rule()).judge({key: result(0.04, units=6) for key in keys})
-    assert all("6 segments" in found.result.undecided for found in three.values())
-    assert all("among 3 comparisons" in found.result.undecided for found in three.values())
+    assert all("6 segments" in each.result.undecided for each in three.values())
+    assert all("among 3 comparisons" in each.result.undecided for each in three.values())
     assert three[keys[0]].result.to_json()["p"] is None
 
 
@@ -112,8 +112,8 @@ def test_borderline_p_values_are_named() -> None:
 
 def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:
     documents, judges = result(0.01, units=40), result(0.2, units=4)
-    found = at_every_level([documents, judges])
-    assert (found.p, found.smallest, found.units) == (0.2, 0.125, 4)
+    outcome = at_every_level([documents, judges])
+    assert (outcome.p, outcome.smallest, outcome.units) == (0.2, 0.125, 4)
     assert at_every_level([documents]) is documents
     assert np.isnan(at_every_level([documents, result(float("nan"))]).p)
 

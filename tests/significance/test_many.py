@@ -177,13 +177,13 @@ def test_studentised_statistic_is_the_delta_method_over_influence_functions() ->
     metric = Pearson()
     own, other = metric.on_common_scale(own), metric.on_common_scale(other)
     heads = rng.random((500, 3)) < 0.5
-    for found, moved in zip(metric.exchanged(gold, own, other, heads), heads.T, strict=True):
+    for each, moved in zip(metric.exchanged(gold, own, other, heads), heads.T, strict=True):
         a, b = np.where(moved, other, own), np.where(moved, own, other)
         difference = metric.score(gold, a) - metric.score(gold, b)
         x, y, z = (stats.zscore(side) for side in (gold, a, b))
         influence = [x * side - metric.score(gold, side) * (x**2 + side**2) / 2 for side in (y, z)]
         error = np.std(influence[0] - influence[1]) / np.sqrt(500)
-        assert found == pytest.approx(difference / error)
+        assert each == pytest.approx(difference / error)
 
 
 def test_heavy_tails_are_found_where_they_are() -> None:
@@ -215,10 +215,10 @@ def test_heavy_tails_break_williams_but_not_the_studentised_test() -> None:
 def test_reference_tests_are_scipy() -> None:
     rng = np.random.default_rng(6)
     a, b = rng.normal(0.3, 1, 50), rng.normal(0, 1, 50)
-    found = reference_tests(a, b)
-    assert found["paired t"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
-    assert found["wilcoxon"] == pytest.approx(stats.wilcoxon(a - b).pvalue)
-    assert found["sign"] == pytest.approx(stats.binomtest(int((a > b).sum()), 50).pvalue)
+    outcome = reference_tests(a, b)
+    assert outcome["paired t"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert outcome["wilcoxon"] == pytest.approx(stats.wilcoxon(a - b).pvalue)
+    assert outcome["sign"] == pytest.approx(stats.binomtest(int((a > b).sum()), 50).pvalue)
     assert reference_tests(a, a) == {"paired t": 1.0, "wilcoxon": 1.0, "sign": 1.0}
 
 
@@ -228,8 +228,8 @@ def test_power_of_a_mean_has_a_closed_form() -> None:
     spread = np.std(a - b)
     for size in (500, 125, 200_000):
         expected = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) * spread / np.sqrt(size)
-        found = detectable_difference(scored(a), scored(b), mean, size=size, samples=2000)
-        assert found == pytest.approx(expected, rel=0.06)
+        outcome = detectable_difference(scored(a), scored(b), mean, size=size, samples=2000)
+        assert outcome == pytest.approx(expected, rel=0.06)
     wanted = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) ** 2 * (spread / 0.25) ** 2
     assert size_needed(scored(a), scored(b), mean, 0.25, samples=2000) == pytest.approx(wanted, rel=0.12)
 

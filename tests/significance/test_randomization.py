@@ -79,7 +79,7 @@ def near(p: float, expected: float, samples: int = SAMPLES, theirs: int = 400_00
     [("segment-run", 0.00023, 0.0967), ("segment", 0.0105, 0.284)],
 )
 def test_multeval_p_values(multeval: Runs, exchange: Exchange, bleu: float, length: float) -> None:
-    found = randomization_tests(
+    results = randomization_tests(
         multeval["sys1"],
         multeval["baseline"],
         MEASURES,
@@ -87,21 +87,21 @@ def test_multeval_p_values(multeval: Runs, exchange: Exchange, bleu: float, leng
         samples=SAMPLES,
         seed=1,
     )
-    assert near(found["bleu"].p, bleu) and near(found["length"].p, length)
-    assert found["bleu"].difference == pytest.approx(18.81 - 18.53, abs=0.02)
-    assert found["bleu"].exchange == exchange and not found["bleu"].exact
+    assert near(results["bleu"].p, bleu) and near(results["length"].p, length)
+    assert results["bleu"].difference == pytest.approx(18.81 - 18.53, abs=0.02)
+    assert results["bleu"].exchange == exchange and not results["bleu"].exact
 
 
 def test_multeval_any_half_of_the_hypotheses(multeval: Runs) -> None:
-    found = randomization_tests(
+    results = randomization_tests(
         multeval["sys1"], multeval["baseline"], MEASURES, exchange="any", samples=3000, seed=1
     )
-    assert near(found["length"].p, 0.048, 3000, 20_000) and found["bleu"].p <= 5 / 3001
+    assert near(results["length"].p, 0.048, 3000, 20_000) and results["bleu"].p <= 5 / 3001
 
 
 def test_multeval_whole_runs_are_enumerated(multeval: Runs) -> None:
-    found = randomization_tests(multeval["sys1"], multeval["baseline"], MEASURES, exchange="run")
-    assert found["bleu"].exact and found["bleu"].samples == 20
+    results = randomization_tests(multeval["sys1"], multeval["baseline"], MEASURES, exchange="run")
+    assert results["bleu"].exact and results["bleu"].samples == 20
     sums = np.concatenate([multeval["sys1"], multeval["baseline"]]).sum(axis=1)[:, :10]
     scores = [
         Bleu().aggregate(sums[list(own)].sum(axis=0))
@@ -109,15 +109,15 @@ def test_multeval_whole_runs_are_enumerated(multeval: Runs) -> None:
         for own in combinations(range(6), 3)
     ]
     observed = scores[0]
-    assert found["bleu"].p == np.mean(np.abs(scores) >= abs(observed) - 1e-9)
+    assert results["bleu"].p == np.mean(np.abs(scores) >= abs(observed) - 1e-9)
 
 
 @pytest.mark.parametrize(("run", "expected"), [(0, 0.00066), (1, 0.94051), (2, 0.00318)])
 def test_multeval_single_runs(multeval: Runs, run: int, expected: float) -> None:
-    found = randomization_tests(
+    results = randomization_tests(
         multeval["sys1"][run], multeval["baseline"][run], MEASURES, samples=SAMPLES, seed=3
     )
-    assert near(found["bleu"].p, expected) and found["bleu"].exchange == "segment"
+    assert near(results["bleu"].p, expected) and results["bleu"].exchange == "segment"
 
 
 @settings(max_examples=25)
@@ -238,7 +238,7 @@ def test_few_differing_segments_are_enumerated_for_rankings_too() -> None:
     gold, own = rng.normal(size=40), np.arange(40.0)
     other = own.copy()
     other[[3, 9, 20]] = own[[9, 20, 3]]
-    found = randomization_test_rescored(
+    outcome = randomization_test_rescored(
         lambda heads: Spearman().exchanged(gold, own, other, heads), own != other, samples=500
     )
     null = []
@@ -248,29 +248,29 @@ def test_few_differing_segments_are_enumerated_for_rankings_too() -> None:
             if swap:
                 one[segment], two[segment] = two[segment], one[segment]
         null.append(stats.spearmanr(gold, one)[0] - stats.spearmanr(gold, two)[0])
-    assert found.exact and found.samples == 8 and (found.units, found.smallest) == (3, 0.25)
-    assert found.p == np.mean(np.abs(null) >= abs(null[0]) - 1e-12)
+    assert outcome.exact and outcome.samples == 8 and (outcome.units, outcome.smallest) == (3, 0.25)
+    assert outcome.p == np.mean(np.abs(null) >= abs(null[0]) - 1e-12)
 
 
 def test_sequential_p_values_are_valid_and_stop_early() -> None:
     """Besag and Clifford: p = h / L; under the null P(p <= t) <= t, and L is far below the cap."""
     rng = np.random.default_rng(13)
-    found = []
+    listed = []
     for simulation in range(400):
         a, b = rng.normal(size=(2, 25))
 
         def exchanged(heads: NDArray[np.bool_], a: Floats = a, b: Floats = b) -> Floats:
             return np.asarray(np.where(heads.T, b - a, a - b).mean(axis=1))
 
-        found.append(
+        listed.append(
             randomization_test_rescored(
                 exchanged, np.ones(25, bool), samples=2000, seed=simulation, enough=20
             )
         )
-    p = np.array([result.p for result in found])
+    p = np.array([result.p for result in listed])
     assert stats.kstest(p, "uniform").pvalue > 1e-3
-    assert np.mean([result.samples for result in found]) < 300
-    stopped = [result for result in found if result.samples < 2000]
+    assert np.mean([result.samples for result in listed]) < 300
+    stopped = [result for result in listed if result.samples < 2000]
     assert all(result.p == 20 / result.samples for result in stopped)
     assert stopped[0].error == pytest.approx(stopped[0].p * np.sqrt((1 - stopped[0].p) / 20))
 

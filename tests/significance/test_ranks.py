@@ -30,10 +30,10 @@ def test_ranks_of_the_truth_lie_within_all_intervals_at_once() -> None:
         pairs = list(combinations(range(5), 2))
         p = correct([2 * stats.norm.sf(abs(scores[i] - scores[j]) / np.sqrt(2)) for i, j in pairs])
         gains = {(names[i], names[j]): (scores[i] - scores[j], p[k]) for k, (i, j) in enumerate(pairs)}
-        found = [rank_intervals(names, gains, {})[name].simultaneous for name in names]
+        listed = [rank_intervals(names, gains, {})[name].simultaneous for name in names]
         # a rank that ties leave open is wrong only if the interval misses all of them
-        kept += all(low <= worst[i] and high >= best[i] for i, (low, high) in enumerate(found))
-        widths.append(np.mean([high - low for low, high in found]))
+        kept += all(low <= worst[i] and high >= best[i] for i, (low, high) in enumerate(listed))
+        widths.append(np.mean([high - low for low, high in listed]))
     assert kept / simulations >= 0.93
     assert np.mean(widths) < 4  # they tell something
 
@@ -43,12 +43,12 @@ def test_bootstrap_ranks_by_brute_force() -> None:
     drawn = {
         name: np.round(rng.normal(mean, 1, 501), 1) for name, mean in (("a", 1.0), ("b", 0.5), ("c", -3.0))
     }
-    found = rank_intervals(list("abc"), {}, drawn)
+    intervals = rank_intervals(list("abc"), {}, drawn)
     for name, own in drawn.items():
         best = sorted(1 + sum(other[i] > own[i] for other in drawn.values()) for i in range(501))
         worst = sorted(sum(other[i] >= own[i] for other in drawn.values()) for i in range(501))
-        assert found[name].drawn == (best[12], worst[488])
-        assert found[name].simultaneous == (1, 3)
+        assert intervals[name].drawn == (best[12], worst[488])
+        assert intervals[name].simultaneous == (1, 3)
 
 
 def test_qe_evaluate_tells_ranks() -> None:

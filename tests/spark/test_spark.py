@@ -79,9 +79,13 @@ def same_as_local(spark: Any, model: Path, path: Path, output: str, options: Opt
     """Scores a file with both engines into `output`; the rows must be equal, byte for byte."""
     local, folder = path.parent / f"local-{output}", path.parent / output
     expected = score_file(model, [path], local, options=options, workers=1)
-    found = score_table(spark, model, str(path), str(folder), options=options)
-    assert (found.rows, found.scored, found.reasons) == (expected.rows, expected.scored, expected.reasons)
-    assert found.rows > 0
+    outcome = score_table(spark, model, str(path), str(folder), options=options)
+    assert (outcome.rows, outcome.scored, outcome.reasons) == (
+        expected.rows,
+        expected.scored,
+        expected.reasons,
+    )
+    assert outcome.rows > 0
     if output.endswith(".parquet"):
         tables_ = [pq.read_table(part) for part in parts(folder)]
         assert pa.concat_tables(tables_).equals(pq.read_table(local))
@@ -152,7 +156,7 @@ def test_a_folder_of_files_is_numbered_in_the_order_of_paths(
         lines = [f"{row['source']}\t{row['target']}" for row in chosen]
         (folder / name).write_text("\n".join(["source\ttarget", *lines]) + "\n", "utf-8")
     score_table(spark, demo_model, str(folder), str(tmp_path / "out.parquet"))
-    found = {row["id"]: row["score"] for part in parts(tmp_path / "out.parquet") for row in
+    by_name = {row["id"]: row["score"] for part in parts(tmp_path / "out.parquet") for row in
              pq.read_table(part).to_pylist()}  # fmt: skip
     whole = tmp_path / "whole.tsv"
     whole.write_text(
@@ -160,7 +164,7 @@ def test_a_folder_of_files_is_numbered_in_the_order_of_paths(
     )
     score_file(demo_model, [whole], tmp_path / "whole.parquet", workers=1)
     expected = pq.read_table(tmp_path / "whole.parquet").to_pylist()
-    assert found == {row["id"]: row["score"] for row in expected}
+    assert by_name == {row["id"]: row["score"] for row in expected}
 
 
 def test_a_table_that_is_no_files(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
@@ -170,8 +174,8 @@ def test_a_table_that_is_no_files(spark: Any, demo_run: Any, demo_model: Path, t
     spark.createDataFrame(pq.read_table(local)).createOrReplaceTempView("segments")
     score_table(spark, demo_model, "segments", str(tmp_path / "out.parquet"))
     score_file(demo_model, [local], tmp_path / "local.parquet", workers=1)
-    found = pa.concat_tables([pq.read_table(part) for part in parts(tmp_path / "out.parquet")])
-    assert found.sort_by("id").equals(pq.read_table(tmp_path / "local.parquet").sort_by("id"))
+    outcome = pa.concat_tables([pq.read_table(part) for part in parts(tmp_path / "out.parquet")])
+    assert outcome.sort_by("id").equals(pq.read_table(tmp_path / "local.parquet").sort_by("id"))
 
 
 def test_what_is_there_is_kept(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
@@ -201,8 +205,8 @@ def test_the_command(
         "output": str(output),
     }
     score_file(demo_model, [path], tmp_path / "local.tsv", workers=1)
-    found = b"".join(part.read_bytes().removeprefix(HEADER) for part in parts(output))
-    assert HEADER + found == (tmp_path / "local.tsv").read_bytes()
+    joined = b"".join(part.read_bytes().removeprefix(HEADER) for part in parts(output))
+    assert HEADER + joined == (tmp_path / "local.tsv").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -235,8 +239,8 @@ def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: pytest.MonkeyP
 def test_no_module_needs_pyspark_until_it_is_asked_for() -> None:
     script = (
         "import pkgutil, sys, qe.cli, qe.spark; sys.modules['pyspark'] = sys.modules['py4j'] = None;"
-        "found = [m for p in (qe.cli, qe.spark) for m in pkgutil.iter_modules(p.__path__, p.__name__ + '.')];"
-        "[__import__(m.name) for m in found]; assert len(found) > 20"
+        "names = [m for p in (qe.cli, qe.spark) for m in pkgutil.iter_modules(p.__path__, p.__name__ + '.')];"
+        "[__import__(m.name) for m in names]; assert len(names) > 20"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -269,9 +273,9 @@ def test_a_folder_lies_once_on_every_executor_and_is_memory_mapped(spark: Any, t
             yield pa.RecordBatch.from_pydict({**columns, "mapped": [mapped] * batch.num_rows})
 
     frame = spark.range(8, numPartitions=8).mapInArrow(look, "where string, sum long, mapped boolean")
-    found = frame.toPandas()
-    assert set(found["sum"]) == {499_500} and set(found["mapped"]) == {True}
-    assert 1 <= found["where"].nunique() <= 2 and str(tmp_path) not in found["where"][0]
+    collected = frame.toPandas()
+    assert set(collected["sum"]) == {499_500} and set(collected["mapped"]) == {True}
+    assert 1 <= collected["where"].nunique() <= 2 and str(tmp_path) not in collected["where"][0]
 
 
 def files_of(path: Path) -> dict[str, bytes]:
@@ -296,9 +300,9 @@ def test_ngrams_are_the_local_ones(
     lists = [generator.choices(vocabulary, k=generator.randint(0, 30)) for _ in range(texts)]
     tokens = Tokens.from_lists(lists)
     expected = NgramCounts.from_tokens(tokens, order=order)
-    found = ngrams.count(spark, tokens, order=order)
-    assert found.fingerprint == expected.fingerprint
-    assert saved(found, tmp_path / "spark") == saved(expected, tmp_path / "local")
+    counted = ngrams.count(spark, tokens, order=order)
+    assert counted.fingerprint == expected.fingerprint
+    assert saved(counted, tmp_path / "spark") == saved(expected, tmp_path / "local")
 
 
 def test_resources_build_makes_the_same_bundle(spark: Any, demo_run: Any, tmp_path: Path) -> None:
@@ -328,10 +332,10 @@ def test_features_are_the_local_ones(spark: Any, demo_run: Any, tmp_path: Path) 
     run(*arguments, "--cache-dir", str(caches[0]), "--output", str(tmp_path / "local.parquet"))
     arguments += ["--engine", "spark"]
     run(*arguments, "--cache-dir", str(caches[1]), "--output", str(tmp_path / "spark.parquet"))
-    local, found = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark"))
-    assert found.column_names == local.column_names and found.num_rows == local.num_rows > 300
+    local, outcome = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark"))
+    assert outcome.column_names == local.column_names and outcome.num_rows == local.num_rows > 300
     for name in local.column_names[2:]:
-        left, right = (np.asarray(t[name].to_numpy(), np.float64) for t in (local, found))
+        left, right = (np.asarray(t[name].to_numpy(), np.float64) for t in (local, outcome))
         assert left.tobytes() == right.tobytes(), name
 
 

@@ -81,8 +81,8 @@ def test_the_planted_difference_is_found_where_it_is(parted: SystemsComparison) 
 def test_the_test_is_that_of_the_comparison(test: Any) -> None:
     lines = texts()
     kinds = [by_length(lines["ref"], "reference", 2)]
-    found = with_buckets(compared(lines, settings={"test": test}), kinds).buckets
-    assert found is not None and {one.result.test for one in found.differences} == {
+    outcome = with_buckets(compared(lines, settings={"test": test}), kinds).buckets
+    assert outcome is not None and {one.result.test for one in outcome.differences} == {
         {"bootstrap": NAMES["centred"], "win-ratio": NAMES["win-ratio"]}[test]
     }
 
@@ -91,9 +91,9 @@ def test_whole_documents_are_exchanged_inside_buckets() -> None:
     lines = texts()
     documents = [str(i // 4) for i in range(N)]
     whole = compared(lines, groups={"document": documents})
-    found = with_buckets(whole, [by_length(lines["ref"], "reference", 2)]).buckets
-    assert found is not None
-    one = next(d for d in found.differences if (d.metric, d.bucket) == ("ter", "12"))
+    outcome = with_buckets(whole, [by_length(lines["ref"], "reference", 2)]).buckets
+    assert outcome is not None
+    one = next(d for d in outcome.differences if (d.metric, d.bucket) == ("ter", "12"))
     rows = [i for i, line in enumerate(lines["ref"]) if len(line.split()) == 12]
     at = whole.measures["ter"].columns
     a, b = (whole.statistics[name][0][rows][:, at] for name in ("new", "old"))
@@ -107,9 +107,9 @@ def test_a_document_that_is_its_own_unit_cannot_be_decided() -> None:
     lines = texts()
     documents = [f"d{i // 20}" for i in range(N)]
     whole = compared(lines, groups={"document": documents})
-    found = with_buckets(whole, [named("document", "ids", documents)]).buckets
-    assert found is not None and all(one.result.undecided for one in found.differences)
-    assert all(np.isnan(one.p) for one in found.dependences)
+    outcome = with_buckets(whole, [named("document", "ids", documents)]).buckets
+    assert outcome is not None and all(one.result.undecided for one in outcome.differences)
+    assert all(np.isnan(one.p) for one in outcome.dependences)
 
 
 def test_marked_words_are_those_that_the_other_lacks() -> None:

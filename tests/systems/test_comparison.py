@@ -53,8 +53,8 @@ def example(shared_data: Callable[[str], Path]) -> SystemsComparison:
 
 @pytest.mark.parametrize(("system", "name"), MULTEVAL)
 def test_mean_and_s_test_equal_multeval(example: SystemsComparison, system: str, name: str) -> None:
-    found = example.scores[system][name].instability
-    assert (found.mean, found.s_test) == pytest.approx(MULTEVAL[system, name], abs=5e-7)
+    outcome = example.scores[system][name].instability
+    assert (outcome.mean, outcome.s_test) == pytest.approx(MULTEVAL[system, name], abs=5e-7)
 
 
 def test_s_sel_is_within_three_standard_errors_of_nine_runs_of_multeval(
@@ -64,9 +64,9 @@ def test_s_sel_is_within_three_standard_errors_of_nine_runs_of_multeval(
     rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["quantity"] == "RESAMPLED_STDDEV_AVG"]
     assert len(rows) == 6
     for row in rows:
-        found = example.scores[NAMES[row["system"]]][NAMES[row["metric"]]].instability.s_sel
+        outcome = example.scores[NAMES[row["system"]]][NAMES[row["metric"]]].instability.s_sel
         error = float(row["sd"]) / np.sqrt(float(row["n"]))
-        assert abs(found - float(row["mean"])) < 3 * error, row
+        assert abs(outcome - float(row["mean"])) < 3 * error, row
 
 
 def test_s_sel_hardly_depends_on_the_seed(example: SystemsComparison) -> None:
@@ -189,15 +189,15 @@ def small(
 @pytest.mark.parametrize("test", get_args(Test))
 @pytest.mark.parametrize("runs", [1, 3])
 def test_identical_systems_differ_by_0_with_p_1(test: str, runs: int) -> None:
-    found = small([OLD] * runs, [OLD] * runs, settings={"test": test})
-    assert [(c.result.difference, c.result.p, c.p_corrected) for c in found.comparisons] == [(0, 1, 1)] * 2
+    built = small([OLD] * runs, [OLD] * runs, settings={"test": test})
+    assert [(c.result.difference, c.result.p, c.p_corrected) for c in built.comparisons] == [(0, 1, 1)] * 2
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_identical_systems_have_p_1_whatever_is_exchanged(exchange: str) -> None:
-    found = small([OLD, NEW], [OLD, NEW], settings={"exchange": exchange})
-    assert [c.result.p for c in found.comparisons] == [1, 1]
-    assert found.comparisons[0].result.exchange == exchange
+    built = small([OLD, NEW], [OLD, NEW], settings={"exchange": exchange})
+    assert [c.result.p for c in built.comparisons] == [1, 1]
+    assert built.comparisons[0].result.exchange == exchange
 
 
 def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsComparison) -> None:
@@ -233,8 +233,8 @@ def test_families_leave_length_out_unless_asked() -> None:
     """`new` is better by BLEU and TER in six segments, and as long."""
 
     def factors(family: str) -> dict[str, float]:
-        found = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": family})
-        return {c.metric: c.p_corrected / c.result.p for c in found.comparisons if c.result.p < 1}
+        built = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": family})
+        return {c.metric: c.p_corrected / c.result.p for c in built.comparisons if c.result.p < 1}
 
     assert factors("metric") == {"bleu": 1, "ter": 1}
     few = small([OLD], [REFERENCE], ("bleu", "ter", "length"), settings={"family": "table"})
@@ -246,19 +246,22 @@ def test_families_leave_length_out_unless_asked() -> None:
 
 def test_one_segment_is_defined_and_noted() -> None:
     system = [System(name, (Texts.of([text]),)) for name, text in (("old", "a x"), ("new", "a b"))]
-    found = compare(
+    comparison = compare(
         system, [Texts.of(["a b"])], metrics("ter"), settings=ResamplingSettings(samples=50),
         margins={"ter": 90.0}, ranks=True,
     )  # fmt: skip
-    equivalence = found.comparisons[0].equivalence
+    equivalence = comparison.comparisons[0].equivalence
     assert equivalence is not None and np.isnan(equivalence.p) and equivalence.verdict == "undecided"
-    assert found.ranks["ter"]["old"].drawn is None
-    assert np.isnan(found.comparisons[0].result.p) and "1 segment" in found.comparisons[0].result.undecided
-    score = found.scores["old"]["ter"]
+    assert comparison.ranks["ter"]["old"].drawn is None
+    assert (
+        np.isnan(comparison.comparisons[0].result.p)
+        and "1 segment" in comparison.comparisons[0].result.undecided
+    )
+    score = comparison.scores["old"]["ter"]
     assert np.isnan(score.instability.s_sel) and np.isnan(score.ci).all() and score.instability.mean == 50
-    assert np.isnan(found.comparisons[0].ci).all()
-    assert any("one segment only" in note for note in found.recipe["notes"])
-    json.dumps(found.to_json(), allow_nan=False)
+    assert np.isnan(comparison.comparisons[0].ci).all()
+    assert any("one segment only" in note for note in comparison.recipe["notes"])
+    json.dumps(comparison.to_json(), allow_nan=False)
 
 
 def test_the_same_seed_gives_the_same_report_and_metrics_share_draws() -> None:
@@ -275,23 +278,23 @@ def test_s_dev_comes_from_outputs_or_from_scores() -> None:
         System("old", (Texts.of(OLD), Texts.of(NEW)), dev=dev),
         System("new", (Texts.of(OLD), Texts.of(NEW)), dev_scores={"ter": [20.0, 21.0]}),
     ]
-    found = compare(
+    comparison = compare(
         systems, [Texts.of(REFERENCE)], metrics("ter", "length"), dev_references=[Texts.of(["a b", "c"])],
         settings=ResamplingSettings(samples=50),
     )  # fmt: skip
-    assert found.scores["old"]["ter"].instability.s_dev == pytest.approx(100 / 3 / np.sqrt(2))
-    assert found.scores["new"]["ter"].instability.s_dev == pytest.approx(1 / np.sqrt(2))
-    assert np.isnan(found.scores["new"]["length"].instability.s_dev)
+    assert comparison.scores["old"]["ter"].instability.s_dev == pytest.approx(100 / 3 / np.sqrt(2))
+    assert comparison.scores["new"]["ter"].instability.s_dev == pytest.approx(1 / np.sqrt(2))
+    assert np.isnan(comparison.scores["new"]["length"].instability.s_dev)
 
 
 def test_groups_are_the_unit() -> None:
     groups = [i // 4 for i in range(12)]
-    found = small([OLD], [NEW], groups=groups)
-    result = found.comparisons[0].result
+    built = small([OLD], [NEW], groups=groups)
+    result = built.comparisons[0].result
     # The systems differ in the first group alone: one coin, which shows nothing.
     assert (result.exchange, result.samples, result.units, result.smallest) == ("group", 2, 1, 1.0)
-    assert found.recipe["groups"] == 3 and np.isnan(result.p)
-    assert "?" in report.rows(found)[1] and "?: cannot be decided" in report.footnotes(found)
+    assert built.recipe["groups"] == 3 and np.isnan(result.p)
+    assert "?" in report.rows(built)[1] and "?: cannot be decided" in report.footnotes(built)
     crossed = small([OLD], [NEW], groups={"document": groups, "judge": [i % 5 for i in range(12)]})
     assert crossed.comparisons[0].result.exchange == "document and judge"
     assert crossed.recipe["units"] == {"document": 3, "judge": 5}
@@ -301,29 +304,31 @@ def test_groups_are_the_unit() -> None:
 
 @pytest.mark.parametrize("interval", ["bca", "jackknife"])
 def test_other_intervals_and_the_baseline_of_choice(interval: str) -> None:
-    found = small([OLD], [NEW], baseline="new", settings={"interval": interval})
-    compared = found.comparisons[0]
+    built = small([OLD], [NEW], baseline="new", settings={"interval": interval})
+    compared = built.comparisons[0]
     assert (compared.system, compared.baseline) == ("old", "new")
     assert compared.ci[0] < compared.result.difference < compared.ci[1]
 
 
 def test_changes_name_the_segments_in_the_metrics_direction() -> None:
-    found = list(report.changes(small([OLD], [NEW], ("bleu", "ter", "length"))))
+    outcome = list(report.changes(small([OLD], [NEW], ("bleu", "ter", "length"))))
     listed = {
-        (kind, change): [c.segment for c in found if (c.metric, c.change) == (kind, change)]
+        (kind, change): [c.segment for c in outcome if (c.metric, c.change) == (kind, change)]
         for kind in ("bleu", "ter", "length")
         for change in ("improved", "worsened")
     }
     assert listed["bleu", "improved"] == listed["ter", "improved"] == [1, 3]
     assert listed["bleu", "worsened"] == listed["ter", "worsened"] == [4]
     assert not listed["length", "improved"]  # neither direction is better
-    assert (found[0].baseline_text, found[0].system_text) == (OLD[0], REFERENCE[0])
+    assert (outcome[0].baseline_text, outcome[0].system_text) == (OLD[0], REFERENCE[0])
 
 
 def test_latex_escapes_names() -> None:
     systems = [System(name, (Texts.of(OLD),)) for name in ("a_b", "50%")]
-    found = compare(systems, [Texts.of(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50))
-    assert r"a\_b" in report.latex_table(found) and r"50\%" in report.latex_table(found)
+    comparison = compare(
+        systems, [Texts.of(REFERENCE)], metrics("ter"), settings=ResamplingSettings(samples=50)
+    )
+    assert r"a\_b" in report.latex_table(comparison) and r"50\%" in report.latex_table(comparison)
 
 
 @pytest.fixture
@@ -444,8 +449,8 @@ def test_track_logs_recipe_scores_and_files(
 
 
 def test_the_families_are_named_in_the_footnotes() -> None:
-    found = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
-    told = " ".join(report.footnotes(found))
+    built = small([OLD], [NEW], ("bleu", "ter", "length"), settings={"family": "table"})
+    told = " ".join(report.footnotes(built))
     assert (
         "corrected (holm) within families of comparisons (all metrics with a direction: 2, length: 1)" in told
     )

@@ -76,10 +76,10 @@ def test_ranking_accuracy_is_the_published_definition(size: int, n: int, seed: i
     if size < n:
         assert np.isnan(ranking_accuracy(gold, predicted, n))
         return
-    found = ranking_accuracy(gold, predicted, n)
-    assert found == pytest.approx(definition(gold, predicted, n), abs=1e-15)
-    assert ranking_accuracy(gold, np.exp(predicted), n) == found
-    assert ranking_accuracy(predicted, gold, n) == found
+    outcome = ranking_accuracy(gold, predicted, n)
+    assert outcome == pytest.approx(definition(gold, predicted, n), abs=1e-15)
+    assert ranking_accuracy(gold, np.exp(predicted), n) == outcome
+    assert ranking_accuracy(predicted, gold, n) == outcome
     assert ranking_accuracy(gold, gold, n) == 1.0
 
 
@@ -138,9 +138,9 @@ def test_delta_avg_of_halves_is_bleu_of_the_better_half_less_bleu_of_all() -> No
 def test_document_bleu_is_sacrebleu_of_the_document() -> None:
     rows, hypotheses, references = statistics(23, 3)
     documents = [f"d{i % 4}" for i in range(23)]  # not contiguous
-    found = document_scores(rows, documents, Bleu().aggregate)
+    by_document = document_scores(rows, documents, Bleu().aggregate)
     assert document_names(documents) == ["d0", "d1", "d2", "d3"]
-    for name, score in zip(document_names(documents), found, strict=True):
+    for name, score in zip(document_names(documents), by_document, strict=True):
         inside = [i for i, d in enumerate(documents) if d == name]
         own, ref = [hypotheses[i] for i in inside], [references[i] for i in inside]
         expected = sacrebleu.corpus_bleu(own, [ref], tokenize="none", force=True).score
@@ -166,8 +166,8 @@ def test_sums_of_documents_give_the_corpus_bleu_that_multeval_printed(
 def test_document_means_are_weighted() -> None:
     scores, documents = np.array([1.0, 3.0, 5.0]), ["b", "a", "b"]
     np.testing.assert_allclose(document_means(scores, documents), [3.0, 3.0])
-    found = document_means(scores, documents, np.array([3.0, 0.0, 1.0]))
-    np.testing.assert_allclose(found, [2.0, np.nan])
+    outcome = document_means(scores, documents, np.array([3.0, 0.0, 1.0]))
+    np.testing.assert_allclose(outcome, [2.0, np.nan])
 
 
 def test_targets_are_undefined_where_there_is_nothing_to_count() -> None:
@@ -208,8 +208,8 @@ def test_constant_models_give_every_document_the_bleu_of_mean_precisions() -> No
     predicted = model.predict(pd.DataFrame({"a": np.zeros(200)}), without_reference(rows))
     p = np.nanmean(targets(rows), axis=0)
     expected = 100 * np.exp(min(0.0, 1 - p[4]) + np.log(p[:4]).mean())
-    found = document_scores(predicted, blocks(200, 10), Bleu().aggregate)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    by_document = document_scores(predicted, blocks(200, 10), Bleu().aggregate)
+    np.testing.assert_allclose(by_document, expected, rtol=1e-12)
     np.testing.assert_allclose(segment_bleu(predicted), expected, rtol=1e-12)
 
 

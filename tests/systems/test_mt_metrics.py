@@ -118,8 +118,8 @@ def test_nist_of_a_hand_worked_example() -> None:
     unigrams = (4 * math.log2(3) + math.log2(6)) / 5
     bigrams = (0 + 1) / 3
     penalty = math.exp(math.log(0.5) / math.log(1.5) ** 2 * math.log(5 / 6) ** 2)
-    found = Nist(order=2).score(["a b c", "b a"], [["a b c", "a b d"]])
-    assert found == pytest.approx((unigrams + bigrams) * penalty, abs=1e-12)
+    scored = Nist(order=2).score(["a b c", "b a"], [["a b c", "a b d"]])
+    assert scored == pytest.approx((unigrams + bigrams) * penalty, abs=1e-12)
 
 
 def test_nist_penalty_is_one_half_at_two_thirds_of_the_length() -> None:

@@ -39,15 +39,15 @@ def translations(
     """Each system spoils segments of its own choice; where words were lost, there are points instead."""
     rng = np.random.default_rng(seed)
     reference = [" ".join(rng.choice(WORDS, rng.integers(6, 16))) for _ in range(n)]
-    found = {}
+    by_name = {}
     for i in range(systems):
         bad = rng.random(n) < (quality[i] if quality else 0.5)
         spoiled = [
             " ".join("." if rng.random() < 0.5 else w for w in text.split()) if b else _noisy(text, rng)
             for text, b in zip(reference, bad, strict=True)
         ]
-        found["abcd"[i]] = tuple(spoiled)
-    return Translations(tuple(reference), found, blocks(n, 5), (tuple(reference),))
+        by_name["abcd"[i]] = tuple(spoiled)
+    return Translations(tuple(reference), by_name, blocks(n, 5), (tuple(reference),))
 
 
 def _noisy(text: str, rng: np.random.Generator) -> str:
@@ -75,9 +75,9 @@ def test_files_are_found() -> None:
 
 
 def test_a_visible_difference_is_found_by_every_method(planted: Selection) -> None:
-    for found in planted.comparisons:
-        assert found.p_corrected < 0.05 and found.ci[0] > 0, found
-        assert planted.scores[found.system]["bleu"] > planted.scores[planted.best]["bleu"]
+    for each in planted.comparisons:
+        assert each.p_corrected < 0.05 and each.ci[0] > 0, each
+        assert planted.scores[each.system]["bleu"] > planted.scores[planted.best]["bleu"]
     assert len(planted.comparisons) == len(planted.bootstrap) == len(CHOOSERS.names)
 
 
@@ -102,18 +102,18 @@ def test_the_report_adds_up(planted: Selection) -> None:
 
 
 def test_documents_are_chosen_whole() -> None:
-    found = selected(translations(), by="document")
-    index = np.array(found.translations.documents)
-    for choice in found.choices.values():
+    chosen = selected(translations(), by="document")
+    index = np.array(chosen.translations.documents)
+    for choice in chosen.choices.values():
         assert all(len(set(choice[index == name])) == 1 for name in set(index))
 
 
 def test_three_systems() -> None:
-    found = selected(translations(120, 3, quality=(0.3, 0.5, 0.7)))
-    assert found.best == "a"
+    chosen = selected(translations(120, 3, quality=(0.3, 0.5, 0.7)))
+    assert chosen.best == "a"
     for name in CHOOSERS.names:
-        assert len(found.shares[name]) == 3
-        assert found.scores[name]["bleu"] > found.scores["a"]["bleu"]
+        assert len(chosen.shares[name]) == 3
+        assert chosen.scores[name]["bleu"] > chosen.scores["a"]["bleu"]
 
 
 def test_held_out_references_do_not_reach_their_own_choice() -> None:
@@ -142,7 +142,7 @@ def test_random_labels_give_nothing() -> None:
     """Both systems alike, features unrelated: no method may look better than the better system."""
     data = translations(100, quality=(0.0, 0.0), seed=4)
     extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
-    found = select(
+    choice = select(
         data,
         extraction,
         choosers(),
@@ -151,7 +151,7 @@ def test_random_labels_give_nothing() -> None:
         samples=500,
         folds=5,
     )
-    assert all(c.p_corrected > 0.05 or c.result.difference < 0 for c in found.comparisons)
+    assert all(c.p_corrected > 0.05 or c.result.difference < 0 for c in choice.comparisons)
 
 
 def test_systems_that_agree_everywhere_leave_nothing_to_rank() -> None:
@@ -196,9 +196,9 @@ def test_new_translations_are_chosen_by_what_all_references_taught() -> None:
     data, new = translations(120), translations(30, seed=9)
     extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
     unlabelled = Translations(new.source, new.systems, new.documents)
-    found = applied(data, unlabelled, extraction, choosers("gain", "regression"), tokenizers, Bleu())
+    outcome = applied(data, unlabelled, extraction, choosers("gain", "regression"), tokenizers, Bleu())
     best = oracle(new.statistics(Bleu()), Bleu(), "segment", new.documents)
-    for preferences in found.values():
+    for preferences in outcome.values():
         assert (preferences.choice("segment", new.documents) == best).mean() > 0.6
         assert preferences.documents.shape == (2, 6)
     with pytest.raises(InputError, match="learned to choose among a, b"):
@@ -294,8 +294,8 @@ def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Pat
 
     class Judge(Model):
         def segments(self, columns: Any) -> Any:
-            found = super().segments(columns)
-            return replace(found, pseudo_reference=tuple(f" {text}" for text in engine))
+            outcome = super().segments(columns)
+            return replace(outcome, pseudo_reference=tuple(f" {text}" for text in engine))
 
     loaded = Model.load(demo_model)
     model = Judge(**{**vars(loaded), "made_columns": {"pseudo_reference": "apertium"}})

@@ -24,14 +24,14 @@ def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequ
     """People see the first class of errors only."""
     rng = np.random.default_rng(0)
     values = rng.integers(0, 5, (systems, segments, len(FREQUENCIES))) / 10
-    found = [
+    listed = [
         (i, a, b)
         for i in range(segments)
         for a in range(systems)
         for b in range(systems)
         if values[a, i, 0] < values[b, i, 0]
     ]
-    segment, better, worse = np.array(found, np.int32).T
+    segment, better, worse = np.array(listed, np.int32).T
     names = tuple(f"s{i}" for i in range(systems))
     return RankedPairs(names, segment, better, worse, 0, 0), Frequencies(
         names, tuple(map(str, range(segments))), values
@@ -193,11 +193,11 @@ def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: 
         run(["labels", "--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en", "--target-language",
              "en", "--output", tmp_path / f"s{k}.tsv"], capsys)  # fmt: skip
         sums.append(f"s{k}={tmp_path}/s{k}.tsv")
-    found = json.loads(run(
+    content = json.loads(run(
         ["correlate", "--rankings", folder / "test.csv", "--metrics", tmp_path / "t.tsv", *sums, "--columns",
          "terrorcat", "wsumer", "--lower-is-better", "wsumer", "--correlations", "kendall_wmt12", "--json",
          "--samples", 50], capsys).out)  # fmt: skip
-    tau = {name: one["score"] for name, one in found["correlations"]["kendall_wmt12"]["metrics"].items()}
+    tau = {name: one["score"] for name, one in content["correlations"]["kendall_wmt12"]["metrics"].items()}
     assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
 
 

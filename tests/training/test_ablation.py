@@ -18,25 +18,28 @@ def loaded(demo_run: Any, features: str) -> experiment.Experiment:
 
 
 def test_families_alone_and_left_out(demo_run: Any) -> None:
-    found = ablate(loaded(demo_run, "[baseline17, surface]"), cache=demo_run.output / "cache", samples=200)
-    assert list(found.report.systems) == [
+    ablation = ablate(loaded(demo_run, "[baseline17, surface]"), cache=demo_run.output / "cache", samples=200)
+    assert list(ablation.report.systems) == [
         "all", "only baseline17", "only surface", "without baseline17", "without surface",
     ]  # fmt: skip
-    assert found.sizes["only baseline17"] == 17 and found.sizes["all"] == 17 + found.sizes["only surface"]
-    scores = {name: system.metrics["mae"] for name, system in found.report.systems.items()}
+    assert (
+        ablation.sizes["only baseline17"] == 17
+        and ablation.sizes["all"] == 17 + ablation.sizes["only surface"]
+    )
+    scores = {name: system.metrics["mae"] for name, system in ablation.report.systems.items()}
     assert scores["only surface"] == scores["without baseline17"]
     assert scores["only baseline17"] == scores["without surface"] != scores["all"]
-    assert {c.system for c in found.report.comparisons} == set(found.report.systems) - {"all"}
-    rows = list(found.curve)
+    assert {c.system for c in ablation.report.comparisons} == set(ablation.report.systems) - {"all"}
+    rows = list(ablation.curve)
     assert rows == sorted(rows) and rows[-1] == 160
-    assert found.curve[160]["mae"] == pytest.approx(scores["all"])
-    assert to_json(found)["columns"]["only baseline17"] == 17
+    assert ablation.curve[160]["mae"] == pytest.approx(scores["all"])
+    assert to_json(ablation)["columns"]["only baseline17"] == 17
 
 
 def test_families_added_to_a_base(demo_run: Any) -> None:
     config = loaded(demo_run, "[baseline17, surface]")
-    found = ablate(config, cache=demo_run.output / "cache", base=["baseline17"], samples=0)
-    assert list(found.report.systems) == ["all", "base: baseline17", "base + surface"]
+    ablation = ablate(config, cache=demo_run.output / "cache", base=["baseline17"], samples=0)
+    assert list(ablation.report.systems) == ["all", "base: baseline17", "base + surface"]
     with pytest.raises(InputError, match="no family 'lm' in this experiment; it has baseline17, surface"):
         ablate(config, cache=demo_run.output / "cache", base=["lm"])
 

@@ -148,9 +148,9 @@ def test_explanations_add_up(folder: Path, outcome: Outcome) -> None:
     rows = pd.read_json(folder / "test.jsonl", lines=True)
     features = model.features(model.segments({name: rows[name].tolist() for name in model.columns()}))
     explainer = Explainer(model, Background.load(outcome.output / "model"))
-    found = explainer.contributions(features)
-    assert found.values.shape == (N_TEST, 2 + 3) and "trees of parses" in found.method
-    np.testing.assert_allclose(found.base + found.values.sum(axis=1), model.predict(
+    shares = explainer.contributions(features)
+    assert shares.values.shape == (N_TEST, 2 + 3) and "trees of parses" in shares.method
+    np.testing.assert_allclose(shares.base + shares.values.sum(axis=1), model.predict(
         model.segments({name: rows[name].tolist() for name in model.columns()})
     ), atol=1e-9)  # fmt: skip
 
@@ -165,8 +165,8 @@ def test_trees_alone(folder: Path) -> None:
     rows = pd.read_json(folder / "test.jsonl", lines=True)
     segments = model.segments({name: rows[name].tolist() for name in model.columns()})
     explainer = Explainer(model, Background.load(made.output / "model"))
-    found = explainer.contributions(model.features(segments))
-    np.testing.assert_allclose(found.base + found.values.sum(axis=1), model.predict(segments), atol=1e-9)
+    shares = explainer.contributions(model.features(segments))
+    np.testing.assert_allclose(shares.base + shares.values.sum(axis=1), model.predict(segments), atol=1e-9)
     assert all(
         "constituent tree of the source: " in text for text in explainer.because(model.features(segments), 1)
     )

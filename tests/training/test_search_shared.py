@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a fresh PostgreSQL server on loopback, run by an unprivileged user."""
     pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
+    paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not paths:
         pytest.skip("no PostgreSQL server on this machine (Debian: apt-get install postgresql)")
-    binaries = found[-1].parent
+    binaries = paths[-1].parent
     folder = Path(f"/tmp/qe-postgresql-{os.getpid()}")
     folder.mkdir()
     as_user: list[str] = []

@@ -178,15 +178,15 @@ def test_settings_build_again_and_so_do_none(tmp_path: Path) -> None:
     texts = [("a b c d e f g h", "x")] * 3
 
     def run(**settings: dict[str, int]) -> dict[str, tuple[int, object]]:
-        found = bundles.build(
+        built = bundles.build(
             lambda: ParallelCorpus.from_lines(texts),
             tmp_path / "b",
             ["source_vectors", "source_lm"],
             settings={"source_vectors": {"dimensions": 2, "classes": 2}, **settings},
         )
         return {
-            name: ((found.path / name / "meta.json").stat().st_mtime_ns, part["set"])
-            for name, part in found.manifest["parts"].items()
+            name: ((built.path / name / "meta.json").stat().st_mtime_ns, part["set"])
+            for name, part in built.manifest["parts"].items()
         }
 
     first, again = run(), run()

@@ -41,10 +41,12 @@ def test_every_run_of_the_multeval_example_equals_tercom(
     shared_data: Callable[[str], Path], run: str
 ) -> None:
     folder = shared_data(MULTEVAL)
-    found = ter(
+    edit_rate = ter(
         whitespace(folder / f"hyps.lc.tok.en.{run}.gz"), whitespace(folder / "refs.test2010.lc.tok.en.0.gz")
     )
-    assert 100 * found.edits.sum() / found.reference_lengths.sum() == pytest.approx(TERCOM[run], abs=5e-7)
+    assert 100 * edit_rate.edits.sum() / edit_rate.reference_lengths.sum() == pytest.approx(
+        TERCOM[run], abs=5e-7
+    )
 
 
 def test_segments_equal_sacrebleu_where_its_search_does(shared_data: Callable[[str], Path]) -> None:
@@ -72,13 +74,13 @@ def test_small_cases(hypothesis: str, reference: str, expected: int) -> None:
 
 
 def test_operations_add_up_and_name_their_side() -> None:
-    found = ter(
+    edit_rate = ter(
         Tokens.from_lists([["a", "b", "x"], ["a"], []]), Tokens.from_lists([["a", "b"], ["a", "b"], []])
     )
-    assert found.insertions.tolist() == [1, 0, 0]
-    assert found.deletions.tolist() == [0, 1, 0]
-    assert found.rates[:2].tolist() == [0.5, 0.5]
-    assert np.isnan(found.rates[2])
+    assert edit_rate.insertions.tolist() == [1, 0, 0]
+    assert edit_rate.deletions.tolist() == [0, 1, 0]
+    assert edit_rate.rates[:2].tolist() == [0.5, 0.5]
+    assert np.isnan(edit_rate.rates[2])
 
 
 def test_different_numbers_of_texts_are_refused() -> None:
@@ -96,11 +98,11 @@ def test_no_shifts_is_word_edit_distance_and_limits_bind() -> None:
 @given(words, words)
 @settings(max_examples=150)
 def test_bounds(hypothesis: list[str], reference: list[str]) -> None:
-    found = edits(hypothesis, reference)
+    distance = edits(hypothesis, reference)
     extra = sum(max(0, hypothesis.count(w) - reference.count(w)) for w in "abcdef")
     missing = sum(max(0, reference.count(w) - hypothesis.count(w)) for w in "abcdef")
-    assert max(extra, missing) <= found <= Levenshtein.distance(hypothesis, reference)
-    assert (found == 0) == (hypothesis == reference)
+    assert max(extra, missing) <= distance <= Levenshtein.distance(hypothesis, reference)
+    assert (distance == 0) == (hypothesis == reference)
 
 
 @given(words, words, st.permutations(range(6)))
@@ -133,9 +135,9 @@ def test_the_bound_is_the_exact_edit_distance(rows: int) -> None:
         shuffled = random.permutation(columns)
         shuffled[: columns // 3] = order[: columns // 3] = random.permutation(columns)[: columns // 3]
         prefix = kernel._distance_columns(order, masks, rows)
-        found = kernel._bit_parallel(shuffled, masks, rows, prefix, columns // 3, 10**6)
+        outcome = kernel._bit_parallel(shuffled, masks, rows, prefix, columns // 3, 10**6)
         expected = Levenshtein.distance(hypothesis[shuffled].tolist(), reference.tolist())
-        assert (prefix[1][-1], found) == (
+        assert (prefix[1][-1], outcome) == (
             Levenshtein.distance(hypothesis[order].tolist(), reference.tolist()),
             expected,
         )

@@ -137,10 +137,10 @@ def test_moses_2012_gives_the_tokens_of_the_organisers(
     with gzip.open(shared_data(f"golden/questpp/{tokens}"), "rt", encoding="utf-8", newline="\n") as stream:
         expected = [line.split() for line in stream]
     tokenizer = Tokenizer(language, "moses-2012", normalise=normalised)
-    found = tokenizer.tokens(lines)
-    assert np.mean(found.lengths == [len(line) for line in expected]) >= 0.98
+    cut = tokenizer.tokens(lines)
+    assert np.mean(cut.lengths == [len(line) for line in expected]) >= 0.98
     if not normalised:
-        assert np.mean([found.words(i) == line for i, line in enumerate(expected)]) >= 0.997
+        assert np.mean([cut.words(i) == line for i, line in enumerate(expected)]) >= 0.997
 
 
 @settings(deadline=None)

@@ -143,7 +143,7 @@ def by_fragments(kernel: TreeKernel, left: str, right: str) -> float:
     """The scalar product of weighted counts of all fragments."""
 
     def counts(text: str) -> Counter[Nested]:
-        found: Counter[Nested] = Counter()
+        tally: Counter[Nested] = Counter()
         for node in nodes(nested(text)):
             if isinstance(kernel, PartialTreeKernel):
                 fragments = partial_fragments(node, kernel.decay, kernel.depth_decay)
@@ -151,8 +151,8 @@ def by_fragments(kernel: TreeKernel, left: str, right: str) -> float:
                 assert isinstance(kernel, SubsetTreeKernel)
                 fragments = subset_fragments(node, kernel.decay)
             for fragment, weight in fragments:
-                found[fragment] += weight  # type: ignore[assignment]
-        return found
+                tally[fragment] += weight  # type: ignore[assignment]
+        return tally
 
     one, other = counts(left), counts(right)
     return float(sum(weight * other[fragment] for fragment, weight in one.items()))

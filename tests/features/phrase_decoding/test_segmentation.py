@@ -62,24 +62,24 @@ targets = st.lists(st.sampled_from(["la", "el", "roja", "casa", "una", "Oslo"]),
 @settings(max_examples=150)
 @given(sources, targets)
 def test_the_best_of_all_derivations(source: list[str], target: list[str]) -> None:
-    found = force(tokens(source), tokens(target), table(PAIRS))
+    forced = force(tokens(source), tokens(target), table(PAIRS))
     best = min(derivations(tuple(source), tuple(target)))
-    assert found.uncovered[0] == best[0]
-    assert -found.phrase_log[0] - found.lexical_log[0] == pytest.approx(best[1], abs=1e-5)
+    assert forced.uncovered[0] == best[0]
+    assert -forced.phrase_log[0] - forced.lexical_log[0] == pytest.approx(best[1], abs=1e-5)
     same = [
         d for d in derivations(tuple(source), tuple(target)) if d[:1] == best[:1] and d[1] < best[1] + 1e-6
     ]
-    assert (found.phrases[0], found.unused[0]) in {(n, left) for _, _, n, left in same}
+    assert (forced.phrases[0], forced.unused[0]) in {(n, left) for _, _, n, left in same}
 
 
 def test_by_hand() -> None:
     """`the` is used twice, each time by its own word; `casa roja` is a swap, cheaper than its own pair."""
-    found = force(
+    forced = force(
         tokens(["The", "red", "house", "the"]), tokens(["La", "casa", "roja", "hoy", "el"]), table(PAIRS)
     )
-    assert found.phrases[0] == 4 and found.uncovered[0] == 1 and found.unused[0] == 0
-    assert found.phrase_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
-    assert found.lexical_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
+    assert forced.phrases[0] == 4 and forced.uncovered[0] == 1 and forced.unused[0] == 0
+    assert forced.phrase_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
+    assert forced.lexical_log[0] == pytest.approx(2 * math.log(0.6 * 0.8 * 0.9 * 0.4), abs=1e-6)
 
 
 def test_a_source_word_is_used_once_and_order_counts() -> None:
@@ -96,9 +96,9 @@ def test_each_score_has_its_place() -> None:
     changed = replace(
         own, forward=0.5 * one, backward=0.25 * one, forward_weight=-2 * one, backward_weight=-3 * one
     )
-    found = force(tokens(["red"]), tokens(["roja"]), changed)
-    assert found.phrase_log[0] == pytest.approx(math.log(0.125))
-    assert found.lexical_log[0] == pytest.approx(-5)
+    forced = force(tokens(["red"]), tokens(["roja"]), changed)
+    assert forced.phrase_log[0] == pytest.approx(math.log(0.125))
+    assert forced.lexical_log[0] == pytest.approx(-5)
 
 
 def test_texts_do_not_disturb_each_other() -> None:

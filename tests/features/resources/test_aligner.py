@@ -72,9 +72,9 @@ def test_forward_backward_sums_over_all_alignments(length: int, m: int) -> None:
     jumps = initial_jumps() * rng.random(JUMPS)
     posterior, null_posterior = np.empty((m, length), np.float32), np.empty(m, np.float32)
     counts, chances = np.zeros(JUMPS), np.zeros(JUMPS)
-    found = forward_backward(emission, null, jumps, 0.2, posterior, null_posterior, counts, chances)
+    outcome = forward_backward(emission, null, jumps, 0.2, posterior, null_posterior, counts, chances)
     likelihood, expected, expected_counts = brute_force(emission, null, jumps, 0.2)
-    assert found == pytest.approx(likelihood, rel=1e-5)
+    assert outcome == pytest.approx(likelihood, rel=1e-5)
     np.testing.assert_allclose(posterior, expected[:, 1:], atol=2e-6)
     np.testing.assert_allclose(null_posterior, expected[:, 0], atol=2e-6)
     np.testing.assert_allclose(counts, expected_counts, atol=1e-5)
@@ -137,8 +137,8 @@ def test_batches_do_not_matter(small: Aligner) -> None:
 
 def f1(links: Links, gold: set[tuple[int, int, int]]) -> float:
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-    found = set(zip(segment.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
-    return 2 * len(found & gold) / (len(found) + len(gold))
+    paired = set(zip(segment.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    return 2 * len(paired & gold) / (len(paired) + len(gold))
 
 
 def test_gold_alignments(shared_data: SharedData) -> None:

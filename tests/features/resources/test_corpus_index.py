@@ -40,15 +40,17 @@ def random_lines(seed: int, n: int, longest: int) -> list[str]:
 def test_equal_to_comparing_with_every_segment(longest: int) -> None:
     corpus = random_lines(0, 600, longest)
     queries = [*random_lines(1, 60, longest), "unknown words only", "W1 w2 unknown w1 w1 w1 w1", corpus[17]]
-    found = index(corpus).nearest(tokens(queries))
+    neighbours = index(corpus).nearest(tokens(queries))
     for i, query in enumerate(queries):
         words = query.lower().split()
         distances = [Levenshtein.distance(words, line.split()) for line in corpus]
-        assert found.word_edits[i] == min(distances), query
+        assert neighbours.word_edits[i] == min(distances), query
         nearest = [line for line, d in zip(corpus, distances, strict=True) if d == min(distances)]
-        assert found.characters[i] == len(query)
-        assert found.character_edits[i] in {Levenshtein.distance(query.lower(), line) for line in nearest}
-    assert found.word_edits[-1] == found.character_edits[-1] == 0
+        assert neighbours.characters[i] == len(query)
+        assert neighbours.character_edits[i] in {
+            Levenshtein.distance(query.lower(), line) for line in nearest
+        }
+    assert neighbours.word_edits[-1] == neighbours.character_edits[-1] == 0
 
 
 words = st.lists(st.sampled_from(["a", "b", "c", "é", "ñandú"]), min_size=1, max_size=8).map(" ".join)
@@ -57,8 +59,10 @@ words = st.lists(st.sampled_from(["a", "b", "c", "é", "ñandú"]), min_size=1, 
 @settings(max_examples=60)
 @given(st.lists(words, min_size=1, max_size=8), words)
 def test_equal_on_anything(corpus: list[str], query: str) -> None:
-    found = index(corpus).nearest(tokens([query]))
-    assert found.word_edits[0] == min(Levenshtein.distance(query.split(), line.split()) for line in corpus)
+    neighbours = index(corpus).nearest(tokens([query]))
+    assert neighbours.word_edits[0] == min(
+        Levenshtein.distance(query.split(), line.split()) for line in corpus
+    )
 
 
 @settings(deadline=None)
@@ -69,9 +73,9 @@ def test_equal_on_anything(corpus: list[str], query: str) -> None:
 def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], query: str) -> None:
     """Also texts of several 64-character blocks, whose nearest segment by words is another one."""
     known = [line for line in corpus if line] or ["a"]
-    found = index(known).nearest(tokens([query]), by_characters=True)
+    neighbours = index(known).nearest(tokens([query]), by_characters=True)
     least = min(Levenshtein.distance(query, line) for line in known)
-    assert found.character_edits[0] == (least if query else -1)
+    assert neighbours.character_edits[0] == (least if query else -1)
 
 
 @pytest.mark.parametrize(
@@ -92,26 +96,26 @@ def test_least_characters_in_many_blocks(letters: str, longest: int) -> None:
         for a, b in zip(corpus[::150], corpus[70::150], strict=False)
     ]
     queries = [*(" ".join(query.split()) for query in mixed), line(3 * longest), letters[0], "?", corpus[7]]
-    found = index(corpus).nearest(tokens(queries), by_characters=True)
+    neighbours = index(corpus).nearest(tokens(queries), by_characters=True)
     least = [min(Levenshtein.distance(query, segment) for segment in corpus) for query in queries]
-    assert found.character_edits.tolist() == least
+    assert neighbours.character_edits.tolist() == least
 
 
 def test_ties_go_to_the_segment_that_shares_most_words() -> None:
     """Both are two edits away; the second shares all words but one."""
-    found = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))
-    assert found.word_edits.tolist() == [2]
-    assert found.character_edits[0] == Levenshtein.distance("a b c d", "b a c d")
+    neighbours = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))
+    assert neighbours.word_edits.tolist() == [2]
+    assert neighbours.character_edits[0] == Levenshtein.distance("a b c d", "b a c d")
 
 
 def test_equal_segments_are_kept_once_and_case_does_not_count() -> None:
-    found = index(["A b", "a B", "a b", "c"])
-    assert found.settings["segments"] == 2 and found.offsets.tolist() == [0, 1, 3]
+    outcome = index(["A b", "a B", "a b", "c"])
+    assert outcome.settings["segments"] == 2 and outcome.offsets.tolist() == [0, 1, 3]
 
 
 def test_empty_texts_and_batches() -> None:
-    found = index(["a b"]).nearest(tokens(["", "a"]))
-    assert found.word_edits.tolist() == [-1, 1] and found.characters.tolist() == [-1, 1]
+    neighbours = index(["a b"]).nearest(tokens(["", "a"]))
+    assert neighbours.word_edits.tolist() == [-1, 1] and neighbours.characters.tolist() == [-1, 1]
     assert index(["a b"]).nearest(tokens([])).word_edits.shape == (0,)
     literal = index(["<s> a", "<unk>"]).nearest(
         tokens(["<s> a", "<unk>"])
@@ -125,7 +129,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     made.save(tmp_path)
     expected = made.nearest(queries)
     for copy in (CorpusIndex.load(tmp_path), pickle.loads(pickle.dumps(made))):
-        found = copy.nearest(queries)
-        np.testing.assert_array_equal(found.word_edits, expected.word_edits)
-        np.testing.assert_array_equal(found.character_edits, expected.character_edits)
+        neighbours = copy.nearest(queries)
+        np.testing.assert_array_equal(neighbours.word_edits, expected.word_edits)
+        np.testing.assert_array_equal(neighbours.character_edits, expected.character_edits)
         assert copy.fingerprint == made.fingerprint

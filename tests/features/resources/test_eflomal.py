@@ -35,10 +35,10 @@ def copies(n: int) -> list[tuple[str, str]]:
 def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
     pairs = copies(300)
     pairs[3:6] = [("", "a"), ("a", ""), ("", "")]
-    found = list(align_lines(iter(pairs), (WORDS, WORDS)))
-    assert len(found) == 300 and found[3:6] == ["", "", ""]
+    links = list(align_lines(iter(pairs), (WORDS, WORDS)))
+    assert len(links) == 300 and links[3:6] == ["", "", ""]
     diagonal = [" ".join(f"{i}-{i}" for i in range(len(s.split()))) for s, t in pairs]
-    right = sum(a == b for k, (a, b) in enumerate(zip(found, diagonal, strict=True)) if not 3 <= k < 6)
+    right = sum(a == b for k, (a, b) in enumerate(zip(links, diagonal, strict=True)) if not 3 <= k < 6)
     assert right >= 290
 
 
@@ -46,8 +46,8 @@ def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
 def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
     corpus = ParallelCorpus.from_lines(copies(400), WORDS, WORDS)
     few = [("w1 w2 w3", "w3 w1 w2")]
-    (found,) = align_lines(iter(few), (WORDS, WORDS), corpus=corpus)
-    assert {"0-1", "1-2"} <= set(found.split()) <= {"0-1", "1-2", "2-0"}
+    (outcome,) = align_lines(iter(few), (WORDS, WORDS), corpus=corpus)
+    assert {"0-1", "1-2"} <= set(outcome.split()) <= {"0-1", "1-2", "2-0"}
 
 
 @pytest.mark.usefixtures("eflomal")
@@ -93,6 +93,6 @@ def test_gold_links_of_cse256(shared_data: Callable[[str], Path]) -> None:
     links = Links.from_pharaoh(align_lines(dev, (WORDS, WORDS), corpus=corpus, samplers=1, iterations=0.1))
     gold = {tuple(int(n) - 1 for n in line.split()) for line in read_lines(folder / "dev.key")}
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets)).tolist()
-    found = set(zip(segment, links.source.tolist(), links.target.tolist(), strict=True))
-    f1 = 2 * len(found & gold) / (len(found) + len(gold))
+    paired = set(zip(segment, links.source.tolist(), links.target.tolist(), strict=True))
+    f1 = 2 * len(paired & gold) / (len(paired) + len(gold))
     assert f1 >= 0.63

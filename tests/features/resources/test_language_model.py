@@ -117,9 +117,9 @@ def test_bigram_values_worked_by_hand() -> None:
 
 def test_modified_discounts_worked_by_hand() -> None:
     """n1..n4 = 12, 4, 2, 1: Y = 12/20; D1 = 1 - 1.2 * 4/12, D2 = 2 - 1.8 * 2/4, D3 = 3 - 2.4 * 1/2."""
-    found = discounts((12, 4, 2, 1))
-    assert found.rule == "modified-kneser-ney"
-    assert found.values == pytest.approx((0.6, 1.1, 1.8))
+    estimated = discounts((12, 4, 2, 1))
+    assert estimated.rule == "modified-kneser-ney"
+    assert estimated.values == pytest.approx((0.6, 1.1, 1.8))
 
 
 WORKED = ["a b", "a b", "a c", "a d d d", "e a b", "f a c", "b e"]
@@ -331,11 +331,11 @@ def test_a_kenlm_model_scores_as_the_one_it_was_written_from(tmp_path: Path, dir
     unseen = Tokens.from_lists([*random_texts(11, 20), ["never", "w1"], []])
     expected = ours.score(unseen)
     for model in (theirs, LanguageModel.load(tmp_path / "part")):
-        found = model.score(unseen)
-        np.testing.assert_allclose(found.log10, expected.log10, atol=1e-5)
-        assert found.matched.tolist() == expected.matched.tolist()
-        assert found.backoff.tolist() == expected.backoff.tolist()
-        assert found.offsets.tolist() == expected.offsets.tolist()
+        scored = model.score(unseen)
+        np.testing.assert_allclose(scored.log10, expected.log10, atol=1e-5)
+        assert scored.matched.tolist() == expected.matched.tolist()
+        assert scored.backoff.tolist() == expected.backoff.tolist()
+        assert scored.offsets.tolist() == expected.offsets.tolist()
         assert model.fingerprint == theirs.fingerprint and model.order == 3
     with pytest.raises(InputError, match="cannot be listed"):
         theirs.write_arpa(tmp_path / "again.arpa")

@@ -28,8 +28,8 @@ def ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
 @given(texts.filter(lambda lists: any(lists)))
 def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:
     tokens = Tokens.from_lists(lists)
-    found = NgramDocuments.from_tokens(tokens, order=ORDER)
-    padded = found.look_up(tokens)
+    matches = NgramDocuments.from_tokens(tokens, order=ORDER)
+    padded = matches.look_up(tokens)
     for order in range(1, ORDER + 1):
         occurrences = Counter(g for words in lists for g in ngrams(words, order))
         documents = Counter(g for words in lists for g in set(ngrams(words, order)))
@@ -37,13 +37,13 @@ def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:
             places = slice(int(padded.offsets[i]) + order - 1, int(padded.offsets[i + 1]))
             nodes = padded.nodes[order - 1][places]
             expected = ngrams(words, order)
-            assert found.occurrences[nodes].tolist() == [occurrences[g] for g in expected]
-            assert found.documents[nodes].tolist() == [documents[g] for g in expected]
+            assert matches.occurrences[nodes].tolist() == [occurrences[g] for g in expected]
+            assert matches.documents[nodes].tolist() == [documents[g] for g in expected]
 
 
 def test_unknown_words_and_ngrams_have_no_node() -> None:
-    found = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
-    nodes = found.look_up(Tokens.from_lists([["b", "x", "a"]])).nodes
+    matches = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
+    nodes = matches.look_up(Tokens.from_lists([["b", "x", "a"]])).nodes
     assert (nodes[0] >= 0).tolist() == [True, True, False, True, True]
     assert (nodes[1] >= 0).tolist() == [False, False, False, False, False]
 
@@ -60,15 +60,15 @@ def test_case_and_punctuation() -> None:
 
 
 def test_the_corpus_as_a_request() -> None:
-    found = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b", "a"], ["a"], ["c"]]), order=2)
+    matches = NgramDocuments.from_tokens(Tokens.from_lists([["a", "b", "a"], ["a"], ["c"]]), order=2)
     # a: 3 times in 2 of 3 segments; b and c once in 1; the marks 3 times in 3
     inside = [
         np.log(1 + 1.5 / 2.5) * (K3 + 1) * 3 / (K3 + 3),
         *[np.log(1 + 2.5 / 1.5) * (K3 + 1) / (K3 + 1)] * 2,
     ]
-    assert found.request_norm(1, False) == pytest.approx(np.linalg.norm(inside))
+    assert matches.request_norm(1, False) == pytest.approx(np.linalg.norm(inside))
     marks = [np.log(1 + 0.5 / 3.5) * (K3 + 1) * 3 / (K3 + 3)] * 2
-    assert found.request_norm(1, True) == pytest.approx(np.linalg.norm([*inside, *marks]))
+    assert matches.request_norm(1, True) == pytest.approx(np.linalg.norm([*inside, *marks]))
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:

@@ -51,11 +51,11 @@ def test_tables_equal_a_sort_of_all_ngrams(text: tuple[Ints, Offsets]) -> None:
 def test_tables_do_not_depend_on_the_number_of_cores(
     text: tuple[Ints, Offsets], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    listed = []
     for cores in (1, 3):
         monkeypatch.setattr(threads, "cores", lambda cores=cores: cores)
-        found.append(list(ngram_tables(*text, VOCABULARY, 4)))
-    for one, other in zip(*found, strict=True):
+        listed.append(list(ngram_tables(*text, VOCABULARY, 4)))
+    for one, other in zip(*listed, strict=True):
         for name in ("words", "first", "counts", "suffix"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 

@@ -29,13 +29,13 @@ def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list
     expected = Counter(n for text in corpus for n in ngrams_of(text, order) if "<s>" not in n)
     counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
     known = [[word for word in text if word != "<s>"] for text in looked_up]
-    found, offsets = counts.counts(Tokens.from_lists(known), order)
+    counted, offsets = counts.counts(Tokens.from_lists(known), order)
     for both in zip(
-        counts.counts_by_order(Tokens.from_lists(known), order)[-1], (found, offsets), strict=True
+        counts.counts_by_order(Tokens.from_lists(known), order)[-1], (counted, offsets), strict=True
     ):
         np.testing.assert_array_equal(*both)
     for text, begin, end in zip(known, offsets[:-1], offsets[1:], strict=True):
-        assert found[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
+        assert counted[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
 
 
 def test_total_and_types_of_a_small_corpus() -> None:
@@ -52,10 +52,10 @@ def test_case_is_folded_unless_true_case_is_asked_for() -> None:
 
 def test_unseen_words_and_empty_texts_count_zero_and_nothing() -> None:
     counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b"]]), order=2)
-    found, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x", "b"]]), 1)
-    assert found.tolist() == [0, 1, 0, 1] and offsets.tolist() == [0, 1, 1, 4]
-    found, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x"]]), 2)
-    assert found.tolist() == [0] and offsets.tolist() == [0, 0, 0, 1]
+    counted, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x", "b"]]), 1)
+    assert counted.tolist() == [0, 1, 0, 1] and offsets.tolist() == [0, 1, 1, 4]
+    counted, offsets = counts.counts(Tokens.from_lists([["x"], [], ["a", "x"]]), 2)
+    assert counted.tolist() == [0] and offsets.tolist() == [0, 0, 0, 1]
 
 
 def test_markers_in_text_are_unknown_words() -> None:
@@ -108,8 +108,8 @@ def test_trigrams_of_real_text_equal_a_dictionary(shared_data: Callable[[str], P
     expected = Counter(n for line in lines for n in ngrams_of(line.split(), 3))
     assert Counter(counts.types(3).tolist()) == Counter(expected.values())
     some = list(expected)[:1000]
-    found, _ = counts.counts(Tokens.from_lists(some), 3)
-    assert found.tolist() == [expected[ngram] for ngram in some]
+    counted, _ = counts.counts(Tokens.from_lists(some), 3)
+    assert counted.tolist() == [expected[ngram] for ngram in some]
 
 
 @pytest.mark.parametrize("order", [0, 4, -1])

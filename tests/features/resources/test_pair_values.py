@@ -33,14 +33,14 @@ def test_every_pair_of_words_has_its_entry_of_the_dense_table(cells, dense, text
         blocks = list(
             pair_values(_sparse(dense), COLUMNS, *_flat([a for a, _ in texts]), *_flat([b for _, b in texts]))
         )
-    found = [
-        found[offsets[k] : offsets[k + 1]] for _, offsets, found in blocks for k in range(len(offsets) - 1)
+    listed = [
+        listed[offsets[k] : offsets[k + 1]] for _, offsets, listed in blocks for k in range(len(offsets) - 1)
     ]
     assert [first for first, _, _ in blocks] == np.cumsum([0, *(len(o) - 1 for _, o, _ in blocks)])[
         :-1
     ].tolist()
-    assert len(found) == len(texts)
-    for values, (left, right) in zip(found, texts, strict=True):
+    assert len(listed) == len(texts)
+    for values, (left, right) in zip(listed, texts, strict=True):
         np.testing.assert_array_equal(values, dense[np.ix_(left, right)].ravel())
 
 

@@ -43,9 +43,9 @@ def model() -> TopicModel:
 
 
 def test_planted_topics_are_found(model: TopicModel) -> None:
-    found = [tuple(map(set, model.top_words(k, 5))) for k in range(2)]
-    assert sorted(map(sorted, (f[0] for f in found))) == sorted(map(sorted, (SEA[0], LAW[0])))
-    by_source = {frozenset(source): target for source, target in found}
+    listed = [tuple(map(set, model.top_words(k, 5))) for k in range(2)]
+    assert sorted(map(sorted, (f[0] for f in listed))) == sorted(map(sorted, (SEA[0], LAW[0])))
+    by_source = {frozenset(source): target for source, target in listed}
     assert by_source[frozenset(SEA[0])] == set(SEA[1]) and by_source[frozenset(LAW[0])] == set(LAW[1])
     assert "the" not in model.source.index and "." not in model.target.index
 
@@ -56,12 +56,12 @@ def test_translations_share_topics_and_others_do_not(model: TopicModel) -> None:
         ("barco ola vela", "barco ola vela pez", "juez", "el juez"), PLAIN, PLAIN,
     )  # fmt: skip
     extractor = Topics(model)
-    found = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
-    assert found["topics_cosine"][0] > 0.95 and found["topics_cosine"][1] < 0.3
-    assert found["topics_jensen_shannon"][0] < 0.05 and found["topics_jensen_shannon"][1] > 0.5
-    np.testing.assert_allclose(found["topics_source_1"][:3] + found["topics_source_2"][:3], 1)
-    assert np.isnan(found["topics_source_1"][3]) and np.isnan(found["topics_manhattan"][3])
-    assert not np.isnan(found["topics_target_1"]).any()
+    by_name = dict(zip(extractor.names, extractor.extract(segments).T, strict=True))
+    assert by_name["topics_cosine"][0] > 0.95 and by_name["topics_cosine"][1] < 0.3
+    assert by_name["topics_jensen_shannon"][0] < 0.05 and by_name["topics_jensen_shannon"][1] > 0.5
+    np.testing.assert_allclose(by_name["topics_source_1"][:3] + by_name["topics_source_2"][:3], 1)
+    assert np.isnan(by_name["topics_source_1"][3]) and np.isnan(by_name["topics_manhattan"][3])
+    assert not np.isnan(by_name["topics_target_1"]).any()
 
 
 def random_bags(seed: int) -> tuple[Bags, NDArray[np.float64]]:

@@ -52,8 +52,8 @@ def test_starts() -> None:
 
 
 def test_only_starts_are_changed() -> None:
-    found = Truecaser.from_tokens(TEXT).truecase(tokens("RED The Unknown", "", "Unknown : THE EU"))
-    assert [found.words(i) for i in range(3)] == [
+    cased = Truecaser.from_tokens(TEXT).truecase(tokens("RED The Unknown", "", "Unknown : THE EU"))
+    assert [cased.words(i) for i in range(3)] == [
         ["red", "The", "Unknown"],
         [],
         ["Unknown", ":", "the", "EU"],

@@ -35,9 +35,9 @@ def aligner(corpus: ParallelCorpus) -> Aligner:
 
 def test_units_of_links() -> None:
     source, target = Tokens.from_lists([["a", "B"], ["c"]]), Tokens.from_lists([["X", "y", "z"], []])
-    found = units(source, target, Links.from_pharaoh(["0-1 1-1 1-0", ""]))
-    assert found.words(0) == ["x|||b", "y|||a", "z|||<null>"]
-    assert found.words(1) == []
+    parts = units(source, target, Links.from_pharaoh(["0-1 1-1 1-0", ""]))
+    assert parts.words(0) == ["x|||b", "y|||a", "z|||<null>"]
+    assert parts.words(1) == []
 
 
 def test_it_is_the_model_of_the_units(corpus: ParallelCorpus, aligner: Aligner, tmp_path: Path) -> None:

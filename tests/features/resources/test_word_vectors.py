@@ -29,22 +29,22 @@ def built(classes: int = 5) -> WordVectors:
 
 
 def test_words_in_the_same_places_are_near() -> None:
-    found = built()
-    rows = found.vocabulary.lookup([*NOUNS, *VERBS])
-    similarity = found.vectors[rows] @ found.vectors[rows].T
+    made = built()
+    rows = made.vocabulary.lookup([*NOUNS, *VERBS])
+    similarity = made.vectors[rows] @ made.vectors[rows].T
     same = np.array([[i // 8 == j // 8 for j in range(16)] for i in range(16)])
     assert similarity[same].min() > similarity[~same].max()
-    classes = found.classes[rows]
+    classes = made.classes[rows]
     assert not set(classes[:8]) & set(classes[8:]) and classes.min() > 0
 
 
 def test_vectors_have_length_one_or_none() -> None:
-    found = built()
-    length = np.linalg.norm(found.vectors, axis=1)
+    made = built()
+    length = np.linalg.norm(made.vectors, axis=1)
     assert np.all(np.isclose(length, 1, atol=1e-5) | (length == 0))
-    assert np.array_equal(found.classes == 0, length == 0)
-    assert found.ids(Tokens.from_lists([["The", "unseen"]])).tolist() == [found.vocabulary.index["the"], 0]
-    assert not found.vectors[0].any()
+    assert np.array_equal(made.classes == 0, length == 0)
+    assert made.ids(Tokens.from_lists([["The", "unseen"]])).tolist() == [made.vocabulary.index["the"], 0]
+    assert not made.vectors[0].any()
 
 
 def test_the_same_twice_and_back_from_disk(tmp_path: Path) -> None:
@@ -58,5 +58,5 @@ def test_the_same_twice_and_back_from_disk(tmp_path: Path) -> None:
 
 def test_a_tiny_text_has_few_dimensions() -> None:
     text = ParallelCorpus.from_lines([("a b", "x"), ("b a", "y")])
-    found = WordVectors.build(text, ngrams=NgramCounts.from_tokens(text.source, order=2))
-    assert found.vectors.shape[0] == len(found.vocabulary) and np.isfinite(found.vectors).all()
+    outcome = WordVectors.build(text, ngrams=NgramCounts.from_tokens(text.source, order=2))
+    assert outcome.vectors.shape[0] == len(outcome.vocabulary) and np.isfinite(outcome.vectors).all()

@@ -39,9 +39,11 @@ def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
     offsets = np.array([0, 10, 40])
     for network, begun in zip(taught.networks, taught.parameters(NAMES, 9, outcomes), strict=True):
         known = network.outcomes(Texts(inputs[:, [3, 1]], offsets))[:, 0]
-        found = PoolingNetwork(begun).outcomes(Texts(inputs, offsets))
-        np.testing.assert_allclose(found[:, 1], known, rtol=1e-6)
-        np.testing.assert_allclose(found[:, 0], known * np.corrcoef(label, rate)[0, 1], rtol=1e-5, atol=1e-7)
+        results = PoolingNetwork(begun).outcomes(Texts(inputs, offsets))
+        np.testing.assert_allclose(results[:, 1], known, rtol=1e-6)
+        np.testing.assert_allclose(
+            results[:, 0], known * np.corrcoef(label, rate)[0, 1], rtol=1e-5, atol=1e-7
+        )
 
 
 def test_what_was_taught_helps_where_labels_are_few(taught: Beginnings) -> None:
