@@ -19,11 +19,20 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.damage import REBUILD, Damaged
+from features.core.errors import InputError
 from features.core.files import read_words, write_words
 from features.core.vocabulary import Vocabulary
 
 T = TypeVar("T")
 _META = "meta.json"
+
+
+class Recorded(dict[str, Any]):
+    """What a resource was built with; raises InputError if it is asked for what is not recorded."""
+
+    def __missing__(self, key: str) -> Any:
+        raise InputError(f"a resource is damaged: its {_META} does not say '{key}'", remedy=REBUILD)
 
 
 def save_fields(path: Path, thing: Any) -> None:
@@ -65,8 +74,18 @@ def _read(path: Path, kind: type[T], meta: Mapping[str, Any], arrays: Mapping[st
         elif get_origin(hint) is np.ndarray:
             values[attribute] = arrays[name]
         else:
-            values[attribute] = tuple(meta[name]) if get_origin(hint) is tuple else meta[name]
+            values[attribute] = _entry(name, meta[name], hint)
     return kind(**values)
+
+
+def _entry(name: str, value: Any, hint: Any) -> Any:
+    """An entry of meta.json as its field has it."""
+    origin = get_origin(hint)
+    if origin is Mapping:
+        if not isinstance(value, dict):
+            raise Damaged(f"`{name}` in {_META} is no mapping")
+        return Recorded(value)
+    return tuple(value) if origin is tuple else value
 
 
 def _stored(kind: Any) -> Iterator[tuple[str, str, Any]]:
