@@ -5,10 +5,12 @@ from typing import Any
 
 from qe.significance.buckets import Buckets
 from qe.systems.buckets import with_buckets
-from qe.systems.comparison import ResamplingSettings, System, SystemsComparison
 from qe.systems.comparison import compare as run
 from qe.systems.mt_metrics._base import MT_METRICS
 from qe.systems.mt_metrics._texts import Texts
+from qe.systems.results import SystemsComparison
+from qe.systems.settings import ResamplingSettings
+from qe.systems.system import System
 
 
 def compare(

@@ -21,9 +21,10 @@ from qe.cli._common import (
 )
 
 if TYPE_CHECKING:
-    from qe.systems.comparison import System, SystemsComparison
     from qe.systems.mt_metrics._base import TextMetric
     from qe.systems.mt_metrics._texts import Texts
+    from qe.systems.results import SystemsComparison
+    from qe.systems.system import System
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _LISTS = list_command(
@@ -159,10 +160,10 @@ def compare(
         raise InputError("only one of --json, --latex and --csv can be printed")
     from qe.significance.buckets import check_buckets
     from qe.significance.equivalence import margins
-    from qe.systems.comparison import ResamplingSettings
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.mt_metrics._options import metric
     from qe.systems.mt_metrics._texts import TOKENIZATIONS
+    from qe.systems.settings import ResamplingSettings
 
     if tokenize not in TOKENIZATIONS:
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
@@ -250,7 +251,7 @@ def _score_files(scores: list[str], systems: list[str]) -> "dict[str, dict[str, 
 
 
 def _systems(given: list[str], dev: list[str], metrics: list[str], scored: list[str]) -> "list[System]":
-    from qe.systems.comparison import System
+    from qe.systems.system import System
 
     development = dict(_named(text, "--dev") for text in dev)
     scores: dict[str, dict[str, tuple[float, ...]]] = {}

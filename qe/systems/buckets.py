@@ -8,7 +8,8 @@ import numpy as np
 from features.core.progress import silent
 from qe.significance.buckets import Buckets, Rows, Within, compare_in_buckets
 from qe.significance.family import Key, Rule
-from qe.systems.comparison import Sampled, SystemsComparison, draw
+from qe.systems.results import SystemsComparison
+from qe.systems.sampled import Sampled, draw
 
 
 def with_buckets(

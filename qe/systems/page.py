@@ -10,8 +10,8 @@ from qe.evaluation.bucket_table import bucket_cells, number, verdict
 from qe.evaluation.page import figures, render
 from qe.significance.result import LEVEL
 from qe.systems import report
-from qe.systems.comparison import SystemsComparison
 from qe.systems.mt_metrics._texts import Texts
+from qe.systems.results import SystemsComparison
 
 SHOWN = 10  # segments of each direction, system and metric
 

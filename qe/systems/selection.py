@@ -23,7 +23,7 @@ from qe.significance.groups import group_index
 from qe.significance.result import check_enough, check_seed
 from qe.systems.bleu_model import segment_bleu, without_reference
 from qe.systems.choosers._base import Chooser, Outputs
-from qe.systems.comparison import Compared, ResamplingSettings, System, compare
+from qe.systems.comparison import compare
 from qe.systems.documents import (
     DocumentReport,
     document_means,
@@ -34,6 +34,9 @@ from qe.systems.documents import (
 from qe.systems.mt_metrics._base import TextMetric
 from qe.systems.mt_metrics._texts import Texts
 from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.results import Compared
+from qe.systems.settings import ResamplingSettings
+from qe.systems.system import System
 from qe.training.extraction import Extraction
 
 Rows = NDArray[np.int64]

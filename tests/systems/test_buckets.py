@@ -15,10 +15,13 @@ from qe.significance.bootstrap import NAMES
 from qe.significance.buckets import named
 from qe.significance.randomization import randomization_test
 from qe.systems.buckets import with_buckets
-from qe.systems.comparison import ResamplingSettings, System, SystemsComparison, compare
+from qe.systems.comparison import compare
 from qe.systems.mt_metrics._options import metric
 from qe.systems.mt_metrics._texts import Texts
 from qe.systems.page import marked, page
+from qe.systems.results import SystemsComparison
+from qe.systems.settings import ResamplingSettings
+from qe.systems.system import System
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
 
 N = 80

@@ -15,9 +15,12 @@ from features.core.files import read_lines
 from qe.__main__ import main
 from qe.significance.randomization import EXCHANGES, randomization_tests
 from qe.systems import report
-from qe.systems.comparison import ResamplingSettings, System, SystemsComparison, Test, compare
+from qe.systems.comparison import compare
 from qe.systems.mt_metrics._options import metric
 from qe.systems.mt_metrics._texts import Texts
+from qe.systems.results import SystemsComparison
+from qe.systems.settings import ResamplingSettings, Test
+from qe.systems.system import System
 
 FOLDER = "golden/multeval"
 SHUFFLES = 400_000  # behind the p-values of golden/README.md

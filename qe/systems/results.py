@@ -1,0 +1,148 @@
+"""Results: what a comparison of systems found, by system and by pair."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from qe.significance.buckets import BucketReport
+from qe.significance.equivalence import Equivalence
+from qe.significance.instability import Instability
+from qe.significance.levels import Levels
+from qe.significance.ranks import RankInterval
+from qe.significance.result import Measure, TestResult
+from qe.systems.mt_metrics._base import TextMetric
+from qe.systems.mt_metrics._texts import Texts
+from qe.systems.settings import ResamplingSettings
+from qe.systems.system import System
+
+Span = tuple[float, float]
+_TOLD = (
+    "test", "exchange", "samples", "tail", "exact", "units", "p_smallest", "p_error", "undecided",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScore:
+    """One system by one metric, in units of the metric; `ci` is the bootstrap interval of the mean."""
+
+    instability: Instability
+    ci: Span
+    drawn: FloatArray  # (samples,) mean over runs on each virtual test set
+
+    def to_json(self) -> dict[str, Any]:
+        values = asdict(self.instability)
+        order = ("mean", "runs", "pooled", "s_sel", "s_test", "s_dev")
+        return {
+            **{name: _plain(values[name]) for name in order},
+            "ci": _plain(self.ci),
+            "median_run": self.instability.median_run,
+        }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One system against the baseline by one metric; the difference and its `ci` are of pooled scores.
+
+    others       unit of exchange -> the result of the same test for that other claim, if there are several
+                 runs
+    equivalence  whether they differ by less than a margin; None for a metric without one
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    result: TestResult
+    p_corrected: float
+    ci: Span
+    others: Mapping[str, TestResult] = field(default_factory=dict)
+    equivalence: Equivalence | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        content = self.result.to_json()
+        return {
+            "system": self.system,
+            "baseline": self.baseline,
+            "metric": self.metric,
+            "difference": content["difference"],
+            "p": content["p"],
+            "p_corrected": _plain(self.p_corrected),
+            "ci": _plain(self.ci),
+            **{name: content[name] for name in _TOLD},
+            "other_claims": {unit: other.to_json()["p"] for unit, other in self.others.items()},
+            "equivalence": None if self.equivalence is None else self.equivalence.to_json(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SystemsComparison:
+    """What `compare` found.
+
+    scores       system -> metric -> score
+    comparisons  every other system against the baseline, by every metric
+    statistics   system -> (runs, n, k) statistics; measures: metric -> its columns and aggregation
+    settings     how they were compared, with the number of samples that were drawn
+    levels       what segments belong to: the units that were exchanged and drawn
+    ranks        metric -> system -> how good and how bad its rank can be; empty unless asked for
+    buckets      the same comparisons in buckets of segments; None unless asked for
+    """
+
+    recipe: dict[str, Any]
+    metrics: Mapping[str, TextMetric]
+    measures: Mapping[str, Measure]
+    systems: tuple[System, ...]
+    references: tuple[Texts, ...]
+    scores: Mapping[str, Mapping[str, SystemScore]]
+    comparisons: tuple[Compared, ...]
+    statistics: Mapping[str, FloatArray]
+    settings: ResamplingSettings
+    levels: Levels
+    ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
+    buckets: BucketReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Recipe, systems and comparisons; None for what is undefined. `median_run` counts from 0."""
+        return {
+            "recipe": self.recipe,
+            "systems": {
+                name: {
+                    metric: score.to_json() | {"signature": self.signature(metric)}
+                    for metric, score in by_metric.items()
+                }
+                for name, by_metric in self.scores.items()
+            },
+            "comparisons": [
+                compared.to_json() | {"signature": self.signature(compared.metric)}
+                for compared in self.comparisons
+            ],
+            "ranks": {
+                metric: {name: interval.to_json() for name, interval in of_metric.items()}
+                for metric, of_metric in self.ranks.items()
+            },
+            "buckets": None if self.buckets is None else self.buckets.to_json(),
+        }
+
+    def signature(self, metric: str) -> str:
+        """What the numbers by the metric rest on, as sacreBLEU writes it."""
+        return self.metrics[metric].signature(len(self.references))
+
+    def against_baseline(self, system: str, metric: str) -> Compared | None:
+        """The comparison of one system by one metric; None for the baseline."""
+        matching = (c for c in self.comparisons if (c.system, c.metric) == (system, metric))
+        return next(matching, None)
+
+    def segment_scores(self, system: str, metric: str) -> FloatArray:
+        """(runs, n) scores of single segments."""
+        columns = self.measures[metric].columns
+        return np.stack(
+            [self.metrics[metric].segment_scores(run[:, columns]) for run in self.statistics[system]]
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them: None for NaN."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return None if value != value else value

@@ -1,0 +1,68 @@
+"""ResamplingSettings: how systems are compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from features.core.errors import InputError
+from qe.significance.corrections import CORRECTIONS
+from qe.significance.family import Rule, Scope
+from qe.significance.randomization import EXCHANGES
+from qe.significance.result import Tail, check_enough, check_seed, check_tail
+
+Test = Literal["ar", "bootstrap", "win-ratio", "shifted"]
+Interval = Literal["percentile", "bca", "jackknife"]
+# What a difference is claimed for, by unit of exchange.
+CLAIMS = {
+    "segment": "new segments, these runs",
+    "segment-run": "these outputs only: these runs on these segments",
+    "run": "new runs, these segments",
+    "any": "these outputs only: all hypotheses of a segment alike",
+}
+
+
+@dataclass(frozen=True)
+class ResamplingSettings:
+    """How systems are compared.
+
+    test        ar: approximate randomization; bootstrap (centred), win-ratio, shifted: paired bootstrap
+    exchange    unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
+                difference; None: segment, for new segments
+    samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
+    correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.significance.family)
+    interval    kind of the bootstrap intervals
+    """
+
+    test: Test = "ar"
+    exchange: str | None = None
+    samples: int | None = None
+    seed: int = 1
+    tail: Tail = "two-sided"
+    correct: str = "holm"
+    family: Scope = "metric"
+    interval: Interval = "percentile"
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        _known("test", self.test, get_args(Test))
+        _known("interval", self.interval, get_args(Interval))
+        _known("correction", self.correct, CORRECTIONS)
+        Rule(self.family)
+        for unit in self.exchanges:
+            _known("exchange", unit, EXCHANGES)
+        check_tail(self.tail)
+        if self.samples is not None:
+            check_enough(self.samples)
+        if not 0 < self.confidence < 1:
+            raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence}")
+        check_seed(self.seed)
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """The units of exchange, one or several."""
+        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))
+
+
+def _known(what: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InputError(f"unknown {what} '{value}'", remedy=f"known: {', '.join(known)}")
