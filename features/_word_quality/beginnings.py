@@ -17,6 +17,7 @@ from features._word_quality.pooling import (
     load_network,
     save_network,
 )
+from features._word_quality.pooling_training import fit_network
 from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
 
@@ -60,7 +61,7 @@ class Beginnings:
         trained = []
         for i in range(networks):
             progress(stage, i, networks)
-            trained.append(PoolingNetwork.fit(texts, learned, epochs=_EPOCHS, seed=seed + i))
+            trained.append(fit_network(texts, learned, epochs=_EPOCHS, seed=seed + i))
         progress(stage, networks, networks)
         return cls(lesson.names, tuple(trained))
 

@@ -28,6 +28,7 @@ from features._word_quality.pooling import (
     load_network,
     save_network,
 )
+from features._word_quality.pooling_training import fit_network
 from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 from features.core.arrays import finite, typed
@@ -69,7 +70,7 @@ class TextModel:
 
         def network(i: int) -> PoolingNetwork:
             begun = beginnings[i % len(beginnings)] if beginnings else None
-            return PoolingNetwork.fit(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
+            return fit_network(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
 
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:
@@ -85,7 +86,7 @@ class TextModel:
         result = np.full((len(side.offsets) - 1, self._width), np.nan)
         for first in range(0, len(full), _BATCH):
             rows = np.arange(first, min(first + _BATCH, len(full)))
-            batch, _ = texts.take(rows)
+            batch = texts.take(rows)
             result[full[rows]] = np.mean([network.outcomes(batch) for network in self.networks], axis=0)
         return result
 

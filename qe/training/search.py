@@ -1,5 +1,6 @@
 """The Optuna study and its objective: candidates refitted inside every fold; resumable."""
 
+import json
 import os
 import time
 import warnings
@@ -38,6 +39,7 @@ from qe.training.drawing import Drawing, drawing_of, ended
 SEEDS = MOST_SEED + 1  # sums of seeds begin anew behind the largest
 _ANEW = "start anew with --overwrite"
 _SELECTIONS = 16  # fitted selectors that a fold keeps
+_PREDICTIONS = 16  # trials whose predictions an objective keeps
 Rows = NDArray[np.int64]
 
 
@@ -192,38 +194,52 @@ class Objective:
     scale: LabelScale
     seed: int
     threads: int = 0
+    _kept: dict[str, "_Kept"] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, trial: optuna.Trial) -> float | tuple[float, ...]:
         started = time.perf_counter()
         candidate = self.space.draw(trial)
         try:
-            values = np.array(self._fold_values(candidate, trial))  # (folds, metrics)
+            predictions = self._predicted(candidate, trial)
         except NothingSelected as error:
             raise optuna.TrialPruned(str(error)) from None
+        values = np.array([self._values(f, p) for f, p in zip(self.folds, predictions, strict=True)])
         trial.set_user_attr("candidate", candidate.settings())
         trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
         trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
-        mean = values.mean(axis=0)
+        mean = values.mean(axis=0)  # of (folds, metrics)
+        self._keep(candidate, predictions, float(mean[0]))
         return float(mean[0]) if len(self.metrics) == 1 else tuple(float(v) for v in mean)
 
-    def _fold_values(self, candidate: Candidate, trial: optuna.Trial) -> list[list[float]]:
-        prunable = len(self.metrics) == 1 and not isinstance(trial.study.pruner, optuna.pruners.NopPruner)
-        if not prunable:
-            predictions = self.predictions(candidate)
-            return [self._values(f, p) for f, p in zip(self.folds, predictions, strict=True)]
-        values = []
+    def _predicted(self, candidate: Candidate, trial: optuna.Trial) -> list[FloatArray]:
+        """Predictions for every fold, unless the study's pruner ends the trial before the last one."""
+        if len(self.metrics) > 1 or isinstance(trial.study.pruner, optuna.pruners.NopPruner):
+            return self.predictions(candidate)
+        predictions = []
         for step, fold in enumerate(self.folds):
-            values.append(self._values(fold, fold.predict(candidate, self.scale, self.seed)))
-            trial.report(values[-1][0], step)
+            predictions.append(fold.predict(candidate, self.scale, self.seed))
+            trial.report(self._values(fold, predictions[-1])[0], step)
             if step < len(self.folds) - 1 and trial.should_prune():
                 raise optuna.TrialPruned
-        return values
+        return predictions
 
     def predictions(self, candidate: Candidate) -> list[FloatArray]:
-        """Predictions for the held-out rows of every fold; folds run side by side."""
+        """Predictions for the held-out rows of every fold; folds run side by side.
+
+        Those of the best trials of this process are still there.
+        """
+        kept = self._kept.get(_name(candidate))
+        if kept is not None:
+            return kept.predictions
         workers = self.threads or min(len(self.folds), os.cpu_count() or 1)
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda fold: fold.predict(candidate, self.scale, self.seed), self.folds))
+
+    def _keep(self, candidate: Candidate, predictions: list[FloatArray], value: float) -> None:
+        self._kept[_name(candidate)] = _Kept(predictions, value)
+        if len(self._kept) > _PREDICTIONS:
+            sign = -1.0 if self.directions[0] == "maximize" else 1.0
+            self._kept.pop(max(self._kept, key=lambda name: sign * self._kept[name].value))
 
     def _values(self, fold: FoldData, predicted: FloatArray) -> list[float]:
         sign = self.scale.sign
@@ -232,6 +248,18 @@ class Objective:
     @property
     def directions(self) -> list[Literal["minimize", "maximize"]]:
         return ["maximize" if METRICS.get(m).higher_is_better else "minimize" for m in self.metrics]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What a candidate predicted for every fold, and its first metric."""
+
+    predictions: list[FloatArray]
+    value: float
+
+
+def _name(candidate: Candidate) -> str:
+    return json.dumps(candidate.settings(), sort_keys=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from features._word_quality import pooling
+from features._word_quality import pooling_training as training
 from features._word_quality.beginnings import standardised
 from features._word_quality.columns import Longs
 from features._word_quality.model import Inputs
@@ -22,7 +23,7 @@ def offsets_of(lengths: Longs) -> Longs:
 
 def small(rng: np.random.Generator, width: int = 4) -> tuple[pooling.Parameters, Texts, Learned]:
     """Parameters in double precision, texts of 1 to 5 tokens, and labels for them."""
-    parameters = {k: v.astype(np.float64) for k, v in pooling._beginning(rng, width, 2).items()}
+    parameters = {k: v.astype(np.float64) for k, v in training.random_beginning(rng, width, 2).items()}
     size = int(LENGTHS.sum())
     learned = Learned(
         rng.normal(size=(4, 2)), rng.uniform(0.5, 2, 4), (rng.random(size) < 0.5).astype(np.float64)
@@ -45,8 +46,8 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
     parameters, texts, learned = small(np.random.default_rng(5))
     parameters["attention"] *= 5
     # The penalty of `text` is added to its gradient, and is no part of the loss here.
-    gradient = pooling._gradients(parameters, texts, learned)[name]
-    gradient = gradient - pooling._DECAY * parameters["text"] if name == "text" else gradient
+    gradient = training.batch_gradients(parameters, texts, learned)[name]
+    gradient = gradient - training._DECAY * parameters["text"] if name == "text" else gradient
     flat = parameters[name].reshape(-1)
     for place in np.random.default_rng(6).choice(flat.size, min(flat.size, 12), replace=False).tolist():
         kept, step = flat[place], 1e-6
@@ -67,7 +68,7 @@ def test_pooling_does_not_see_the_order_of_words_or_other_texts() -> None:
     mixed = texts.inputs.copy()
     mixed[first : first + 5] = mixed[first : first + 5][rng.permutation(5)]
     np.testing.assert_allclose(network.outcomes(Texts(mixed, texts.offsets)), expected)
-    alone, _ = texts.take(np.array([2]))
+    alone = texts.take(np.array([2]))
     np.testing.assert_allclose(network.outcomes(alone), expected[2:3])
     assert network.outcomes(Texts(texts.inputs[:0], texts.offsets[:1])).shape == (0, 2)
 

@@ -91,6 +91,27 @@ def test_trials_that_differ_in_the_learner_share_fitted_selectors(monkeypatch: p
         assert trial.value == pytest.approx(np.mean(errors), abs=1e-12)
 
 
+def test_what_the_best_trial_predicted_is_not_predicted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty trials, more than are kept, of four folds; one that was dropped is fitted anew, and the same."""
+    fits: list[float] = []
+    fit = FoldData.fitted
+
+    def counted(self: FoldData, candidate: Candidate, seed: int) -> Any:
+        fits.append(candidate.learner_params["alpha"])
+        return fit(self, candidate, seed)
+
+    monkeypatch.setattr(FoldData, "fitted", counted)
+    searched = objective([ridge({"alpha": [10.0**i for i in range(-10, 10)]})])
+    result = search.run(searched, section(sampler="grid"))
+    again = searched.predictions(result.best)
+    assert len(result.trials) == 20 and len(fits) == 80
+    worst = max(result.trials, key=lambda trial: trial.value)
+    searched.predictions(Candidate(**worst.user_attrs["candidate"]))
+    assert len(fits) == 84
+    anew = objective([ridge()]).predictions(result.best)
+    assert all((a == b).all() for a, b in zip(again, anew, strict=True))
+
+
 def test_a_metric_where_higher_is_better_is_maximised() -> None:
     result = search.run(objective([ridge({"alpha": [0.1, 1e6]})], ("delta_avg",)), section(sampler="grid"))
     assert result.best_trial.value == result.history()["delta_avg"].max()

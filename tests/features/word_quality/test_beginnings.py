@@ -8,6 +8,7 @@ import pytest
 from features._word_quality.beginnings import Beginnings, Lesson, standardised
 from features._word_quality.labels import TokenLabels, error_rate
 from features._word_quality.pooling import Learned, PoolingNetwork, Texts, full_texts
+from features._word_quality.pooling_training import fit_network
 
 NAMES = ("noise", "lm", "copied", "ibm", "unrelated")
 SHARED = ("ibm", "lm")
@@ -53,7 +54,7 @@ def test_what_was_taught_helps_where_labels_are_few(taught: Beginnings) -> None:
     learned = Learned(rate, np.ones(len(rate), np.float32), few.bad.astype(np.float32))
 
     def correlation(beginning: dict[str, np.ndarray] | None) -> float:
-        network = PoolingNetwork.fit(own, learned, epochs=10, seed=0, beginning=beginning)
+        network = fit_network(own, learned, epochs=10, seed=0, beginning=beginning)
         return float(np.corrcoef(network.outcomes(texts)[:, 0], many.rate[seen])[0, 1])
 
     assert correlation(taught.parameters(NAMES, len(NAMES), rate)[0]) > correlation(None) + 0.05
