@@ -71,7 +71,7 @@ def _of_batch(parameters: Parameters, texts: Texts, learned: Learned, rows: Long
     scale = np.float32(1 / (1 - _DROPPED))
     thinned = {**parameters, "token": parameters["token"][kept] * scale}
     gradients = batch_gradients(thinned, Texts(inputs, offsets), learned.take(rows, tokens))
-    token: Matrix = _DECAY * parameters["token"]
+    token: Matrix = np.float32(_DECAY) * parameters["token"]
     token[kept] += scale * gradients["token"]
     return {**gradients, "token": token}
 

@@ -276,4 +276,14 @@ def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("resources", ", ".join(f"{name} {value}" for name, value in recipe["resources"].items()) or "none"),
         ("files (SHA-256)", ", ".join(f"{name} {value[:16]}" for name, value in recipe["files"].items())),
         ("time", f"{report['seconds']:,.0f} s"),
+        *_time_by_part(report),
     ]
+
+
+def _time_by_part(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Runs of earlier versions have none."""
+    parts = [
+        f"{part['part']} {part['seconds']:,.1f} s ({part['cpu_seconds']:,.1f} s of CPU)"
+        for part in report.get("time", ())
+    ]
+    return [("time by part", "; ".join(parts))] if parts else []

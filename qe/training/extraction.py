@@ -21,6 +21,7 @@ from features.core.segments import Segments
 from features.core.tree_columns import tree_table
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
+from qe.training.clock import Clock
 
 Rows = NDArray[np.int64]
 Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
@@ -37,7 +38,7 @@ class Extraction:
 
     `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
     they are made like the folds of the experiment (`by`, `block`). `compute` is how an extractor that learns
-    nothing is run.
+    nothing is run. `clock` knows what each family took.
     """
 
     feature_set: FeatureSet
@@ -48,6 +49,7 @@ class Extraction:
     cross_fit: int = 5
     progress: Progress = silent
     compute: Compute = _here
+    clock: Clock = field(default_factory=Clock, repr=False)
     _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
     _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
     _trees: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
@@ -129,7 +131,8 @@ class Extraction:
         """Extractor i fitted on all rows; the last fit is remembered, for other rows and for the model."""
         key = fitting.fingerprint
         if i not in self._last or self._last[i][0] != key:
-            self._last[i] = (key, _fit(extractor, fitting))
+            with self.clock.part(f"features · {self.feature_set.configs[i]['kind']}"):
+                self._last[i] = (key, _fit(extractor, fitting))
         return self._last[i][1]
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
@@ -161,7 +164,8 @@ class Extraction:
         if path and path.is_file():
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
         self.progress(f"features · {kind}", i, len(self.feature_set.extractors))
-        block: FloatArray = compute()
+        with self.clock.part(f"features · {kind}"):
+            block: FloatArray = compute()
         if path:
             with atomic_file(path) as temporary, temporary.open("wb") as stream:
                 np.save(stream, block, allow_pickle=False)

@@ -23,6 +23,7 @@ from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learners._base import LEARNERS
 from qe.programs.made_columns import with_made_columns
 from qe.training.calibration import check_calibration, check_groups
+from qe.training.clock import Clock
 from qe.training.extraction import Extraction
 
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
@@ -87,10 +88,11 @@ def prepare(
     *,
     calibrating: bool = False,
     dataset: Dataset | None = None,
+    clock: Clock | None = None,
 ) -> Prepared:
     """Reads the data, makes the folds, and loads or builds the resources.
 
-    `dataset` takes the place of what the experiment's section names.
+    `dataset` takes the place of what the experiment's section names; `clock` is told what features took.
 
     `calibrating` sets aside the rows that split-conformal intervals ask for.
     Raises InputError for anything that cannot be used.
@@ -129,6 +131,7 @@ def prepare(
         section.block,
         section.seed,
         progress=progress,
+        clock=clock or Clock(),
     )
     if experiment.trees:  # read before anything is computed: a wrong parse is found now
         for name, split in dataset.splits.items():

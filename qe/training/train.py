@@ -19,6 +19,7 @@ from qe.tracking import store as tracking
 from qe.training import reporting
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.check import check
+from qe.training.clock import Clock
 from qe.training.fitting import companions_of, coverage_of_splits, fit_model, predict_splits
 from qe.training.made import Made
 from qe.training.preparation import Prepared, prepare
@@ -89,23 +90,26 @@ def _trained(
     parent: str | None,
     progress: Progress,
 ) -> Outcome:
-    started = time.perf_counter()
-    prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset)
+    started, clock = time.perf_counter(), Clock()
+    with clock.part("data and resources"):
+        prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset, clock=clock)
     state.claim(_fingerprint(prepared), _inputs(prepared))
     with tracking.run(
         experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
     ) as run:
         state.begin(run.id)
         reporting.log_start(run, prepared)
-        made = _made(prepared, state, run, progress)
-        report = reporting.assemble(made)
-        report["model"] = reporting.model_notes(made.model, output)
-        model = made.model.described(**reporting.about(report))
-        model.save(output / "model", made.companions.all())
-        reporting.write(output, made)
-        report["intervals"] = reporting.interval_report(made)
-        run.metrics(reporting.interval_metrics(made))
+        made = _made(prepared, state, run, clock, progress)
+        with clock.part("report and plots"):
+            report = reporting.assemble(made)
+            report["model"] = reporting.model_notes(made.model, output)
+            model = made.model.described(**reporting.about(report))
+            model.save(output / "model", made.companions.all())
+            reporting.write(output, made)
+            report["intervals"] = reporting.interval_report(made)
+            run.metrics(reporting.interval_metrics(made))
         report["seconds"] = round(time.perf_counter() - started, 2)
+        report["time"] = clock.parts()
         report["registration"] = reporting.register(run, prepared, model, output / "model", report)
         reporting.log_end(run, output, report)
         state.finish()
@@ -117,16 +121,23 @@ def _inputs(prepared: Prepared) -> list[Path]:
     return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path)]
 
 
-def _made(prepared: Prepared, state: RunState, run: tracking.Run, progress: Progress) -> Made:
+def _made(prepared: Prepared, state: RunState, run: tracking.Run, clock: Clock, progress: Progress) -> Made:
     """Searches, fits and predicts."""
     log = reporting.trial_logger(run, prepared.experiment.search.objective)
-    result, objective = search_candidates(prepared, journal=state.journal, on_trial=log, progress=progress)
-    out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
-    nested = nested_predictions(prepared, progress)
-    model = fit_model(prepared, result.best)
-    companions = companions_of(prepared, model, out_of_fold[0])
-    predictions = predict_splits(prepared, model)
-    covered = coverage_of_splits(prepared, model, companions.intervals)
+    with clock.part("search"):
+        result, objective = search_candidates(
+            prepared, journal=state.journal, on_trial=log, progress=progress
+        )
+    with clock.part("out-of-fold predictions"):
+        out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
+    with clock.part("nested cross-validation"):
+        nested = nested_predictions(prepared, progress)
+    with clock.part("the model"):
+        model = fit_model(prepared, result.best)
+        companions = companions_of(prepared, model, out_of_fold[0])
+    with clock.part("predictions of other splits"):
+        predictions = predict_splits(prepared, model)
+        covered = coverage_of_splits(prepared, model, companions.intervals)
     return Made(prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered)
 
 
