@@ -44,10 +44,10 @@ def extract(
     dataset, training, extraction = data.dataset, data.training, data.extraction
     if engine is not None:
         extraction = replace(extraction, compute=engine(data.bundle))
-    tables = [_labelled("train", extraction.training_table(training), training.scores)]
+    tables = [_labelled("train", extraction.training_table(training, data.first_folds), training.scores)]
     for name, split in dataset.splits.items():
         if name not in experiment.split.train:
-            features = extraction.fit_and_score(training, split.segments)[1]
+            features = extraction.scored(training, split.segments)
             tables.append(_labelled(name, features, split.scores))
     table = pd.concat(tables, ignore_index=True)
     with atomic_file(output) as temporary:

@@ -37,9 +37,9 @@ def search_candidates(
     """
     experiment, training = prepared.experiment, prepared.training
     data = []
-    for train_rows, held_out in prepared.folds:
-        own, other = prepared.extraction.fold(training, train_rows, held_out)
-        data.append(_fold_data(experiment, training, train_rows, held_out, own, other))
+    for repeat in prepared.repeats:
+        for fold, tables in zip(repeat, prepared.extraction.folds(training, repeat), strict=True):
+            data.append(_fold_data(experiment, training, *fold, *tables))
     objective = _objective(experiment, prepared.dataset, data)
     section = experiment.search
     storage = search.storage_at(section.storage) if section.storage else None
@@ -68,9 +68,9 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         return None
     predictions = np.full(len(training), np.nan)
     outer = folds_of(training, experiment, experiment.split.outer)
-    for number, (train_rows, held_out) in enumerate(outer):
+    tables = prepared.extraction.folds(training, outer)
+    for number, ((train_rows, held_out), (own, other)) in enumerate(zip(outer, tables, strict=True)):
         progress("nested cross-validation", number, len(outer))
-        own, other = prepared.extraction.fold(training, train_rows, held_out)
         fitting = training.take(train_rows)
         data = [
             _fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out], train_rows[rows])

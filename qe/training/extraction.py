@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,8 +22,10 @@ from features.core.tree_columns import tree_table
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
 from qe.training.clock import Clock
+from qe.training.sharing import Sharing
 
 Rows = NDArray[np.int64]
+Tables = tuple[pd.DataFrame, pd.DataFrame]
 Compute = Callable[[FeatureSet, int, Segments], NDArray[np.float64]]
 
 
@@ -37,8 +39,9 @@ class Extraction:
     """Makes feature tables; every extractor's columns are cached on disk by what they depend on.
 
     `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
-    they are made like the folds of the experiment (`by`, `block`). `compute` is how an extractor that learns
-    nothing is run. `clock` knows what each family took.
+    they are made like the folds of the experiment (`by`, `block`), unless these share what is fitted
+    (`qe/training/sharing.py`). `compute` is how an extractor that learns nothing is run. `clock` knows what
+    each family took.
     """
 
     feature_set: FeatureSet
@@ -68,30 +71,60 @@ class Extraction:
         table = self._frame(blocks, segments)
         return table.join(self.trees(segments)) if self.feature_set.trees else table
 
-    def fold(self, split: Split, train: Rows, held_out: Rows) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def fold(self, split: Split, train: Rows, held_out: Rows) -> Tables:
         """Features of the training rows (fitted families cross-fitted) and of the held-out rows."""
         fitting, scoring = split.take(train), split.take(held_out).segments
         return self.fit_and_score(fitting, scoring, self.static(split.segments))
 
-    def fit_and_score(
-        self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None
-    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def folds(self, split: Split, folds: Sequence[tuple[Rows, Rows]]) -> list[Tables]:
+        """`fold` of all folds of a split; they share what is fitted, where there are enough of them."""
+        sharing = Sharing.of(folds)
+        if sharing is None or not self.fitted_families:
+            return [self.fold(split, train, held_out) for train, held_out in folds]
+        static = self.static(split.segments)
+        shared = {i: self._shared(i, extractor, split, sharing) for i, extractor in self.fitted_families}
+        tables = []
+        for number, (train, held_out) in enumerate(folds):
+            fitting, scoring = split.take(train), split.take(held_out).segments
+            trained = {i: sharing.trained(values, number)[train] for i, values in shared.items()}
+            applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
+            own, other = static.loc[list(fitting.segments.id)], static.loc[list(scoring.id)]
+            tables.append(
+                (self._joined(own, trained, fitting.segments), self._joined(other, applied, scoring))
+            )
+        return tables
+
+    def fit_and_score(self, fitting: Split, scoring: Segments, static: pd.DataFrame | None = None) -> Tables:
         """Features of the rows learned from and of other rows, which no label of theirs reaches."""
         own = self.static(fitting.segments) if static is None else static.loc[list(fitting.segments.id)]
         other = self.static(scoring) if static is None else static.loc[list(scoring.id)]
-        trained: dict[int, FloatArray] = {}
-        applied: dict[int, FloatArray] = {}
-        for i, extractor in enumerate(self.feature_set.extractors):
-            if isinstance(extractor, FittedExtractor):
-                trained[i] = self._cross_fitted(i, extractor, fitting)
-                applied[i] = self._applied(i, extractor, fitting, scoring)
-        left = pd.concat([own, self._frame(trained, fitting.segments)], axis=1)
-        right = pd.concat([other, self._frame(applied, scoring)], axis=1)
-        return left[self.feature_set.columns], right[self.feature_set.columns]
+        trained = {i: self._cross_fitted(i, extractor, fitting) for i, extractor in self.fitted_families}
+        applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
+        return self._joined(own, trained, fitting.segments), self._joined(other, applied, scoring)
 
-    def training_table(self, fitting: Split) -> pd.DataFrame:
-        """Features of the rows learned from, fitted families cross-fitted."""
-        return self.fit_and_score(fitting, fitting.segments.take([]))[0]
+    def scored(self, fitting: Split, scoring: Segments) -> pd.DataFrame:
+        """Features of other rows than those learned from."""
+        applied = {i: self._applied(i, x, fitting, scoring) for i, x in self.fitted_families}
+        return self._joined(self.static(scoring), applied, scoring)
+
+    def training_table(self, fitting: Split, folds: Sequence[tuple[Rows, Rows]] = ()) -> pd.DataFrame:
+        """Features of the rows learned from, fitted families cross-fitted: by what `folds` has fitted for
+        these folds, if they share it.
+        """
+        sharing = Sharing.of(folds)
+        if sharing is None:
+            return self.fit_and_score(fitting, fitting.segments.take([]))[0]
+        trained = {
+            i: sharing.trained(self._shared(i, extractor, fitting, sharing), None)
+            for i, extractor in self.fitted_families
+        }
+        return self._joined(self.static(fitting.segments), trained, fitting.segments)
+
+    @property
+    def fitted_families(self) -> list[tuple[int, FittedExtractor]]:
+        """The extractors that learn from labels, and their places."""
+        extractors = enumerate(self.feature_set.extractors)
+        return [(i, extractor) for i, extractor in extractors if isinstance(extractor, FittedExtractor)]
 
     def fitted_extractors(self, split: Split) -> FeatureSet:
         """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
@@ -120,6 +153,21 @@ class Extraction:
             return result
 
         return self._cached(key, compute, i)
+
+    def _shared(
+        self, i: int, extractor: FittedExtractor, split: Split, sharing: Sharing
+    ) -> dict[tuple[int, int], FloatArray]:
+        """The values of rows by (held-out group, group of the rows)."""
+        return {
+            place: self._applied(i, extractor, split.take(training), split.take(rows).segments)
+            for training, asked in sharing.fits()
+            for place, rows in asked
+        }
+
+    def _joined(
+        self, static: pd.DataFrame, fitted: Mapping[int, FloatArray], segments: Segments
+    ) -> pd.DataFrame:
+        return pd.concat([static, self._frame(fitted, segments)], axis=1)[self.feature_set.columns]
 
     def _applied(self, i: int, extractor: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
         if not len(scoring):

@@ -18,7 +18,7 @@ from qe.training.preparation import Prepared, scores_of, weights_of
 def fit_model(prepared: Prepared, best: Candidate) -> Model:
     """The candidate fitted on all training rows, with everything that scoring needs."""
     experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
-    table = extraction.training_table(training)
+    table = prepared.training_table()
     pipeline = fit(best.pipeline(experiment.seed), table, prepared.scores, prepared.weights)
     segments = training.segments
     return Model(
@@ -38,7 +38,7 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> 
     calibration = prepared.calibration
     return make_companions(
         prepared.training,
-        prepared.extraction.training_table(prepared.training),
+        prepared.training_table(),
         out_of_fold,
         [held_out for _, held_out in prepared.first_folds],
         prepared.dataset.scale,
@@ -72,7 +72,7 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
 
 def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
     """(n, k) features and (n,) predictions of rows that the model never saw."""
-    table = prepared.extraction.fit_and_score(prepared.training, split.segments)[1]
+    table = prepared.extraction.scored(prepared.training, split.segments)
     return numbers(table), model.predict_features(table)
 
 
@@ -101,6 +101,6 @@ def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
     predictions = {}
     for name, split in prepared.dataset.splits.items():
         if name not in prepared.experiment.split.train:
-            table = prepared.extraction.fit_and_score(prepared.training, split.segments)[1]
+            table = prepared.extraction.scored(prepared.training, split.segments)
             predictions[name] = model.predict_features(table)
     return predictions

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
@@ -68,9 +69,19 @@ class Prepared:
         return split_oracles(self.training, self.dataset.scale, samples=section.samples, seed=section.seed)
 
     @property
+    def repeats(self) -> list[list[Fold]]:
+        """The folds of every repeat: every training row is held out once in each."""
+        k = self.experiment.split.folds
+        return [self.folds[i : i + k] for i in range(0, len(self.folds), k)]
+
+    @property
     def first_folds(self) -> list[Fold]:
-        """The folds of the first repeat: every training row is held out once."""
-        return self.folds[: self.experiment.split.folds]
+        """The folds of the first repeat."""
+        return self.repeats[0]
+
+    def training_table(self) -> pd.DataFrame:
+        """(n, k) features of the training rows, fitted families cross-fitted."""
+        return self.extraction.training_table(self.training, self.first_folds)
 
     @property
     def parts(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def assemble(made: Made) -> dict[str, Any]:
     """The report as JSON values; every figure with its recipe."""
     prepared, result = made.prepared, made.result
     experiment, dataset, extraction = prepared.experiment, prepared.dataset, prepared.extraction
-    table = extraction.training_table(prepared.training)
+    table = prepared.training_table()
     undefined = table.isna().sum()
     return {
         "experiment": experiment.settings(),

@@ -13,6 +13,7 @@ from features.core.extractor import Feature, FittedExtractor
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from qe.data.dataset import Split
+from qe.data.splits import make_folds
 from qe.training.extraction import Extraction
 
 
@@ -53,9 +54,10 @@ def test_one_fit_serves_every_other_split_and_the_model(tmp_path: Path) -> None:
     extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path, cross_fit=3)
     training = split("train", 9)
     model = extraction.fitted_extractors(training)
-    tables = [extraction.fit_and_score(training, split(name, 2).segments) for name in ("dev", "test")]
+    tables = [extraction.scored(training, split(name, 2).segments) for name in ("dev", "test")]
+    extraction.training_table(training)
     assert sorted(extractor.fits) == [6, 6, 6, 9]  # three for the training rows themselves, one for all else
-    assert [table["mean"].tolist() for _, table in tables] == [[4.0, 4.0]] * 2
+    assert [table["mean"].tolist() for table in tables] == [[4.0, 4.0]] * 2
     assert checked_mean(model) == 4.0
 
 
@@ -92,3 +94,35 @@ def test_other_rows_are_fitted_anew() -> None:
 def checked_mean(fitted: FeatureSet) -> float:
     (extractor,) = fitted.extractors
     return float(extractor.extract(split("any", 1).segments)[0, 0])
+
+
+def test_folds_share_fits_and_see_no_label_that_is_held_out() -> None:
+    """Ten folds of two rows: 28 fits, and one for each of the six folds that share a group with another."""
+    extractor = _Mean()
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), None)
+    rows = split("all", 20)
+    folds = make_folds(20, 10, seed=0, by="block", block=2)
+    tables = extraction.folds(rows, folds)
+    assert len(extractor.fits) == 28 + 6 + 4  # without a cache on disk, the four are fitted twice
+    for (train, held_out), (trained, applied) in zip(folds, tables, strict=True):
+        assert applied["mean"].tolist() == [np.mean(train)] * 2
+        assert list(trained.index) == [rows.segments.id[i] for i in train]
+        scores = np.arange(20.0)
+        scores[held_out] = 1e6
+        changed = extraction.folds(replace(rows, scores=scores), folds)
+        number = [tuple(out) for _, out in folds].index(tuple(held_out))
+        assert changed[number][0].equals(trained) and changed[number][1].equals(applied)
+
+
+def test_training_rows_have_values_of_the_fits_that_folds_share(tmp_path: Path) -> None:
+    extractor = _Mean()
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (extractor,)), tmp_path)
+    rows, folds = split("all", 15), make_folds(15, 5, seed=0, by="block", block=3)
+    extraction.folds(rows, folds)
+    assert len(extractor.fits) == 10 + 5  # of the pairs; outside one group, which is a fold
+    table = extraction.training_table(rows, folds)
+    assert len(extractor.fits) == 10 + 5
+    expected = np.empty(15)
+    for train, held_out in folds:
+        expected[held_out] = np.mean(train)
+    assert table["mean"].tolist() == expected.tolist()
