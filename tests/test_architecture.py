@@ -134,6 +134,7 @@ def listed(violations: list[Import]) -> str:
     return "\n" + "\n".join(map(str, violations))
 
 
+@pytest.mark.slow
 def test_features_never_imports_qe(imports: list[Import]) -> None:
     wrong = [i for i in imports if inside(i.importer, "features") and inside(i.module, "qe")]
     assert not wrong, listed(wrong)

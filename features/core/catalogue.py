@@ -25,6 +25,7 @@ class Catalogue(Generic[T]):
 
     def __init__(self, package: str, base: type, noun: str, *more: str) -> None:
         self.packages, self.base, self.noun = (package, *more), base, noun
+        self._listed: tuple[tuple[object, ...], dict[str, str]] = (), {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,13 +34,18 @@ class Catalogue(Generic[T]):
 
     @property
     def _homes(self) -> dict[str, str]:
-        """Name -> the package that its file lies in."""
-        return {
-            module.name: package
-            for package in self.packages
-            for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
-            if not module.ispkg and not module.name.startswith("_")
-        }
+        """Name -> the package that its file lies in; folders are listed again when they have changed."""
+        folders = [(package, list(importlib.import_module(package).__path__)) for package in self.packages]
+        state = tuple((path, Path(path).stat().st_mtime_ns) for _, paths in folders for path in paths)
+        if self._listed[0] != state:
+            homes = {
+                module.name: package
+                for package, paths in folders
+                for module in pkgutil.iter_modules(paths)
+                if not module.ispkg and not module.name.startswith("_")
+            }
+            self._listed = state, homes
+        return self._listed[1]
 
     def documentation(self, name: str) -> str:
         """The docstring of the class that the file `name` defines, read from the file: nothing is imported.

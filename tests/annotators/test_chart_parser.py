@@ -60,6 +60,7 @@ def expansions(
                 yield math.log(n / sum(rules.values())) + one + two, (first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("vertical", "horizontal"), [(1, 0), (1, 1), (2, 1), (2, 2)])
 def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> None:
     counts = counted([(tree, 1) for tree in treebank(12)], vertical, horizontal)

@@ -39,6 +39,7 @@ def relist(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(content), "utf-8")
 
 
+@pytest.mark.slow
 def test_all_tasks_run_together(trained: Path) -> None:
     annotators = AnnotatorFolder(trained)
     assert annotators.tasks == ("constituents", "entities", "pos", "dependencies")
@@ -52,6 +53,7 @@ def test_all_tasks_run_together(trained: Path) -> None:
     assert annotators.evaluate("constituents", [trained.parent / "t.mrg"])["brackets"]["f1"] == 1
 
 
+@pytest.mark.slow
 def test_the_same_training_gives_the_same_files(trained: Path, tmp_path: Path) -> None:
     for task in ("pos", "dependencies"):
         train(task, [trained.parent / "t.conllu"], "es", tmp_path / "es", {"epochs": 1})
@@ -75,6 +77,7 @@ def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
         _ = AnnotatorFolder(folder).tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "array", "message"),
     [
@@ -104,6 +107,7 @@ def test_forged_arrays_are_refused_whatever_the_checksums_say(
         _ = AnnotatorFolder(folder).annotators
 
 
+@pytest.mark.slow
 def test_damaged_descriptions_are_refused(folder: Path) -> None:
     meta = folder / "pos" / "meta.json"
     content = json.loads(meta.read_text("utf-8"))
@@ -119,6 +123,7 @@ def test_damaged_descriptions_are_refused(folder: Path) -> None:
             _ = AnnotatorFolder(folder).annotators
 
 
+@pytest.mark.slow
 def test_what_a_task_needs_is_said(tmp_path: Path) -> None:
     train("dependencies", [write_conllu(tmp_path / "t")], "es", tmp_path / "es", {"epochs": 1})
     with pytest.raises(InputError, match="the task 'dependencies' needs 'pos'.*--task pos"):

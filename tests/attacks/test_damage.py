@@ -68,6 +68,7 @@ def scores(folder: Path) -> pd.DataFrame:
     return frame_of(Scorer.load(folder, ASKED), ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 def test_every_file_of_a_model(how: str, model: Path, tmp_path: Path) -> None:
     for name in checksums.regular_files(model):
@@ -108,6 +109,7 @@ def test_a_file_too_many(model: Path, tmp_path: Path) -> None:
         scores(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 def test_every_file_of_a_bundle(how: str, workshop: Workshop, tmp_path: Path) -> None:
     for name in checksums.regular_files(workshop.bundle.path):
@@ -195,6 +197,7 @@ def test_numbers_of_a_bundle_are_for_whoever_builds_it(workshop: Workshop, tmp_p
     assert Bundle(folder).manifest["pairs"] == 0
 
 
+@pytest.mark.slow
 def test_a_read_only_cache_costs_time_and_nothing_else(model: Path, tmp_path: Path) -> None:
     """In a process whose cache folder cannot be made."""
     (tmp_path / "file").write_text("")

@@ -16,6 +16,7 @@ CASES = 12  # of each target
 STORED = ("model.json", "profile", "intervals", "fitted", "pipeline.skops", "resources/source_lm")
 
 
+@pytest.mark.slow
 def test_given_files(tmp_path: Path) -> None:
     """Scores, rankings, treebanks, decoder output, language models, lexicons, alignments, datasets."""
     faults: list[str] = []
@@ -26,6 +27,7 @@ def test_given_files(tmp_path: Path) -> None:
     assert not faults, summed_up(faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", STORED)
 def test_files_of_a_model(within: str, workshop: Workshop, model: Path, tmp_path: Path) -> None:
     target = Target(f"model: {within}", model, use_model, (), sealed_again, within)

@@ -384,6 +384,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_model_scores_where_nothing_is_done_to_it(
     model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -392,6 +393,7 @@ def test_the_model_scores_where_nothing_is_done_to_it(
     assert attempt(folder, capsys) == Attempt(0, "") and Path("out.tsv").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PIPELINES)
 def test_a_pipeline_that_attacks(
     case: str, model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]
@@ -402,6 +404,7 @@ def test_a_pipeline_that_attacks(
     check(attempt(folder, capsys), message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FOLDERS)
 def test_a_folder_that_attacks(
     case: str, model: Path, empty_folder: Path, capsys: pytest.CaptureFixture[str]

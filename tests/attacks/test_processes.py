@@ -223,6 +223,7 @@ def shell(command: str, environment: dict[str, str], folder: Path) -> subprocess
 LABELS = "$QE labels --target t --post-edit p --target-language es"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["$QE --help", LABELS, f"{LABELS} --json", "$QE features list"])
 def test_a_reader_that_leaves_gives_141(command: str, environment: dict[str, str], tmp_path: Path) -> None:
     """`| head` of nothing: the pipe is closed before the first byte is written."""
@@ -231,6 +232,7 @@ def test_a_reader_that_leaves_gives_141(command: str, environment: dict[str, str
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
+@pytest.mark.slow
 def test_a_closed_stdout_is_said_and_output_files_are_not_mixed_up(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -242,6 +244,7 @@ def test_a_closed_stdout_is_said_and_output_files_are_not_mixed_up(
     assert done.returncode == 0 and "HTER" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_a_narrow_stdout_gets_escapes(encoding: str, environment: dict[str, str], tmp_path: Path) -> None:
     for name in ("gold", "été"):
@@ -278,6 +281,7 @@ PRINTING = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", PRINTING)
 @pytest.mark.parametrize(
     ("stream", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
@@ -295,6 +299,7 @@ def test_verbs_that_print_say_that_they_cannot(
     assert done.stderr == f"qe {command.split()[0]}: stdout: cannot be written ({reason})\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_no_escape_sequences_of_names(environment: dict[str, str], tmp_path: Path) -> None:
     """Of a system, in a table: its colours are the project's, titles and clearing are not."""
     (tmp_path / "gold").write_text("1\n2\n3\n")
@@ -312,6 +317,7 @@ def test_a_terminal_gets_no_escape_sequences_of_names(environment: dict[str, str
     assert rb"a\x1b]0;owned" in told and b"\x1b]" not in told and b"\x1b[2J" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["serve", "ui"])
 def test_a_port_that_is_taken_is_one_message(verb: str, environment: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -333,6 +339,7 @@ def mute() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["models", "ui"])
 def test_a_tracking_server_that_is_not_there_is_one_message(
     verb: str, environment: dict[str, str], tmp_path: Path, mute: int

@@ -89,6 +89,7 @@ def held(case: dict[str, Any]) -> Any:
     return locked_folder(output, verb) if output.suffix == "" else locked_file(output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases())
 def test_attack(
     case: dict[str, Any],

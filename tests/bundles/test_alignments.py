@@ -60,6 +60,7 @@ def phrases(bundle: Bundle, words: str) -> set[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_phrases_and_units_are_those_of_the_links_past_empty_pairs(tmp_path: Path, gzipped: bool) -> None:
     bundle = built(tmp_path, write(tmp_path, LINKS, gzipped=gzipped))
@@ -70,11 +71,13 @@ def test_phrases_and_units_are_those_of_the_links_past_empty_pairs(tmp_path: Pat
     assert "aligner" not in bundle.manifest["parts"]  # nothing that was asked for needs it
 
 
+@pytest.mark.slow
 def test_crooked_links_give_other_phrases(tmp_path: Path) -> None:
     bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]))
     assert phrases(bundle, "red") == {"casa"}
 
 
+@pytest.mark.slow
 def test_other_links_build_again_and_the_same_do_not(tmp_path: Path) -> None:
     def times() -> list[int]:
         return [(tmp_path / "b" / part / "meta.json").stat().st_mtime_ns for part in PARTS]
@@ -91,6 +94,7 @@ def test_other_links_build_again_and_the_same_do_not(tmp_path: Path) -> None:
         assert "alignments" not in own[part]["settings"] and own[part]["needs"].keys() == {"aligner"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("links", "message"),
     [
@@ -107,6 +111,7 @@ def test_links_that_do_not_fit_name_file_and_line(tmp_path: Path, links: list[st
     assert str(tmp_path / "links") in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, LINKS)
     with pytest.raises(InputError, match="no such file"):
@@ -123,6 +128,7 @@ def test_an_old_corpus_without_its_lines(tmp_path: Path) -> None:
         links_of_pairs(Links.from_pharaoh(LINKS), ParallelCorpus.load(tmp_path), "links")
 
 
+@pytest.mark.slow
 def test_experiments_name_a_file_and_do_not_disturb_those_without(tmp_path: Path) -> None:
     write(tmp_path, LINKS)
     tokenizers = Tokenizer("en"), Tokenizer("es")
@@ -148,6 +154,7 @@ def test_the_path_in_an_experiment_is_relative_to_the_data(tmp_path: Path) -> No
     assert section is not None and section.alignments == (tmp_path / "data" / "a" / "links.gz").resolve()
 
 
+@pytest.mark.slow
 def test_the_verb(tmp_path: Path) -> None:
     """As written by `qe align` for the very same corpus, or with a link too far: exit codes 0 and 2."""
     links = write(tmp_path, LINKS)

@@ -108,6 +108,7 @@ def built(folder: Path, given: Annotations) -> Bundle:
     return build(corpus, folder, parts, makers=given.makers({}), wanted=given.wanted)
 
 
+@pytest.mark.slow
 def test_another_annotation_builds_again_what_is_made_of_it_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "b"
 
@@ -124,6 +125,7 @@ def test_another_annotation_builds_again_what_is_made_of_it_and_nothing_else(tmp
     assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
     """The annotation is new already, what is made of it is not: it is found out by what it was made of."""
     folder = tmp_path / "b"
@@ -164,6 +166,7 @@ def write_corpus(folder: Path) -> tuple[Path, Path]:
     return source, target
 
 
+@pytest.mark.slow
 @installed
 def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
     source, target = write_corpus(tmp_path)
@@ -185,6 +188,7 @@ def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
     assert outcome.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whitespace", "moses"])
 def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path: Path, kind: str) -> None:
     source, target = write_corpus(tmp_path)

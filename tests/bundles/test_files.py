@@ -78,6 +78,7 @@ def text(*words: str) -> Tokens:
     return Tokens.from_lists([list(words)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lm.arpa", "lm.arpa.gz", "model"])
 def test_a_model_scores_as_its_arpa_file_says(tmp_path: Path, name: str) -> None:
     write(tmp_path)
@@ -92,6 +93,7 @@ def test_a_model_scores_as_its_arpa_file_says(tmp_path: Path, name: str) -> None
     np.testing.assert_allclose(carried.log10_probability(text("a", "b")), [A_B], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_model_of_cased_words_and_a_backward_one(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_text(ARPA)
@@ -104,6 +106,7 @@ def test_a_model_of_cased_words_and_a_backward_one(tmp_path: Path) -> None:
     assert bundle.manifest["parts"]["source_lm_backward"]["settings"]["side"] == "source"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "settings"),
     [
@@ -125,6 +128,7 @@ def test_a_lexicon_has_the_probabilities_of_its_file(tmp_path: Path, lines: str,
     assert lexicon.settings["direction"] == "source_to_target"
 
 
+@pytest.mark.slow
 def test_another_file_builds_again_with_what_is_built_from_it(tmp_path: Path) -> None:
     write(tmp_path)
     lex = tmp_path / "lex"
@@ -147,6 +151,7 @@ def test_another_file_builds_again_with_what_is_built_from_it(tmp_path: Path) ->
     assert first["source_ngrams"] == other["source_ngrams"] == ours["source_ngrams"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lm.bin", "lm.arpa"])
 def test_a_kenlm_binary_is_known_by_its_content_and_carried(tmp_path: Path, name: str) -> None:
     pytest.importorskip("kenlm")
@@ -161,6 +166,7 @@ def test_a_kenlm_binary_is_known_by_its_content_and_carried(tmp_path: Path, name
     assert model(bundle).settings["side"] == "target" and model(bundle).order == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_kenlm_binary(tmp_path: Path) -> None:
     """Cut short: KenLM itself refuses it."""
     pytest.importorskip("kenlm")
@@ -190,6 +196,7 @@ def refused(read: Mapping[str, Path]) -> Callable[[], PartFiles]:
     return lambda: PartFiles(read)
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be(tmp_path: Path) -> None:
     write(tmp_path)
     there, none = tmp_path / "s", tmp_path / "none"
@@ -218,6 +225,7 @@ def test_what_is_no_assignment(assignment: str) -> None:
         parsed(["target_lm=a", "target_lm=b"])
 
 
+@pytest.mark.slow
 def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
@@ -239,6 +247,7 @@ def test_experiments_name_files_relative_to_the_data_by_language(tmp_path: Path)
     assert [order for order, _ in listed] == [5, 2] and listed[0][1] != listed[1][1]
 
 
+@pytest.mark.slow
 def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_text(ARPA)

@@ -51,6 +51,7 @@ def further(path: Path | None) -> Inputs:
     return Inputs(monolingual=Monolingual.of(None, path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_the_parts_are_those_of_a_corpus_with_the_text(tmp_path: Path, gzipped: bool) -> None:
     bundle = built(tmp_path, further(write(tmp_path, MORE, gzipped=gzipped)), PARTS)
@@ -71,6 +72,7 @@ def test_the_parts_are_those_of_a_corpus_with_the_text(tmp_path: Path, gzipped: 
     assert caser.spellings == Truecaser.from_tokens(longer.target).spellings
 
 
+@pytest.mark.slow
 def test_no_other_part_changes(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
     parts = [*OTHERS, "target_lm"]
@@ -84,6 +86,7 @@ def test_no_other_part_changes(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
     def run(more: list[str] | None) -> list[int]:
         path = write(tmp_path, more or [])
@@ -96,6 +99,7 @@ def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
     assert first[0] < other[0] < none[0] and first[1] < other[1] < none[1]
 
 
+@pytest.mark.slow
 def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
     longer = ParallelCorpus.from_lines([("x", line) for line in [*TARGET, MORE[0]]])
@@ -133,6 +137,7 @@ def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
     assert resource_parameters(makers["language_model"]) == ()
 
 
+@pytest.mark.slow
 def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
     first = built(tmp_path, further(more), ["target_lm"])
@@ -144,6 +149,7 @@ def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
     assert cast(NgramCounts, again.part("target_ngrams")).counts(text, 1)[0].tolist() == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -168,6 +174,7 @@ def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.slow
 def test_experiments_name_the_text(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     write(tmp_path / "data", MORE)
@@ -188,6 +195,7 @@ def test_experiments_name_the_text(tmp_path: Path) -> None:
     assert [count for count, _ in listed] == [[2], [4]] and listed[0][1] != listed[1][1]
 
 
+@pytest.mark.slow
 def test_the_verb(tmp_path: Path) -> None:
     more = write(tmp_path, MORE)
     command = [sys.executable, "-m", "qe", "resources", "build", "--source", str(tmp_path / "s")]

@@ -38,6 +38,7 @@ def test_a_part_that_fails_is_named(tmp_path: Path) -> None:
         build_named(builder(tmp_path / "b", "language_model"), PARTS, silent)
 
 
+@pytest.mark.slow
 def test_all_others_are_built_and_what_needs_it_is_left_out(tmp_path: Path) -> None:
     failing = with_needs(["phrase_table"])[0]
     kind = bundles.known_parts()[failing].kind

@@ -55,6 +55,7 @@ def qe(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
 
 
+@pytest.mark.slow
 def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
     write(tmp_path)
     settings = parsed(
@@ -89,6 +90,7 @@ def test_counts_of_another_layer_of_annotation(tmp_path: Path) -> None:
     assert counts.counts(tokens(["un"]), 1)[0].tolist() == [3]
 
 
+@pytest.mark.slow
 def test_settings_of_parts_from_other_links(tmp_path: Path) -> None:
     write(tmp_path)
     lines = (" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in SOURCE)
@@ -105,6 +107,7 @@ def test_settings_of_parts_from_other_links(tmp_path: Path) -> None:
         build_bundle(*files, ("en", "es"), "moses", tmp_path / "b", ["phrase_table"], silent, inputs=inputs)
 
 
+@pytest.mark.slow
 def test_what_differs_is_built_again_and_what_does_not_is_kept(tmp_path: Path) -> None:
     write(tmp_path)
 
@@ -142,6 +145,7 @@ def small_enough(part: str) -> bool:
     return not any(word in need for need in needs for word in beyond)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", list(filter(small_enough, known_parts())))
 def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_path_factory: Any) -> None:
     """The cache of features knows resources by their settings: one that is not told would be mixed up."""
@@ -160,6 +164,7 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
     assert set(entry["settings"]) <= set(bundle.manifest["parts"][part]["settings"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
@@ -184,6 +189,7 @@ def test_wrong_settings(assignment: str, message: str) -> None:
         checked(parsed([assignment]), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [None, [4], {"a": 1}, True, 4.5, "4.5", float("inf"), "x"])
 def test_wrong_values_in_yaml(value: Any) -> None:
     with pytest.raises(InputError, match="target_lm.order takes a whole number from 1, but got"):
@@ -214,6 +220,7 @@ def test_a_setting_twice_is_an_error() -> None:
         parsed(["target_lm.order=4", "target_lm.order=5"])
 
 
+@pytest.mark.slow
 def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
     write(tmp_path)
     with pytest.raises(
@@ -235,6 +242,7 @@ def experiment(folder: Path, resources: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Path) -> None:
     write(tmp_path)
     segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
@@ -248,6 +256,7 @@ def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Pa
     assert (listed[1][1]["order"], listed[1][1]["case"]) == (2, "true")
 
 
+@pytest.mark.slow
 def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
     columns = {"source": SOURCE, "target": TARGET}
     segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
@@ -271,6 +280,7 @@ def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str
         load(experiment(tmp_path, resources))
 
 
+@pytest.mark.slow
 def test_the_verb(tmp_path: Path) -> None:
     write(tmp_path)
     command = ["build", "--source", str(tmp_path / "s"), "--target", str(tmp_path / "t"), "--json"]
@@ -286,6 +296,7 @@ def test_the_verb(tmp_path: Path) -> None:
     assert done.returncode == 2 and "target_ngrams.order takes a whole number from 1" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_verb_that_lists(tmp_path: Path) -> None:
     done = qe("list", "--json")
     assert done.returncode == 0, done.stderr

@@ -113,6 +113,7 @@ def test_the_published_costs_are_of_families_that_exist() -> None:
     assert listed["surface"] == costs.families["surface"] and listed["precomputed"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["similarity", "topics"])
 def test_families_named_after_their_resources_are_described(name: str) -> None:
     """Their columns depend on what the resources hold."""

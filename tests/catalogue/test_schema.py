@@ -30,6 +30,7 @@ def mistakes(validator: Any, content: Any) -> list[str]:
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(content)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*FILES, EXPERIMENT], ids=lambda path: path.stem)
 def test_it_accepts_every_experiment_of_the_project(validator: Any, path: Path) -> None:
     assert mistakes(validator, read_mapping(path, "experiment file")) == []
@@ -64,6 +65,7 @@ def test_it_accepts_a_right_one(validator: Any) -> None:
     assert mistakes(validator, BASE) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -112,6 +114,7 @@ def test_every_key_has_a_type(validator: Any) -> None:
     assert untyped == set()
 
 
+@pytest.mark.slow
 def test_the_verb_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for output in ([], ["--output", str(tmp_path / "schema.json")]):
         with pytest.raises(SystemExit) as ended:

@@ -39,6 +39,7 @@ def run(*given: str) -> int:
     return int(done.value.code or 0)
 
 
+@pytest.mark.slow
 def test_one_line_out_per_line_in(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments(bundle)) == 0
     lines = capsys.readouterr().out.split("\n")
@@ -104,6 +105,7 @@ def test_options_that_do_not_go_together(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_eflomal_with_the_corpus_of_the_bundle(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("eflomal", reason="the optional package eflomal is absent")
     assert run(*arguments(bundle, "--aligner", "eflomal", "--with-corpus")) == 0

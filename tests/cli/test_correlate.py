@@ -64,6 +64,7 @@ def test_settings_of_a_correlation_and_no_tests(files: list[str], capsys: Any) -
     assert pearson["metrics"]["good"]["ci"] == [None, None]
 
 
+@pytest.mark.slow
 def test_tables_and_files(files: list[str], tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "out"
     printed = run([*files, *QUICK, "--correlations", "pearson", "system_pearson", "-o", out], 0, capsys).out
@@ -88,6 +89,7 @@ def test_one_system_has_no_pairs(tmp_path: Path, capsys: Any) -> None:
     assert any("system_pearson is left out" in note for note in told["notes"])
 
 
+@pytest.mark.slow
 def test_tracking(files: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     import mlflow
 

@@ -140,6 +140,7 @@ def arguments(folder: Path, where: Path) -> Sequence[object]:
     return ("extract", EXPERIMENT, *common, "--output", where)
 
 
+@pytest.mark.slow
 def test_extract_writes_what_the_families_compute(folder: Path, tmp_path: Path) -> None:
     assert run(*arguments(folder, tmp_path / "found.parquet")) == 0
     table = pd.read_parquet(tmp_path / "found.parquet")

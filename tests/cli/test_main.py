@@ -63,6 +63,7 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
     }
 
 
+@pytest.mark.slow
 def test_features_are_listed_without_tables_learners_or_extractors() -> None:
     at_exit = "import atexit, sys; atexit.register(lambda: print(*sys.modules))"
     script = f"{at_exit}; from qe.__main__ import main; main(['features', 'list'])"
@@ -103,6 +104,7 @@ def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.
     assert not (texts / "x.parquet").exists()
 
 
+@pytest.mark.slow
 def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus = ["--source", "t", "--target", "p", "--only", "target_ngrams"]
     assert run("resources", "build", *corpus, "--output", "file/x") == 2
@@ -112,6 +114,7 @@ def test_other_errors_of_the_system_name_the_file(texts: Path, capsys: pytest.Ca
     assert "/proc/x" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", [False, True])
 @pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
 def test_stdout_on_a_full_disk(arguments: str, unbuffered: bool, texts: Path) -> None:
@@ -122,6 +125,7 @@ def test_stdout_on_a_full_disk(arguments: str, unbuffered: bool, texts: Path) ->
     assert done.stderr.startswith("qe") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", [False, True])
 @pytest.mark.parametrize("arguments", ["--help", " ".join(LABELS)])
 def test_a_closed_pipe_is_silent(arguments: str, unbuffered: bool, texts: Path) -> None:
@@ -129,6 +133,7 @@ def test_a_closed_pipe_is_silent(arguments: str, unbuffered: bool, texts: Path) 
     assert done.stderr == "" and done.returncode not in (0, 2)
 
 
+@pytest.mark.slow
 def test_an_error_is_told_though_nobody_reads_stdout(texts: Path) -> None:
     done = shell(f"$QE {' '.join(LABELS)} --target none | true", True)
     assert done.stderr == "qe labels: none: no such file; check the path\n"
@@ -162,6 +167,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting, message",
     [

@@ -127,6 +127,7 @@ def test_output_that_cannot_be_written_is_told_before_any_work(
     assert "is an input too" in run([judged, "--output", judged], 2, capsys).err
 
 
+@pytest.mark.slow
 def test_tracking_logs_figures_tables_and_plots(
     judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -82,6 +82,7 @@ def test_the_address_that_is_printed_shows_model_training(
     assert "Prompts" not in shown and "Traces" not in shown  # of the view for language models
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "expected"), [(None, "true None"), ("false", "false client")])
 def test_mlflow_reports_nothing_unless_the_user_says_so(given: str | None, expected: str) -> None:
     """Asked of a process that MLflow does not take for a test or a CI job, in which it is silent anyway."""

@@ -126,6 +126,7 @@ def test_placeholders_that_nothing_stands_for(
         load(minimal, overrides=overrides)
 
 
+@pytest.mark.slow
 def test_an_optional_corpus_that_is_absent_is_the_task_itself(tmp_path: Path) -> None:
     segments = Segments(("a house", "the house"), ("una casa", "la casa"), Tokenizer("en"), Tokenizer("es"))
     section = ResourcesSection(source=tmp_path / "s", target=tmp_path / "t", optional=True)

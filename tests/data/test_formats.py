@@ -508,6 +508,7 @@ def test_quoted_rows_read_what_the_csv_module_writes(records: list[tuple[str, st
         assert listed == records
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.sampled_from(["source", "target"]), FIELD, min_size=2), min_size=1))
 def test_json_lines_round_trip(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, str]]

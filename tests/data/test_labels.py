@@ -173,6 +173,7 @@ def test_hter_ignores_case_and_counts_shifts() -> None:
     assert hter(targets, edited).tolist() == [0, 0.2, 1]
 
 
+@pytest.mark.slow
 def test_typographic_changes_are_edits() -> None:
     assert from_post_edits(['"a"'], ["“a”"], "es").corpus()["hter"] > 0
 

@@ -39,6 +39,7 @@ def lexicon() -> Lexicon:
     return make_lexicon(Dice(np.random.SeedSequence(5)))
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from qe.demo.generation import generate;"
@@ -53,6 +54,7 @@ def test_same_seed_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_language(data: DemoData, tmp_path: Path) -> None:
     other = generate(tmp_path, seed=2, pairs=500, train=10, test=10, new=10)
     words = [
@@ -61,6 +63,7 @@ def test_another_seed_is_another_language(data: DemoData, tmp_path: Path) -> Non
     assert len(words[0] & words[1]) < 0.3 * len(words[0])
 
 
+@pytest.mark.slow
 def test_parts_depend_only_on_their_own_size(data: DemoData, tmp_path: Path) -> None:
     small = generate(tmp_path, seed=data.seed, pairs=50, train=data.train, test=10, new=5)
     assert lines(small.corpus_source) == lines(data.corpus_source)[:50]
@@ -191,6 +194,7 @@ def test_translations_depend_on_the_topic(lexicon: Lexicon) -> None:
     assert 1500 < len(lexicon) < 3000
 
 
+@pytest.mark.slow
 def test_quality_is_learnable_and_not_from_length_alone(data: DemoData) -> None:
     source, target = (
         Counter(w for line in lines(path) for w in line.split())
@@ -226,6 +230,7 @@ def test_quality_is_learnable_and_not_from_length_alone(data: DemoData) -> None:
     assert everything > length_only + 0.15
 
 
+@pytest.mark.slow
 def test_generation_costs_less_than_five_seconds(tmp_path: Path) -> None:
     """CPU time; a busy machine gets a second try, since shared cores count more of it."""
 

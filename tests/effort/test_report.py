@@ -69,6 +69,7 @@ def small(annotated: Annotated, effort: list[float] | None = None, seed: int = 0
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotated) -> None:
     report = small(annotated)
     content = json.loads(json.dumps(report.to_json(), allow_nan=False))
@@ -89,10 +90,12 @@ def test_json_holds_what_was_found_and_null_where_nothing_is(annotated: Annotate
     assert content["recipe"]["limits"]["low_effort"] == 2.5 and content["recipe"]["seed"] == 0
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_reports(annotated: Annotated) -> None:
     assert small(annotated).to_json() == small(annotated).to_json()
 
 
+@pytest.mark.slow
 def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> None:
     read = Page(page(small(annotated), "<i>title</i>", ("en", "es"), {"a plot": b"png"}))
     needs_nothing_else(read)
@@ -106,6 +109,7 @@ def test_the_page_escapes_text_and_needs_nothing_else(annotated: Annotated) -> N
     assert {"es", "en"} <= {a.get("lang") for _, a in read.tags}
 
 
+@pytest.mark.slow
 def test_files(annotated: Annotated, tmp_path: Path) -> None:
     report = small(annotated)
     write_report(report, tmp_path / "out", "title")
@@ -177,6 +181,7 @@ def files(tmp_path: Path) -> list[object]:
     return [*arguments, "--target-language", "es", "--samples", 20, "--permutations", 20]
 
 
+@pytest.mark.slow
 def test_command_line_with_conllu(run: Run, files: list[object], tmp_path: Path) -> None:
     code, out, _ = run(*files, "--json", "--output", tmp_path / "out")
     content = json.loads(out)
@@ -206,6 +211,7 @@ def test_command_line_refuses(run: Run, files: list[object], tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_plain_text_is_tagged(run: Run, tmp_path: Path) -> None:
     """By Apertium, where it is installed."""
     for name, text in (("mt", "La casa vieja .\n"), ("pe", "Las casas viejas .\n"), ("effort", "2\n")):
@@ -227,6 +233,7 @@ def test_output_folders_of_others_are_refused(run: Run, files: list[object], tmp
     assert "holds the input" in run(*files, "--output", tmp_path)[2]
 
 
+@pytest.mark.slow
 def test_track(run: Run, files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mlflow
 

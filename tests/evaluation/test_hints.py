@@ -43,6 +43,7 @@ def test_another_scale_and_lines_of_other_segments_are_asked_about() -> None:
     assert "'mixed' ranks far worse than every baseline" in asked
 
 
+@pytest.mark.slow
 def test_ordinary_systems_are_not_asked_about() -> None:
     """2,000 systems without any skill, and autocorrelated labels: chance asks less than once in 500."""
     rng = np.random.default_rng(1)

@@ -55,6 +55,7 @@ def every_figure() -> dict[str, Figure]:
     }
 
 
+@pytest.mark.slow
 def test_figures_become_png_files_with_the_same_bytes_each_time(tmp_path: Path) -> None:
     for name, figure in every_figure().items():
         save(figure, tmp_path / f"{name}.png")
@@ -66,6 +67,7 @@ def test_figures_become_png_files_with_the_same_bytes_each_time(tmp_path: Path) 
         assert (tmp_path / "again.png").read_bytes() == (tmp_path / f"{name}.png").read_bytes()
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_loaded_and_global_settings_stay() -> None:
     script = (  # reading rcParams["backend"] would itself load pyplot; copy() does not
         "import sys, matplotlib; before = matplotlib.rcParams.copy();"

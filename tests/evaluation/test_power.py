@@ -25,6 +25,7 @@ def pilot(n: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     return gold, gold + shared + rng.normal(0, 0.5, n), gold + shared + rng.normal(0, 0.5, n)
 
 
+@pytest.mark.slow
 def test_mae_has_the_closed_form_of_a_paired_t_test() -> None:
     gold, a, b = pilot(300)
     spread = float(np.std(np.abs(a - gold) - np.abs(b - gold), ddof=1))
@@ -39,6 +40,7 @@ def test_mae_has_the_closed_form_of_a_paired_t_test() -> None:
     assert metric_names.there is not None and metric_names.there.power == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.slow
 def test_no_gain_is_found_as_often_as_half_the_level_says_and_small_gains_are_overstated() -> None:
     gold, a, b = pilot(80, seed=1)
     curve = power(gold, a, b, metrics=["spearman"], settings=SMALL).metrics[0].by_gain
@@ -48,6 +50,7 @@ def test_no_gain_is_found_as_often_as_half_the_level_says_and_small_gains_are_ov
     assert curve[1].exaggeration > 1.2 > curve[-1].exaggeration
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["delta_avg", "spearman", "kendall", "mae"])
 def test_without_a_gain_one_is_found_as_often_as_half_the_level_says(metric: str) -> None:
     """On average over pilots: a single skewed one is its own population, whose tests lean to one side.
@@ -76,6 +79,7 @@ def test_virtual_test_sets_have_the_gain_in_question_on_average(metric: str, err
     assert np.mean(gains) == pytest.approx(errors * pilots.error, abs=0.02 * np.std(gains))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["delta_avg", "kendall", "pearson", "rmse"])
 def test_larger_test_sets_see_smaller_gains(metric: str) -> None:
     gold, a, b = pilot(80)
@@ -87,6 +91,7 @@ def test_larger_test_sets_see_smaller_gains(metric: str) -> None:
     assert 1.6 < small / large < 2.6  # the root of four, and what is lost with few segments
 
 
+@pytest.mark.slow
 def test_corrected_comparisons_need_more() -> None:
     gold, a, b = pilot(100)
     one = power(gold, a, b, metrics=["mae"], settings=SMALL).metrics[0].detectable
@@ -96,6 +101,7 @@ def test_corrected_comparisons_need_more() -> None:
     assert outcome / one == pytest.approx(reach[1] / reach[0], rel=0.12)
 
 
+@pytest.mark.slow
 def test_documents_are_drawn_whole() -> None:
     """Segments that agree within a document say no more than the document."""
     gold, a, b = (np.repeat(column, 5) for column in pilot(60))
@@ -105,6 +111,7 @@ def test_documents_are_drawn_whole() -> None:
     assert metric_names.size == 60 and metric_names.detectable == pytest.approx(alone.detectable, rel=0.1)
 
 
+@pytest.mark.slow
 def test_what_no_predictions_can_reach_is_said() -> None:
     gold, a, b = pilot(50)
     with pytest.raises(InputError, match="no predictions could be better by 3 in mae"):
@@ -128,6 +135,7 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
     return captured
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, column in zip(("gold", "a", "b"), pilot(60), strict=True):
         (tmp_path / f"{name}.txt").write_text("".join(f"{value:.4f}\n" for value in column))

@@ -46,6 +46,7 @@ def test_learners_and_selectors_take_what_their_spaces_draw(name: str) -> None:
             assert candidate.pipeline(seed=0).named_steps["learn"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_features_come_with_the_resources_and_translations_they_need(name: str) -> None:
     loaded = experiment(name)

@@ -451,12 +451,14 @@ def edge(name: str, world: World) -> tuple[str, str]:
     return filled[0], filled[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXTRACTORS.names)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
 def test_question(question: Callable[[Subject], None], kind: str, subjects: Callable[[str], Subject]) -> None:
     question(subjects(kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXTRACTORS.names)
 @pytest.mark.parametrize("name", EDGES)
 def test_edge(name: str, kind: str, subjects: Callable[[str], Subject], world: World) -> None:

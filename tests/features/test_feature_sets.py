@@ -93,6 +93,7 @@ def test_a_set_says_what_it_is(name: str) -> None:
     assert {config["kind"] for config in expand([{"set": name}])} <= set(EXTRACTORS.names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", set_names())
 def test_every_pattern_keeps_columns_and_none_comes_twice(
     name: str, made: Callable[[str], FeatureSet]
@@ -169,6 +170,7 @@ def test_all_blackbox_does_not_name_as_absent_what_it_has() -> None:
     assert named & set(EXTRACTORS.names) > {"precomputed", "nbest"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dcu-constrained", "sdllw-blackbox", "tcd45"])
 def test_the_catalogue_describes_the_columns_of_a_set(name: str, made: Callable[[str], FeatureSet]) -> None:
     """Parameters, patterns, and families named after their resources."""

@@ -64,6 +64,7 @@ def aligned_pairs(draw: st.DrawFn) -> Pair:
     return " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(aligned_pairs(), min_size=1, max_size=5), st.integers(1, 5), st.integers(1, 2))
 def test_extraction_equals_its_definition(pairs: list[Pair], longest: int, minimum: int) -> None:
@@ -82,6 +83,7 @@ def test_extraction_equals_its_definition(pairs: list[Pair], longest: int, minim
         assert table.backward[e] == pytest.approx(expected[s, t] / by_target[t], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_partitions_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(0)
     pairs = []

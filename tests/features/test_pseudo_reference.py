@@ -82,6 +82,7 @@ def test_undefined_where_a_text_is_empty() -> None:
 texts = st.lists(st.sampled_from("abc"), min_size=1, max_size=9).map(" ".join)
 
 
+@pytest.mark.slow
 @given(texts, texts)
 def test_laws(left: str, right: str) -> None:
     forward, backward, same = values([left, right, left], [right, left, left])

@@ -99,6 +99,7 @@ def test_tokens_are_what_they_are_called() -> None:
     assert is_nested(["(", "[", "]", ")", "{", "}"]) and not is_nested(["("])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
 def test_recount(pairs: list[tuple[str, str]]) -> None:
@@ -135,6 +136,7 @@ def test_recount(pairs: list[tuple[str, str]]) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_rows_are_independent(pairs: list[tuple[str, str]], random: object) -> None:

@@ -73,6 +73,7 @@ def test_pooling_does_not_see_the_order_of_words_or_other_texts() -> None:
     assert network.outcomes(Texts(texts.inputs[:0], texts.offsets[:1])).shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_the_number_of_bad_words_is_learned() -> None:
     """One column says which words are bad, nine are noise; the outcome is the share of bad words."""
     rng = np.random.default_rng(2)

@@ -34,6 +34,7 @@ def tokens(*texts: Sequence[str]) -> Tokens:
 # --- labels ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # numba compiles in the first example
 @given(texts, st.data())
 def test_labels_fit_the_edit_distance(left: list[list[str]], data: st.DataObject) -> None:

@@ -32,6 +32,7 @@ def test_every_rule_has_its_place_and_a_case() -> None:
     assert set(ORDER) == set(RULES.names) == set(BAD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORDER)
 def test_each_rule_refuses_its_case_and_no_other_rule_does_before(name: str) -> None:
     assert Rules.make(EN_DE).refused(*GOOD) == ("", "")

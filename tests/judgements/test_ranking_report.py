@@ -199,6 +199,7 @@ def test_plots_show_every_system(report: RankingReport) -> None:
     assert rank_range_plot(report, "expected_wins").axes[0].get_yticklabels()[0].get_text() == "• best"
 
 
+@pytest.mark.slow
 def test_files(report: RankingReport, tmp_path: Path) -> None:
     write_reports([report, report], tmp_path)
     own = ["heat_map.png", "methods.png", "rank_ranges.png", "report.json", "report.md", "report.tex"]

@@ -92,6 +92,7 @@ def test_gzip_byte_order_mark_and_crlf(tmp_path: Path) -> None:
     check(read_one(path), TASKS)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(

@@ -89,6 +89,7 @@ def _values(distribution: Any) -> list[Any]:
     return list(getattr(distribution, "choices", ())) or [distribution.low]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_corners_of_the_space(name: str) -> None:
     """Every end of every searched parameter fits and predicts."""
@@ -116,6 +117,7 @@ def test_contract_learns(name: str) -> None:
     assert abs(predicted.mean() - y[100:].mean()) < 0.35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_copies(name: str) -> None:
     """clone, pickle and skops: the same parameters, the same predictions; the seed decides alone."""
@@ -134,6 +136,7 @@ def test_contract_copies(name: str) -> None:
     np.testing.assert_array_equal(make(name).fit(X, y).predict(X), fresh)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_rows(name: str) -> None:
     """A row's prediction depends on no other row asked for; shuffled training data tells the same story."""
@@ -148,6 +151,7 @@ def test_contract_rows(name: str) -> None:
         assert np.corrcoef(shuffled, predicted)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_odd_features(name: str) -> None:
     """One feature, constant features, collinear and duplicated features."""
@@ -170,6 +174,7 @@ def test_contract_ten_rows(name: str) -> None:
     assert np.isfinite(make(name).fit(X, y).predict(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_odd_labels(name: str) -> None:
     """Constant labels come back; labels far outside of 1 .. 5 are nothing special."""
@@ -181,6 +186,7 @@ def test_contract_odd_labels(name: str) -> None:
     assert -1000 < far.mean() < -400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_contract_wrong_width(name: str) -> None:
     X, y = data()
@@ -198,6 +204,7 @@ def test_who_takes_weights() -> None:
     assert not {"k_neighbours", "lambdamart", "m5p", "mars", "unsupervised_mean"} & set(WEIGHED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WEIGHED)
 def test_contract_weights(name: str) -> None:
     """Equal weights change nothing; rows of weight 0 matter less than they did."""
@@ -313,6 +320,7 @@ def test_gaussian_process_likelihood_is_scikit_learns() -> None:
     np.testing.assert_allclose(-gradient, slope[[1, 2, 3, 0, 4]], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_gaussian_process_finds_the_relevant_features() -> None:
     X, _ = data(200)
     y = np.sin(2 * X[:, 0]) + np.cos(X[:, 1]) + 0.3 * np.random.default_rng(0).normal(size=200)

@@ -111,6 +111,7 @@ def test_trees_help_where_scores_depend_on_them() -> None:
     assert errors[0.3] < 0.8 * errors[0.0]
 
 
+@pytest.mark.slow
 def test_a_row_alone_is_what_it_is_in_a_batch() -> None:
     """To the last bit, in the batch of training, in another, and in a copy that knows no batch."""
     X, y = table()

@@ -49,6 +49,7 @@ def test_a_model_gives_the_same_scores(saved: Path, rows: pd.DataFrame) -> None:
     np.testing.assert_allclose(frame_of(scorer, rows)["score"], rows["score"], rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_logged_mlflow_model_gives_the_same_scores(saved: Path, rows: pd.DataFrame) -> None:
     """In a process of its own: the code inside the MLflow model imports modules by their old names."""
     script = (

@@ -51,6 +51,7 @@ def test_p_values_are_those_of_all_exchanges() -> None:
     assert one.result.difference == pytest.approx(abs(observed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["pearson", "kendall_wmt12", "acc_eq", "system_pearson"])
 def test_equal_metrics_are_told_apart_as_often_as_the_level_says(text: str) -> None:
     p_values = []

@@ -68,6 +68,7 @@ def test_delta_avg_needs_four_segments() -> None:
     assert len(delta_avg_by_n(np.arange(3.0), np.arange(3.0))) == 0
 
 
+@pytest.mark.slow
 def test_delta_avg_counts_ties_with_their_expected_value() -> None:
     rng = np.random.default_rng(1)
     gold, predicted = rng.normal(size=12), rng.integers(0, 4, 12).astype(float)

@@ -167,6 +167,7 @@ def test_a_group_with_too_few_rows_has_the_whole_scale_or_nothing() -> None:
         calibrated.bounds(features[:1], predicted[:1], 0.999, ("often",))
 
 
+@pytest.mark.slow
 def test_weights_follow_a_shift_of_the_inputs() -> None:
     """Inputs move from N(0, 1) to N(1.5, 1): the log of the density ratio is 1.5 x - 1.125."""
     rng = np.random.default_rng(6)
@@ -206,6 +207,7 @@ def test_row_weights_move_the_quantile_to_the_rows_that_count() -> None:
     assert calibrated.measured[0].coverage == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", TAXONOMIES.names)
 def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     features, predicted, gold = regression(400, 9)

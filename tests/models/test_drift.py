@@ -66,6 +66,7 @@ def test_stability_index_is_symmetric_and_not_negative(pairs: list[tuple[int, in
     assert stability_index(a, b) == pytest.approx(stability_index(b, a)) and stability_index(a, b) >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 100, 1000])
 def test_the_same_distribution_raises_no_warning(profile: Profile, n: int) -> None:
     listed = [warnings(profile, batch(n, seed), features(n, seed)) for seed in range(1, 21)]

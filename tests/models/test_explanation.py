@@ -81,6 +81,7 @@ def shapley(explainer: Explainer, row: FloatArray, background: FloatArray) -> Fl
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "method"),
     [
@@ -157,6 +158,7 @@ NARROW: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "params"), NARROW)
 def test_kernels_are_taken_apart_as_the_definition_says(learner: str, params: dict[str, Any]) -> None:
     table, gold = data(k=5)
@@ -210,6 +212,7 @@ def test_a_combination_is_explained_by_the_combination_of_its_members() -> None:
     assert [one.method for one in alone] == ["kernel", "linear", "trees"]
 
 
+@pytest.mark.slow
 def test_members_of_no_known_form_are_sampled_and_the_others_stay_exact() -> None:
     table, gold = data(k=5)
     nested = {"kind": "averaging", "members": [{"kind": "ridge"}, {"kind": "svr_poly"}]}
@@ -223,6 +226,7 @@ def test_members_of_no_known_form_are_sampled_and_the_others_stay_exact() -> Non
     assert shares.values[0] == pytest.approx(exact, abs=0.05 * np.abs(exact).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["svr_rbf", "svr_poly", "averaging"])
 def test_explanations_do_not_depend_on_the_batch_and_repeat(learner: str) -> None:
     table, gold = data()

@@ -64,6 +64,7 @@ def test_coverage_on_exchangeable_data(level: float) -> None:
     assert np.std(covered) == pytest.approx(math.sqrt(law.var() + level * (1 - level) / 400), rel=0.3)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(0, 10_000), st.sampled_from([3, 5, 10]), st.sampled_from([0.8, 0.9]))
 def test_out_of_fold_residuals_cover_new_rows(seed: int, folds: int, level: float) -> None:
@@ -89,6 +90,7 @@ def test_harder_segments_get_wider_intervals_and_so_hold_their_share() -> None:
     assert np.corrcoef(high - low, 0.2 + test[:, 2])[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_normal_errors_of_constant_size_give_the_normal_quantile() -> None:
     features, predicted, gold = simulated(20_000, 4, spread=0.0)
     intervals = cross_conformal(features, predicted, gold, held_out(20_000), OPEN)

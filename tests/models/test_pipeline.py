@@ -22,6 +22,7 @@ def holes(rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, 
     return pd.DataFrame(X, columns=[f"f{i}" for i in range(5)]), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS.names)
 def test_a_learner_with_undefined_features(name: str) -> None:
     X, y = holes()
@@ -34,6 +35,7 @@ def test_a_learner_with_undefined_features(name: str) -> None:
         assert np.corrcoef(predicted, y)[0, 1] > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_a_selector_with_undefined_features(name: str) -> None:
     X, y = holes()

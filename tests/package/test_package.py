@@ -84,6 +84,7 @@ def run(programs: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_is_what_runs_and_no_folder_shadows_it(installed: Path, tmp_path: Path) -> None:
     """A user's own folders `features` and `qe` in the working directory are not imported."""
     for package in ("features", "qe"):

@@ -469,6 +469,7 @@ def test_the_command_serves_on_loopback_alone(demo_model: Path, records: list[di
     assert f"id={number} 127.0.0.1 POST /invocations 200 rows=3" in said.decode()
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_ends_the_server(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "qe", "serve", "--model", str(tmp_path), "--port", "0"]
     done = subprocess.run(command, capture_output=True, timeout=PATIENCE, text=True)

@@ -190,6 +190,7 @@ def run(arguments: list[str]) -> int:
     return int(stopped.value.code or 0)
 
 
+@pytest.mark.slow
 def test_the_command(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*files, "--plot", str(tmp_path / "triage.png"), "--samples", "100"]) == 0
     printed = capsys.readouterr().out

@@ -181,6 +181,7 @@ def test_command(
     assert run("--engine", "x", "--source-language", "en", "--target-language", "es", *paths) == 2
 
 
+@pytest.mark.slow
 def test_apertium_keeps_lines_apart(apertium: None) -> None:
     """Titles without a full stop, quotes, stream signs, unknown words: a line never sees its neighbours."""
     lines = [
@@ -217,6 +218,7 @@ def test_a_line_is_translated_alike_whatever_came_before(
     assert apart(output, len(lines)) != together
 
 
+@pytest.mark.slow
 def test_apertium_translates_both_ways(apertium: None) -> None:
     translated = with_translations(
         spanish({"source": ["The house is red."], "target": ["La casa es roja."]}),

@@ -91,6 +91,7 @@ def scored_html(scored: tuple[Path, Path, Path], demo_model: Path) -> str:
     return scored_page(output, demo_model, drift=drift, costs=costs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run_html", "scored_html"])
 def test_a_page_needs_nothing_else_and_can_be_read_aloud(name: str, request: pytest.FixtureRequest) -> None:
     html = request.getfixturevalue(name)

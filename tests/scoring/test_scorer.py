@@ -83,6 +83,7 @@ def test_a_score_does_not_depend_on_its_batch(model: Model, rows: Rows, size: in
     assert np.array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["ridge", "mlp_ensemble", "gaussian_process", "pls"])
 def test_not_even_where_matrix_products_round_by_shape(learner: str) -> None:
     """Plain predictions of these learners differ in the last digits for other batch sizes."""

@@ -67,6 +67,7 @@ def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume:
     return output.read_bytes().splitlines()
 
 
+@pytest.mark.slow
 def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
     scored = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
     model = Model.load(folder / "model")
@@ -82,6 +83,7 @@ def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
         assert row["tokens"] is row["bad"] is row["gaps"] is row["score"] is None and row["reason"]
 
 
+@pytest.mark.slow
 def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
     lists = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
     score(folder, tmp_path / "out.tsv")
@@ -104,6 +106,7 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_workers_of_a_boosted_model_do_not_wait_for_threads_that_no_fork_has(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -118,6 +121,7 @@ def test_workers_of_a_boosted_model_do_not_wait_for_threads_that_no_fork_has(
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     whole, output = score(folder, tmp_path / "whole.jsonl", 3), tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "qe", "score", "--tokens", "--chunk", "3", "--workers", "1"]

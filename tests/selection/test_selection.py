@@ -56,6 +56,7 @@ def data(rows: int = 120, columns: int = 6, seed: int = 0) -> tuple[FloatArray, 
     return (X - X.mean(axis=0)) / X.std(axis=0), np.round(np.clip(y, 1, 5), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_contract_class(name: str) -> None:
     selector = make(name)
@@ -84,6 +85,7 @@ def test_contract_copies(name: str) -> None:
     np.testing.assert_array_equal(stored.get_support(), fitted.get_support())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_contract_names(name: str) -> None:
     """Names go in and the names of what is kept come out; the columns kept pass unchanged."""
@@ -107,6 +109,7 @@ def test_contract_finds_what_matters(name: str) -> None:
     assert support[[0, 3]].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_contract_odd_features(name: str) -> None:
     """One feature, constant features, nothing but constant features, duplicated and collinear features."""
@@ -122,6 +125,7 @@ def test_contract_odd_features(name: str) -> None:
         assert np.isfinite(fitted.transform(odd)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTORS.names)
 def test_contract_odd_rows_and_labels(name: str) -> None:
     """Ten rows; constant labels; labels far out of scale change nothing but the units."""
@@ -276,6 +280,7 @@ def test_wrappers_by_a_learner_against_brute_force(kind: type[Selector]) -> None
     assert np.flatnonzero(ours.get_support()).tolist() == taken
 
 
+@pytest.mark.slow
 def test_subsets_are_searched_with_any_learner() -> None:
     """All 31 subsets of 5, by a model tree; the beam, wide enough, comes as far."""
     X, y = data(120, 5, seed=9)
@@ -308,6 +313,7 @@ def test_the_second_round_adds_columns_to_what_the_first_voted_for() -> None:
         SubsetSearch(second=["*"]).fit(frame, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["mae", "rmse", "delta_avg"])
 @pytest.mark.parametrize("one_split", [False, True])
 def test_exhaustive_search_is_exhaustive(metric: str, one_split: bool) -> None:

@@ -184,6 +184,7 @@ def test_jackknife_edges() -> None:
     assert np.isnan(jackknife_interval(np.nan, [np.array([1.0, 2.0])])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["delta_avg", "rmse", "spearman"])
 def test_jackknife_intervals_cover_with_30_segments(metric: str) -> None:
     """Where percentile and BCa intervals cover .90 to .92; the long version is bench_calibration.py."""

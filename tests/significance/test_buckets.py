@@ -78,6 +78,7 @@ def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
         make()  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_all_buckets_of_all_kinds_are_one_family() -> None:
     gold, sides = columns(200, 1, 0.05)
     kinds = bands("length", "", np.arange(200.0)), named("half", "", ["x", "y"] * 100)
@@ -93,6 +94,7 @@ def test_all_buckets_of_all_kinds_are_one_family() -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_difference_is_found_in_equal_systems_whatever_the_number_of_buckets() -> None:
     """Family-wise: any of 12 buckets, in 200 simulations; .05 and three standard errors is .096."""
     any_found = 0
@@ -151,6 +153,7 @@ def test_hotelling_of_three_equals_the_published_formula() -> None:
     assert np.isnan(hotelling_p(np.zeros(3), np.eye(3), 2))
 
 
+@pytest.mark.slow
 def test_dependence_holds_its_level_where_buckets_differ_in_noise() -> None:
     """A gain that is the same everywhere, noise that is not: 600 simulations, .05 and three errors."""
     rejected = 0

@@ -24,6 +24,7 @@ def pairs_of(systems: int, *metrics: str) -> list[Key]:
     return [(f"s{i}", f"s{j}", m) for m in metrics for i, j in combinations(range(systems), 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["none", "bonferroni", "holm", "bh"])
 def test_every_metric_is_a_family_corrected_as_statsmodels_does(method: str) -> None:
     rng = np.random.default_rng(0)

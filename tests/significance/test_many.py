@@ -111,6 +111,7 @@ def test_clusters_cut_only_where_every_pair_differs() -> None:
     assert clusters(["a"], {}) == [["a"]]
 
 
+@pytest.mark.slow
 def test_williams_follows_its_formula_and_its_null_distribution() -> None:
     rng = np.random.default_rng(4)
     p_values = []
@@ -154,6 +155,7 @@ def test_correlation_randomization_agrees_with_williams() -> None:
     assert np.isnan(correlation_randomization(gold, a, np.full(300, 2.0), samples=100).p)
 
 
+@pytest.mark.slow
 def test_zous_interval_covers_normal_data_and_agrees_with_williams() -> None:
     """His example 2 is the doctest. Coverage of the true difference 0 over 2,000 samples of 40 segments."""
     rng = np.random.default_rng(8)
@@ -186,6 +188,7 @@ def test_studentised_statistic_is_the_delta_method_over_influence_functions() ->
         assert each == pytest.approx(difference / error)
 
 
+@pytest.mark.slow
 def test_heavy_tails_are_found_where_they_are() -> None:
     rng = np.random.default_rng(10)
     for n in (30, 422):

@@ -236,6 +236,7 @@ def test_without_pyspark_or_java_the_remedy_is_named(monkeypatch: pytest.MonkeyP
         check_installed()
 
 
+@pytest.mark.slow
 def test_no_module_needs_pyspark_until_it_is_asked_for() -> None:
     script = (
         "import pkgutil, sys, qe.cli, qe.spark; sys.modules['pyspark'] = sys.modules['py4j'] = None;"
@@ -245,6 +246,7 @@ def test_no_module_needs_pyspark_until_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@pytest.mark.slow
 def test_everything_listens_on_loopback(spark: Any) -> None:
     assert on_loopback(CLUSTER)
     spark.range(4, numPartitions=4).mapInArrow(lambda batches: batches, "id long").count()
@@ -256,6 +258,7 @@ def test_everything_listens_on_loopback(spark: Any) -> None:
     assert listening and {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_a_folder_lies_once_on_every_executor_and_is_memory_mapped(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "folder" / "deep").mkdir(parents=True)
     np.save(tmp_path / "folder" / "deep" / "numbers.npy", np.arange(1000))
@@ -288,6 +291,7 @@ def saved(counts: NgramCounts, path: Path) -> dict[str, bytes]:
     return files_of(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "words", "texts"), [(5, 300, 400), (3, 3, 40), (1, 5, 10)], ids=["many", "few words", "order 1"]
 )

@@ -351,6 +351,7 @@ def run(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> 
     return captured
 
 
+@pytest.mark.slow
 def test_the_command_line(files: Callable[..., str], tmp_path: Path, capsys: Any) -> None:
     reference, old, new = files("ref", REFERENCE), files("old", OLD), files("new", NEW)
     common = [
@@ -430,6 +431,7 @@ def test_bad_input_is_one_clear_message(
     assert captured.out == ""
 
 
+@pytest.mark.slow
 def test_track_logs_recipe_scores_and_files(
     files: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

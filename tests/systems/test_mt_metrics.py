@@ -63,6 +63,7 @@ def test_length_ratio_equals_multeval(shared_data: Callable[[str], Path], system
     assert np.mean(runs) == pytest.approx(LENGTH[system], abs=5e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenize", ["none", "13a", "intl", "char"])
 @given(pairs)
 @settings(max_examples=40)
@@ -72,6 +73,7 @@ def test_bleu_equals_sacrebleu_with_two_references(tokenize: Any, rows: list[tup
     assert Bleu(tokenize=tokenize).score(hypotheses, references) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"word_order": 2}, {"beta": 1.0}, {"lowercase": True}])
 @given(pairs)
 @settings(max_examples=40)
@@ -183,6 +185,7 @@ def test_statistics_of_a_segment_do_not_depend_on_the_others(
 class TestEveryMetric:
     """The same questions to each metric of texts."""
 
+    @pytest.mark.slow
     @given(rows=pairs)
     @settings(max_examples=15)
     def test_scores_are_batched_and_better_for_the_reference_itself(

@@ -29,6 +29,7 @@ def columns(rows: list[tuple[str, str, str]]) -> tuple[list[str], list[list[str]
     return hypotheses, references
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("smooth", "value"), SMOOTHING)
 @given(pairs)
 @settings(max_examples=40, deadline=None)
@@ -52,6 +53,7 @@ def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tu
     assert bleu.segment_scores(statistics) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("no_punct", [False, True])
 @pytest.mark.parametrize("lowercase", [False, True])

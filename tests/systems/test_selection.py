@@ -74,6 +74,7 @@ def test_files_are_found() -> None:
     assert all(isinstance(chooser, Chooser) for chooser in choosers().values())
 
 
+@pytest.mark.slow
 def test_a_visible_difference_is_found_by_every_method(planted: Selection) -> None:
     for each in planted.comparisons:
         assert each.p_corrected < 0.05 and each.ci[0] > 0, each
@@ -101,6 +102,7 @@ def test_the_report_adds_up(planted: Selection) -> None:
     assert set(report["document_scores"]) == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_documents_are_chosen_whole() -> None:
     chosen = selected(translations(), by="document")
     index = np.array(chosen.translations.documents)
@@ -108,6 +110,7 @@ def test_documents_are_chosen_whole() -> None:
         assert all(len(set(choice[index == name])) == 1 for name in set(index))
 
 
+@pytest.mark.slow
 def test_three_systems() -> None:
     chosen = selected(translations(120, 3, quality=(0.3, 0.5, 0.7)))
     assert chosen.best == "a"
@@ -116,6 +119,7 @@ def test_three_systems() -> None:
         assert chosen.scores[name]["bleu"] > chosen.scores["a"]["bleu"]
 
 
+@pytest.mark.slow
 def test_held_out_references_do_not_reach_their_own_choice() -> None:
     """Other references for one fold's documents change other folds' preferences, never its own."""
     data = translations(60)
@@ -138,6 +142,7 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
         assert (before[name].segments[:, others] != after[name].segments[:, others]).any()
 
 
+@pytest.mark.slow
 def test_random_labels_give_nothing() -> None:
     """Both systems alike, features unrelated: no method may look better than the better system."""
     data = translations(100, quality=(0.0, 0.0), seed=4)

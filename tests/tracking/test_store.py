@@ -34,6 +34,7 @@ def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.Monke
     assert tracking.artifact_root() == str(store.parent / "files")
 
 
+@pytest.mark.slow
 def test_the_environment_overrides_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{store.parent / 'other.db'}")
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "elsewhere")
@@ -58,6 +59,7 @@ def test_artifacts_lie_beside_the_store(
     assert tracking.artifact_root() == str(bare / "mlartifacts")
 
 
+@pytest.mark.slow
 def test_a_report_is_a_run_of_its_own(store: Path, tmp_path: Path) -> None:
     """More metrics than MLflow takes at a time, names that it refuses, an undefined figure, files."""
     folder = tmp_path / "report"
@@ -83,6 +85,7 @@ def test_an_unknown_key_is_an_error(store: Path) -> None:
         tracking.load_settings()
 
 
+@pytest.mark.slow
 def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> None:
     note = store.parent / "note.txt"
     note.write_text("x")
@@ -103,6 +106,7 @@ def test_a_run_holds_parameters_metrics_children_and_artifacts(store: Path) -> N
     assert (store.parent / "files").is_dir()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_under_its_id(store: Path) -> None:
     with pytest.raises(KeyboardInterrupt), tracking.run("first") as run:
         run.metrics({"a": 1.0})
@@ -113,6 +117,7 @@ def test_a_run_goes_on_under_its_id(store: Path) -> None:
     assert mlflow.get_run(run.id).data.metrics == {"a": 1.0, "b": 2.0}
 
 
+@pytest.mark.slow
 def test_a_missing_model_is_an_error(store: Path) -> None:
     with pytest.raises(InputError, match="no model at models:/absent@champion"):
         tracking.model_directory("models:/absent@champion")
@@ -149,6 +154,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_logged_models_share_no_file_and_outlive_the_folder(
     store: Path, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +173,7 @@ def test_logged_models_share_no_file_and_outlive_the_folder(
     assert (second / LARGE_FILE).read_bytes() == content
 
 
+@pytest.mark.slow
 def test_a_file_uri_is_a_local_store(store: Path, folder: Path) -> None:
     store.write_text(store.read_text().replace("files", f"file://{store.parent}/with%20space"))
     path = logged(folder)

@@ -124,6 +124,7 @@ def test_settings_of_extractors_and_parts_are_in_their_own_ranges() -> None:
             assert fits(setting.default, setting.bounded), (part.name, key)
 
 
+@pytest.mark.slow
 def test_the_experiments_of_the_project_are_right_but_for_files_that_are_not_here(tmp_path: Path) -> None:
     root = Path(qe.__file__).parents[1]
     absent = ("no such dataset", "no such file", "unknown annotator 'annotators/")
@@ -159,6 +160,7 @@ def test_a_choice_is_checked_value_by_value() -> None:
     assert ends(Choice([1, 2, 3])) == (1, 2, 3)
 
 
+@pytest.mark.slow
 def test_checking_loads_neither_optuna_nor_mlflow_nor_plots(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(
         "name: small\ndataset: {format: wmt12, path: .}\nfeatures: [surface]\n"

@@ -99,6 +99,7 @@ def outcome(folder: Path) -> Outcome:
     return run(folder, "out")
 
 
+@pytest.mark.slow
 def test_trees_are_learned_from(outcome: Outcome) -> None:
     report = outcome.report
     assert report["search"]["best"]["learner_params"]["tree_weight"] == 0.2
@@ -108,6 +109,7 @@ def test_trees_are_learned_from(outcome: Outcome) -> None:
     assert outcome.model.columns() == ("source", "target", "annotation_source", "annotation_target")
 
 
+@pytest.mark.slow
 def test_predictions_of_training_are_those_of_the_saved_model(folder: Path, outcome: Outcome) -> None:
     """To the last bit: all rows, one row, and the file scored in a fresh process."""
     table = pd.read_parquet(outcome.output / "predictions.parquet").query("split == 'test'")
@@ -155,6 +157,7 @@ def test_explanations_add_up(folder: Path, outcome: Outcome) -> None:
     ), atol=1e-9)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_trees_alone(folder: Path) -> None:
     """Row (e) of the paper: no features. Everything a run makes is made, explanations too."""
     learner = {"kind": "svr_tree_kernels", "params": {"tree_weight": 1.0}, "space": {"C": [1.0, 4.0]}}
@@ -179,6 +182,7 @@ def test_feature_tables_hold_trees_in_brackets(folder: Path) -> None:
     assert len(table) == N_TRAIN + N_TEST and table["constituents_source"].str.startswith("(S (").all()
 
 
+@pytest.mark.slow
 def test_nested_cross_validation(folder: Path) -> None:
     split = {"folds": 2, "outer": 2}
     made = run(folder, "nested", split=split, intervals={"method": "split", "share": 0.2})
@@ -223,6 +227,7 @@ def gram(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(values["train"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [{"folds": 3}, {"folds": 2, "outer": 3}, {"folds": 3, "repeats": 2}])
 def test_a_given_kernel_reaches_the_learner_as_it_is(
     folder: Path, gram: pd.DataFrame, split: dict[str, int]

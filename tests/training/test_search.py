@@ -67,6 +67,7 @@ def test_nothing_to_search_is_one_trial() -> None:
     assert len(result.trials) == 1 and result.best.learner_params == {"alpha": 2.0}
 
 
+@pytest.mark.slow
 def test_trials_that_differ_in_the_learner_share_fitted_selectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four penalties, two sizes, four folds: eight fits of the selector, and the same values as without."""
     fits: list[int] = []
@@ -195,6 +196,7 @@ def drawn(result: search.SearchResult) -> list[tuple[object, ...]]:
     return [(t.state, t.params, t.values, dict(t.intermediate_values)) for t in trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_path: Path) -> None:
     asked, warm = SEARCHES[kind], [{"ridge.alpha": 3.0}, {"ridge.alpha": 7.0}, {"ridge.alpha": 3.0}]

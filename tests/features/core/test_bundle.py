@@ -49,6 +49,7 @@ def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
         assert part["bytes"] > 0 and part["settings"] and part["fingerprint"] == bundle.part(name).fingerprint
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_built_again_and_the_corpus_not_read(tmp_path: Path) -> None:
     bundles.build(corpus, tmp_path / "b", ORDER[:1])
     before = (tmp_path / "b" / "source_ngrams" / "meta.json").stat().st_mtime_ns
@@ -61,6 +62,7 @@ def test_what_is_there_is_not_built_again_and_the_corpus_not_read(tmp_path: Path
     assert (tmp_path / "b" / "source_ngrams" / "meta.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_leaves_the_others_and_no_half(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_a_part_that_fails_leaves_the_others_and_no_half(
     assert set(bundles.build(corpus, tmp_path / "b", ORDER).manifest["parts"]) == set(ORDER)
 
 
+@pytest.mark.slow
 def test_another_corpus_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
     bundles.build(corpus, tmp_path / "b", ORDER[:1], provenance={"source": "1"})
     with pytest.raises(InputError, match=r"resources of another corpus .*\(source: 1 there, 2 here\)"):
@@ -95,6 +98,7 @@ def test_needs_come_first() -> None:
     assert order[-1] == "phrase_table" and len(order) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
@@ -114,6 +118,7 @@ def test_bad_corpora_are_errors_that_leave_nothing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_gzip_member_is_an_error(tmp_path: Path) -> None:
     arguments = write(tmp_path, "a\n" * 2000, "x\n" * 2000)
     whole = gzip.compress(b"".join(f"word{i} number\n".encode() for i in range(2000)))
@@ -123,6 +128,7 @@ def test_a_damaged_gzip_member_is_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
     lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
     done = build(*write(tmp_path, "\n".join(lines), "\n".join(lines)), "--json")
@@ -173,6 +179,7 @@ def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tm
     ]
 
 
+@pytest.mark.slow
 def test_settings_build_again_and_so_do_none(tmp_path: Path) -> None:
     """Orders by the files' own record; `source_vectors` is built from `source_ngrams`."""
     texts = [("a b c d e f g h", "x")] * 3
@@ -211,6 +218,7 @@ def test_values_that_a_part_cannot_be_built_with(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_maker_of_a_part_goes_before_that_of_its_kind(tmp_path: Path) -> None:
     from features.resources.ngrams import NgramCounts
 
@@ -245,6 +253,7 @@ bundle.build(corpus, folder, ORDER, settings={"source_ngrams": {"order": 2}}, ma
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["corpus", ORDER[2]])
 def test_a_killed_build_goes_on(tmp_path: Path, at: str) -> None:
     folder = tmp_path / "b"
@@ -272,6 +281,7 @@ def test_files_of_others_are_told_from_what_builds_leave(tmp_path: Path) -> None
     assert bundles.stranger(tmp_path) == "thesis.tex"
 
 
+@pytest.mark.slow
 def test_the_verb_goes_on_after_a_kill_while_the_corpus_was_saved(tmp_path: Path) -> None:
     arguments = write(tmp_path, "a b\n", "x y\n")
     (tmp_path / "out" / ".corpus.ab12cd34").mkdir(parents=True)
@@ -288,6 +298,7 @@ def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", '{"format": 1', '{"format": 1}', "[]", "\udcff"])
 def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
@@ -300,6 +311,7 @@ def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
             read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["gone", "no meta", "empty meta", "cut", "empty array"])
 def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, damage: str) -> None:
     import shutil
@@ -322,6 +334,7 @@ def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, da
     assert again.part("source_lm").fingerprint == again.manifest["parts"]["source_lm"]["fingerprint"]
 
 
+@pytest.mark.slow
 def test_a_damaged_corpus_is_an_error(tmp_path: Path) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
     (bundle.path / "corpus" / "source.ids.npy").unlink()

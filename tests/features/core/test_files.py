@@ -83,6 +83,7 @@ def test_errors_of_the_block_stay_what_they_are(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "manager, write, reason",
     [

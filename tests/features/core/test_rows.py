@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features._word_quality.network import Network
-from features._word_quality.pooling import PoolingNetwork, Texts, _beginning
+from features._word_quality.pooling import PoolingNetwork, Texts
+from features._word_quality.pooling_training import random_beginning
 from features._word_quality.rows import row_products
 
 RNG = np.random.default_rng(0)
@@ -37,7 +38,7 @@ def test_a_text_is_scored_alike_in_every_batch() -> None:
     lengths = RNG.integers(1, 40, 80)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     texts = Texts(RNG.normal(size=(offsets[-1], 120)).astype(np.float32), offsets)
-    network = PoolingNetwork(_beginning(np.random.default_rng(1), 120, 2))
+    network = PoolingNetwork(random_beginning(np.random.default_rng(1), 120, 2))
     together = network.outcomes(texts)
     for rows in (np.array([5]), np.arange(40, 80), RNG.permutation(80)):
         np.testing.assert_array_equal(network.outcomes(texts.take(rows)[0]), together[rows])

@@ -47,6 +47,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_settings_never_hold_is_one_message_at_once(text: str, message: str) -> None:
     started = time.process_time()

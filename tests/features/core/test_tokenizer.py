@@ -99,6 +99,7 @@ def test_types_are_in_order_of_first_occurrence(lines: list[str], kind: str) -> 
     assert np.array_equal(tokens.offsets, expected.offsets)
 
 
+@pytest.mark.slow
 def test_batches_do_not_show() -> None:
     lines = [f"Line {i // 3}, it's one. " * (i % 3) for i in range(20_000)]
     tokenizer = Tokenizer()
@@ -117,6 +118,7 @@ def test_chunks_are_those_of_str_split(texts: list[str]) -> None:
     assert ids.tolist() == expected.ids.tolist() and offsets.tolist() == expected.offsets.tolist()
 
 
+@pytest.mark.slow
 def test_every_character_parts_chunks_where_it_parts_them_for_python() -> None:
     characters = [chr(i) for i in range(0x110000)]
     chunks, ids, offsets = intern_chunks([f"a{c}b{c}" for c in characters])

@@ -169,6 +169,7 @@ def random_tree(generator: np.random.Generator, depth: int = 0) -> str:
     return f"({label} {' '.join(random_tree(generator, depth + 1) for _ in range(children))})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_fragment_by_fragment(kernel: TreeKernel) -> None:
     generator = np.random.default_rng(0)
@@ -202,6 +203,7 @@ def test_a_kernel(kernel: TreeKernel, seed: int) -> None:
     assert (np.diag(gram) == 1).all() and gram.min() >= 0 and gram.max() <= 1 + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @settings(max_examples=30)
 @given(seed=SEEDS)

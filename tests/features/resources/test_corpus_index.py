@@ -36,6 +36,7 @@ def random_lines(seed: int, n: int, longest: int) -> list[str]:
     return [" ".join(random.choice(words, size, p=shares / shares.sum())) for size in lengths]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("longest", [12, 40, 150, 400])
 def test_equal_to_comparing_with_every_segment(longest: int) -> None:
     corpus = random_lines(0, 600, longest)
@@ -65,6 +66,7 @@ def test_equal_on_anything(corpus: list[str], query: str) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.text("aäb ", max_size=70).map(lambda line: " ".join(line.split())), min_size=1, max_size=8),
@@ -78,6 +80,7 @@ def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], 
     assert neighbours.character_edits[0] == (least if query else -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("letters", "longest"), [("ab ", 30), ("etaoin shrdlu", 130), ("añ語🙂 \u0301xyz", 400)]
 )

@@ -52,6 +52,7 @@ def test_a_kind_names_its_parts_and_its_settings(kind: str) -> None:
         assert set(settings) <= {name for name in resource.builder.__dataclass_fields__}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_corpora_make_equal_parts_that_load_as_they_were(kind: str, tmp_path: Path) -> None:
     part = makeable(kind)[0]

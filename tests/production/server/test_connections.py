@@ -164,6 +164,7 @@ def test_where_all_are_at_work_one_more_is_sent_away(patient: tuple[App, int]) -
     assert exchange(port, HEALTH)[0] == 200
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_takes_is_given_up() -> None:
     served = app(Limits(seconds=1, idle=1))
     with listening(served) as port, connect(port) as client:

@@ -159,6 +159,7 @@ def test_counting_takes_time_in_proportion(piece: bytes) -> None:
     assert time.process_time() - begun < 2
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
 def test_any_json_is_rows_or_refused(value: Any) -> None:
