@@ -58,6 +58,7 @@ def waits(folder: Path) -> None:
     time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("use", "refused", "faults", "says"),
     [(raises, 0, 5, "KeyError"), (dies, 0, 5, "SIGABRT"), (refuses, 5, 0, ""), (waits, 0, 0, "")],

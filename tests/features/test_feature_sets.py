@@ -102,6 +102,7 @@ def test_every_pattern_keeps_columns_and_none_comes_twice(
     assert len(names) == len(set(names)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", set_names())
 def test_no_pattern_is_idle(name: str, made: Callable[[str], FeatureSet]) -> None:
     """Without any one pattern, columns are missing: none repeats another."""

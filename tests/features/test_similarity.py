@@ -101,6 +101,7 @@ def matching(words: Sequence[str], longest: int, boundaries: bool, weighting: st
     return sum(map(value, chosen)) / sum(weight(g)[1] for g in chosen)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
 def test_equal_to_the_definitions(words: list[str]) -> None:

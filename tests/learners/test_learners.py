@@ -470,6 +470,7 @@ def test_stacking_prefers_the_better_member() -> None:
     assert (model.weights_ >= 0).all()
 
 
+@pytest.mark.slow
 def test_cross_fit_never_sees_the_row() -> None:
     """A nearest neighbour repeats the label of any row it has seen."""
     X, y = data(30)

@@ -96,6 +96,7 @@ def test_kinds_agree(folder: Path, tmp_path: Path) -> None:
         assert [list(map(float, cell.split())) for cell in joined[name]] == [row[name] or [] for row in lists]
 
 
+@pytest.mark.slow
 def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path) -> None:
     one, other = (
         [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
@@ -149,6 +150,7 @@ def test_a_model_without_words_says_so(
     assert "has no word-level part; train one with the features word_quality" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_repeated_segments_have_the_same_words(folder: Path) -> None:
     rows = list(tables.read_rows(folder / "data" / "new.tsv"))[:3]
     first, second = (Scorer.load(folder / "model", TOKENS) for _ in range(2))

@@ -82,6 +82,7 @@ def test_a_visible_difference_is_found_by_every_method(planted: Selection) -> No
     assert len(planted.comparisons) == len(planted.bootstrap) == len(CHOOSERS.names)
 
 
+@pytest.mark.slow
 def test_no_choice_beats_the_oracle_and_random_lies_between_the_systems(planted: Selection) -> None:
     scores = {name: row["bleu"] for name, row in planted.scores.items()}
     assert max(scores, key=lambda name: scores[name]) == ORACLE
@@ -89,6 +90,7 @@ def test_no_choice_beats_the_oracle_and_random_lies_between_the_systems(planted:
     assert low - 0.5 < scores["random"] < high + 0.5
 
 
+@pytest.mark.slow
 def test_the_report_adds_up(planted: Selection) -> None:
     data = planted.translations
     for name, choice in planted.choices.items():

@@ -129,6 +129,7 @@ def test_predictions_of_training_are_those_of_the_saved_model(folder: Path, outc
     assert scored["because"].str.contains("tree of the (?:source|target): [+-]").any()
 
 
+@pytest.mark.slow
 def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> None:
     learner = Model.load(outcome.output / "model").pipeline.named_steps["learn"]
     support = len(learner.weights_)
@@ -145,6 +146,7 @@ def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> No
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_explanations_add_up(folder: Path, outcome: Outcome) -> None:
     model = Model.load(outcome.output / "model")
     rows = pd.read_json(folder / "test.jsonl", lines=True)
@@ -175,6 +177,7 @@ def test_trees_alone(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_feature_tables_hold_trees_in_brackets(folder: Path) -> None:
     (folder / "extract.yaml").write_text(yaml.safe_dump(settings()))
     extract(experiment.load(folder / "extract.yaml"), folder / "table.parquet", folder / "cache", silent)
@@ -189,6 +192,7 @@ def test_nested_cross_validation(folder: Path) -> None:
     assert made.report["nested"]["systems"]["trees"]["mae"] < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -267,6 +271,7 @@ def test_a_given_kernel_reaches_the_learner_as_it_is(
     np.testing.assert_allclose(ours, np.clip(expected, 1, 5), atol=2e-3)
 
 
+@pytest.mark.slow
 def test_columns_of_a_kernel_cannot_be_selected(folder: Path, gram: pd.DataFrame) -> None:
     files = {"train": "train.gram", "test": "test.gram"}
     with pytest.raises(InputError, match="the columns of a kernel cannot be selected"):

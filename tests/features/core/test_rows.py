@@ -41,4 +41,4 @@ def test_a_text_is_scored_alike_in_every_batch() -> None:
     network = PoolingNetwork(random_beginning(np.random.default_rng(1), 120, 2))
     together = network.outcomes(texts)
     for rows in (np.array([5]), np.arange(40, 80), RNG.permutation(80)):
-        np.testing.assert_array_equal(network.outcomes(texts.take(rows)[0]), together[rows])
+        np.testing.assert_array_equal(network.outcomes(texts.take(rows)), together[rows])
