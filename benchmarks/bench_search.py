@@ -22,7 +22,7 @@ from qe.config import experiment as experiments
 from qe.tracking import store as tracking
 from qe.training.candidates import search_candidates
 from qe.training.preparation import Prepared, prepare
-from qe.training.reporting import trial_logger
+from qe.training.tracked import trial_logger
 
 ROOT = Path(__file__).resolve().parent.parent
 

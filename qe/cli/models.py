@@ -136,7 +136,7 @@ def _print(versions: "list[Version]") -> None:
         table.add_column(heading)
     for entry in versions:
         tags = entry.tags
-        coverage = entry.metrics.get("intervals.coverage_90")
+        coverage = entry.metrics.get("intervals/coverage 90 percent")
         table.add_row(
             entry.name,
             entry.version,

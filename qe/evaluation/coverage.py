@@ -70,15 +70,6 @@ class Coverage:
         plain = {**content, "ci": tuple(content["ci"]), "width": _number(content["width"])}
         return cls(**{**plain, **bands})
 
-    def metrics(self) -> dict[str, float]:
-        """As flat metrics: `coverage_90`, `width_90`, `coverage_90_label_1`, `coverage_90_prediction_5`."""
-        percent = f"{100 * self.level:g}".replace(".", "_")
-        values = {f"coverage_{percent}": self.coverage, f"width_{percent}": self.width}
-        for name, bands in (("label", self.by_label), ("prediction", self.by_prediction)):
-            for number, band in enumerate(bands, start=1):
-                values[f"coverage_{percent}_{name}_{number}"] = band.coverage
-        return {name: value for name, value in values.items() if np.isfinite(value)}
-
 
 def _number(value: Any) -> Any:
     return float("nan") if value is None else value

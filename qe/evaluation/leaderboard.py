@@ -18,6 +18,8 @@ from features.core.errors import InputError
 from features.core.files import atomic_file
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import Report, evaluate
+from qe.evaluation.table import TITLES
+from qe.metrics._base import METRICS
 
 _AGAIN = "run the experiment again"
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
@@ -30,7 +32,7 @@ th { border-bottom: 2px solid #444; font-weight: 600 }
 tr:nth-child(even) td { background: #f4f6f8 }
 p { color: #555; margin: .3rem 0 }
 """
-_TITLES = {"delta_avg": "DeltaAvg", "spearman": "Spearman", "mae": "MAE", "rmse": "RMSE"}
+_METRICS = ("delta_avg", "spearman", "mae", "rmse")  # beside the metric of the experiments
 
 
 class _Label(BaseModel):
@@ -45,8 +47,13 @@ class _Data(BaseModel):
     label: _Label
 
 
+class _Evaluation(BaseModel):
+    metric: str = "delta_avg"
+
+
 class _Experiment(BaseModel):
     name: str
+    evaluation: _Evaluation = _Evaluation()
     description: str
     published: dict[str, float | None] | None = None
 
@@ -88,9 +95,10 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
-    """Entries by falling DeltaAvg, the whole evaluation behind them, and what they share."""
+    """Entries, best first by `metric`, the whole evaluation behind them, and what they share."""
 
     title: str
+    metric: str
     baseline: str | None
     entries: Sequence[Entry]
     report: Report
@@ -104,7 +112,8 @@ def make(
     All are compared on the training segments of their common dataset by their out-of-fold predictions:
     those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
     are against; by default the experiment named `baseline`, if there is one. Without `samples`, as many
-    resamples are drawn as corrected p-values need.
+    resamples are drawn as corrected p-values need. The metric is that of the experiments
+    (`evaluation.metric`), DeltaAvg where they differ in it.
 
     Raises InputError if a folder holds no finished run, or the runs are of different segments.
     """
@@ -128,19 +137,35 @@ def make(
         raise InputError(f"no run is named '{baseline}'", remedy=f"runs: {', '.join(systems)}")
     data = runs[folders[0]].data
     scale = LabelScale(**data.label.model_dump())
+    metric = _metric(list(runs.values()))
     report = evaluate(
         first["gold"].to_numpy(),
         systems,
         scale,
         baselines=(baseline,) if baseline else (),
-        metrics=("delta_avg", "spearman", "pearson", "mae", "rmse"),
+        metrics=tuple(dict.fromkeys((metric, "delta_avg", "spearman", "pearson", "mae", "rmse"))),
         samples=samples,
         seed=seed,
     )
-    entries = [_entry(run, report, baseline) for run in runs.values()]
-    entries.sort(key=lambda entry: -entry.metrics["delta_avg"])
+    entries = [_entry(run, report, metric, baseline) for run in runs.values()]
+    entries.sort(key=lambda entry: _badness(entry.metrics[metric], metric))
     title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
-    return Leaderboard(title, baseline, entries, report)
+    return Leaderboard(title, metric, baseline, entries, report)
+
+
+def _metric(runs: Sequence[_Run]) -> str:
+    """What the experiments are judged by; DeltaAvg where they differ in it."""
+    named = {run.experiment.evaluation.metric for run in runs}
+    metric = named.pop() if len(named) == 1 else "delta_avg"
+    METRICS.get(metric)
+    return metric
+
+
+def _badness(value: float, metric: str) -> float:
+    """What entries are sorted by; an undefined figure is the worst."""
+    if math.isnan(value):
+        return math.inf
+    return -value if METRICS.get(metric).higher_is_better else value
 
 
 def _run(folder: Path) -> _Run:
@@ -165,7 +190,7 @@ def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
         return table[["id", "gold", "chosen"]]
 
 
-def _entry(run: _Run, report: Report, baseline: str | None) -> Entry:
+def _entry(run: _Run, report: Report, metric: str, baseline: str | None) -> Entry:
     name = run.experiment.name
     scores = report.systems[name]
     if run.nested is not None:
@@ -178,29 +203,42 @@ def _entry(run: _Run, report: Report, baseline: str | None) -> Entry:
         run.experiment.description,
         figures,
         scores.metrics,
-        {metric: (float(low), float(high)) for metric, (low, high) in scores.ci.items()},
+        {key: (float(low), float(high)) for key, (low, high) in scores.ci.items()},
         run.experiment.published or {},
         run.features.n,
         run.seconds,
-        name in next(iter(report.clusters.get("delta_avg", [[]]))),
-        report.comparison(name, str(baseline), "delta_avg").p_corrected if compared else None,
+        name in next(iter(report.clusters.get(metric, [[]]))),
+        report.comparison(name, str(baseline), metric).p_corrected if compared else None,
     )
 
 
 def _rows(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
-    header = ["", "experiment", "features", "figures", "DeltaAvg", "95 % interval", "Spearman", "MAE", "RMSE"]
+    others = [metric for metric in _METRICS if metric != board.metric]
+    published = _published_metrics(board)
+    header = ["", "experiment", "features", "figures", TITLES[board.metric], "95 % interval"]
+    header += [TITLES[metric] for metric in others]
     header += ["p"] if board.baseline else []
-    header += [f"published {_TITLES[m]}" for m in _PUBLISHED]
+    header += [f"published {TITLES[metric]}" for metric in published]
     rows = []
     for entry in board.entries:
-        low, high = entry.interval["delta_avg"]
+        low, high = entry.interval[board.metric]
         row = ["•" if entry.best_cluster else "", entry.name, str(entry.features), entry.figures]
-        row += [f"{entry.metrics['delta_avg']:.3f}", f"[{low:.3f}, {high:.3f}]"]
-        row += [f"{entry.metrics[m]:.3f}" for m in ("spearman", "mae", "rmse")]
+        row += [_figure(entry.metrics[board.metric]), f"[{_figure(low)}, {_figure(high)}]"]
+        row += [_figure(entry.metrics[metric]) for metric in others]
         row += [_p(entry.p)] if board.baseline else []
-        row += [_published(entry.published.get(m)) for m in _PUBLISHED]
+        row += [_published(entry.published.get(metric)) for metric in published]
         rows.append(row)
     return header, rows
+
+
+def _published_metrics(board: Leaderboard) -> list[str]:
+    """The metrics for which an experiment of the board gives a published figure."""
+    given = {m for entry in board.entries for m, value in entry.published.items() if value is not None}
+    return [metric for metric in _PUBLISHED if metric in given]
+
+
+def _figure(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.3f}"
 
 
 def _p(value: float | None) -> str:
@@ -213,16 +251,17 @@ def _published(value: float | None) -> str:
 
 def legend(board: Leaderboard) -> list[str]:
     """What a reader must know about the figures."""
+    title = TITLES[board.metric]
     lines = [
-        "• systems that cannot be told apart from the best (DeltaAvg, randomization, Holm over all pairs)",
+        f"• systems that cannot be told apart from the best ({title}, randomization, Holm over all pairs)",
         "figures: nested: the whole procedure, selection included; selected: parameters chosen on the same "
         "folds (optimistic); plain: nothing was chosen",
-        "published figures are of the task's test set (422 segments), ours of the training segments",
     ]
     if board.baseline:
-        lines.insert(
-            1, f"p: DeltaAvg against {board.baseline}, Holm over the leaderboard; ?: cannot be decided"
-        )
+        against = f"p: {title} against {board.baseline}, Holm over the leaderboard; ?: cannot be decided"
+        lines.insert(1, against)
+    if _published_metrics(board):
+        lines.append("published figures are of the task's test set, ours of the training segments")
     return lines + [f"note: {note}" for note in board.report.notes]
 
 

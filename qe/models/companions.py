@@ -53,11 +53,6 @@ class Companions:
             "coverage": [entry.to_json() for entry in intervals.measured],
         }
 
-    def metrics(self) -> dict[str, float]:
-        """The same as flat metrics, for MLflow: `intervals.coverage_90`, `intervals.width_90`, ..."""
-        measured = (entry.metrics().items() for entry in self.intervals.measured)
-        return {f"intervals.{name}": value for some in measured for name, value in some}
-
 
 @dataclass(frozen=True, eq=False)
 class CalibrationRows:

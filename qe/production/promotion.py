@@ -116,7 +116,11 @@ def promote(
         tracking.make_champion(name, own)
     state = "promoted" if decision.promoted else "refused"
     evidence = json.dumps({**decision.to_json(), "at": _now()})
-    tracking.tag_version(name, own, {"promotion.decision": state, "promotion.evidence": evidence})
+    tracking.tag_version(
+        name,
+        own,
+        {"promotion.decision": state, "promotion.reason": decision.reason, "promotion.evidence": evidence},
+    )
     return decision
 
 

@@ -1,15 +1,17 @@
 """Tracking: the only importer of MLflow; reads mlflow.yaml."""
 
+import json
 import logging
 import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from string import Formatter
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import mlflow
@@ -22,6 +24,7 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.telemetry import set_telemetry_client
 from mlflow.types import ColSpec, DataType, Schema
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 
 from features.core import strict_yaml
 from features.core.damage import Damaged, whole
@@ -177,6 +180,31 @@ class Registration:
     reason: str
     metric: str
     value: float
+    model_id: str = ""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Data that a run used: name and digest, by which figures refer to it."""
+
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """How a model is shown to people.
+
+    name         of the logged model; characters that MLflow refuses become `-`
+    description  Markdown
+    params       what it was fitted with
+    tags         of its version in the registry
+    """
+
+    name: str
+    description: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -205,9 +233,20 @@ class Run:
         changed = {k: v for k, v in flat.items() if k in known and known[k] != v}
         self.tags({f"resumed.{name}": value for name, value in changed.items()})
 
-    def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
-        """Logs finite metrics; an undefined one is left out."""
-        logged = _metrics(values, step)
+    def metrics(
+        self,
+        values: Mapping[str, float],
+        step: int = 0,
+        *,
+        model_id: str | None = None,
+        data: Data | None = None,
+    ) -> None:
+        """Logs finite metrics; an undefined one is left out.
+
+        model_id  the logged model that they are of
+        data      what they were measured on
+        """
+        logged = _metrics(values, step, model_id, data)
         for start in range(0, len(logged), _BATCH):
             self.client.log_batch(self.id, metrics=logged[start : start + _BATCH])
 
@@ -219,16 +258,47 @@ class Run:
         log = mlflow.log_artifacts if path.is_dir() else mlflow.log_artifact
         log(str(path), artifact_path=folder, run_id=self.id)
 
-    def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> None:
+    def table(self, rows: pd.DataFrame, path: str) -> None:
+        """Logs a table that the UI opens under Artifacts (`mlflow.log_table` would append on a resumed run).
+
+        path  ends in `.json`
+        """
+        with TemporaryDirectory() as scratch:
+            file = Path(scratch) / Path(path).name
+            file.write_text(rows.to_json(orient="split", index=False, force_ascii=False), "utf-8")
+            folder = Path(path).parent.as_posix()
+            self.artifact(file, None if folder == "." else folder)
+        known = json.loads(self.client.get_run(self.id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+        entry = {"path": path, "type": "table"}
+        if entry not in known:
+            self.tags({MLFLOW_LOGGED_ARTIFACTS: json.dumps([*known, entry])})
+
+    def describe(self, text: str) -> None:
+        """What the run's page says of it, in Markdown."""
+        self.tags({"mlflow.note.content": text})
+
+    def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
         """Logs the data a run used."""
         source = from_pandas(table, targets=targets, name=name)
         mlflow.log_input(source, context=context)
+        return Data(source.name, source.digest)
+
+    def children(self) -> set[str]:
+        """The names of its child runs."""
+        tag = f"tags.mlflow.parentRunId = '{self.id}'"
+        names, token = set[str](), None
+        while True:
+            page = self.client.search_runs([self.experiment_id], tag, max_results=1000, page_token=token)
+            names |= {str(run.info.run_name) for run in page}
+            token = page.token
+            if not token:
+                return names
 
     def child(
         self, name: str, params: Mapping[str, Any], metrics: Mapping[str, float], started: datetime | None,
         finished: datetime | None, tags: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        """A finished child run (one trial of a search)."""
+        """A finished child run: a trial of a search, or a repeat of the folds."""
         start = int(started.timestamp() * 1000) if started else None
         run = self.client.create_run(
             self.experiment_id,
@@ -256,30 +326,39 @@ class Run:
         higher_is_better: bool,
         data: str,
         content: str,
-        tags: Mapping[str, str],
+        described: Described,
+        about: str = "",
     ) -> Registration:
         """Logs the model directory as a pyfunc model and registers it.
 
         data     fingerprint of what `value` was measured on
         content  fingerprint of what the model was made from: a run that is resumed to the same model has its
                  version already
+        about    what all versions of the name have in common, for the registry
 
         The first version of a name becomes `champion`. Later ones wait for `qe promote`, the best of them as
         `challenger`.
         """
-        version, model_id = self._registered(name, content), ""
-        if version is None:
-            model_id = self.log_model(directory, columns=columns, example=example).model_id
-        about = {"metric": metric, "value": repr(value), "data": data, "content": content}
+        entry = self._registered(name, content)
+        if entry is None:
+            model_id = self.log_model(directory, columns=columns, example=example, described=described)
+        else:
+            model_id = str(entry.source).removeprefix("models:/")
+        judged = {"metric": metric, "value": repr(value)}
+        judged |= {"fingerprint.folds": data, "fingerprint.content": content}
         with one_at_a_time(mlflow.get_tracking_uri()):
-            version = version or self._new_version(name, model_id, {**tags, **about})
+            version = (
+                str(entry.version) if entry else self._new_version(name, model_id, described, judged, about)
+            )
             reason = self._placed(name, version, higher_is_better)
         champion, challenger = (version == aliased(name, alias) for alias in (CHAMPION, CHALLENGER))
         uri = f"models:/{name}/{version}"
-        return Registration(name, version, uri, champion, challenger, reason, metric, value)
+        return Registration(name, version, uri, champion, challenger, reason, metric, value, model_id)
 
-    def log_model(self, directory: Path, *, columns: Sequence[str], example: pd.DataFrame) -> Any:
-        """The model directory as a pickle-free pyfunc model of this run.
+    def log_model(
+        self, directory: Path, *, columns: Sequence[str], example: pd.DataFrame, described: Described
+    ) -> str:
+        """The model directory as a pickle-free pyfunc model of this run; its id.
 
         In a local artifact store its large files are copied once, and not over a temporary folder; on file
         systems that can (btrfs, XFS), copies take no space. No file is a link: what happens to the files of
@@ -287,9 +366,11 @@ class Run:
         """
         inputs = Schema([ColSpec(DataType.string, column) for column in columns])
         outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
-        return mlflow.models.Model.log(
+        logged = mlflow.models.Model.log(
             artifact_path=None,
-            name="model",
+            name=re.sub(r"[/:.%\"']", "-", described.name),
+            params={name: str(value) for name, value in flatten(described.params).items()},
+            tags={"mlflow.note.content": described.description},
             flavor=_PyfuncOfFolder(),
             flavor_name="pyfunc.ModelFromCode",
             run_id=self.id,
@@ -299,22 +380,31 @@ class Run:
             # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
             validate_serving_input=False,
         )
+        return str(logged.model_id)
 
-    def _registered(self, name: str, content: str) -> str | None:
-        """The version that this run has registered of a model made from the same."""
-        entries = _versions(name).items()
-        mine = [v for v, e in entries if e.run_id == self.id and e.tags.get("content") == content]
+    def _registered(self, name: str, content: str) -> Any:
+        """The version that this run has registered of a model made from the same; None if there is none."""
+        entries = _versions(name).values()
+        mine = [e for e in entries if e.run_id == self.id and e.tags.get("fingerprint.content") == content]
         return mine[-1] if mine else None
 
-    def _new_version(self, name: str, model_id: str, tags: Mapping[str, str]) -> str:
+    def _new_version(
+        self, name: str, model_id: str, described: Described, judged: Mapping[str, str], about: str
+    ) -> str:
         """Registers a logged model; `mlflow.register_model` would print, quiet or not."""
         try:
-            self.client.create_registered_model(name)
+            self.client.create_registered_model(name, description=about or None)
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        source = f"models:/{model_id}"
-        entry = self.client.create_model_version(name, source, self.id, tags=dict(tags), model_id=model_id)
+        entry = self.client.create_model_version(
+            name,
+            f"models:/{model_id}",
+            self.id,
+            tags={**described.tags, **judged},
+            description=described.description or None,
+            model_id=model_id,
+        )
         return str(entry.version)
 
     def _placed(self, name: str, version: str, higher_is_better: bool) -> str:
@@ -343,13 +433,17 @@ class Run:
 
 def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bool) -> float:
     """By how much a version measured better than another; what cannot be compared gives way to the newer."""
-    if any(own[key] != other.get(key) for key in ("metric", "data")):
+    if not _comparable(own, other):
         return float("inf")
     return (float(own["value"]) - float(other["value"])) * (1 if higher_is_better else -1)
 
 
+def _comparable(own: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return all(own[key] == other.get(key) for key in ("metric", "fingerprint.folds"))
+
+
 def _compared(own: Mapping[str, str], other: Mapping[str, str]) -> str:
-    if any(own[key] != other.get(key) for key in ("metric", "data")):
+    if not _comparable(own, other):
         return "measured on other data or by another metric"
     values = (float(tags["value"]) for tags in (own, other))
     return "{} {:.4f} against {:.4f} on the same folds".format(own["metric"], *values)
@@ -664,6 +758,13 @@ def _exists(run_id: str) -> bool:
     return True
 
 
-def _metrics(values: Mapping[str, float], step: int) -> list[Metric]:
+def _metrics(
+    values: Mapping[str, float], step: int, model_id: str | None = None, data: Data | None = None
+) -> list[Metric]:
     now = int(datetime.now().timestamp() * 1000)
-    return [Metric(k, float(v), now, step) for k, v in values.items() if v == v and abs(v) != float("inf")]
+    name, digest = (None, None) if data is None else (data.name, data.digest)
+    return [
+        Metric(k, float(v), now, step, model_id, name, digest)
+        for k, v in values.items()
+        if v == v and abs(v) != float("inf")
+    ]

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import optuna
 import pandas as pd
 from numpy.typing import NDArray
-from optuna.trial import FrozenTrial
 
 from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
@@ -20,20 +18,18 @@ from qe.selection._base import SELECTORS
 from qe.training import search
 from qe.training.preparation import Prepared, folds_of, scores_of, weights_of
 
-OnTrial = Callable[[optuna.Study, FrozenTrial], None]
-
 
 def search_candidates(
     prepared: Prepared,
     *,
     journal: Path | None = None,
-    on_trial: OnTrial | None = None,
+    on_trial: search.OnTrial | None = None,
     progress: Progress = silent,
 ) -> tuple[search.SearchResult, search.Objective]:
     """The study over the folds of the training rows.
 
     journal   the study's file, from which a killed search goes on
-    on_trial  called after every trial of this process
+    on_trial  called after every trial that this process has finished
     """
     experiment, training = prepared.experiment, prepared.training
     data = []

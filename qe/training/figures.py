@@ -13,6 +13,8 @@ from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.metrics._base import METRICS
 from qe.training.preparation import Prepared, scores_of
 
+REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of every repeat of the folds
+
 
 def cross_validated(prepared: Prepared, predicted: FloatArray) -> dict[str, Any]:
     """The report of (n,) out-of-fold predictions, beside the baselines'."""
@@ -45,13 +47,19 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
     """
     if len(predictions) == 1:
         return None
-    sign = prepared.dataset.scale.sign
-    gold = sign * prepared.scores
+    by_repeat = [of_repeat(prepared, row) for row in predictions]
     summary = {}
-    for name in ("delta_avg", "spearman", "pearson", "mae", "rmse"):
-        values = [METRICS.get(name)().score(gold, sign * row) for row in predictions]
+    for name in REPEATED:
+        values = [scores[name] for scores in by_repeat]
         summary[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
     return summary
+
+
+def of_repeat(prepared: Prepared, predicted: FloatArray) -> dict[str, float]:
+    """The metrics of (n,) out-of-fold predictions of one repeat."""
+    sign = prepared.dataset.scale.sign
+    gold = sign * prepared.scores
+    return {name: METRICS.get(name)().score(gold, sign * predicted) for name in REPEATED}
 
 
 def _report(

@@ -96,6 +96,24 @@ def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -
     return measured
 
 
+def bounds_of(
+    prepared: Prepared, intervals: Intervals, split: Split, predicted: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) ends of the intervals around (n,) predictions of the training rows or of another split.
+
+    Infinite where the level needs more rows than a group has.
+    """
+    training = prepared.training
+    extraction = prepared.extraction
+    table = (
+        extraction.training_table(training)
+        if split is training
+        else extraction.fit_and_score(training, split.segments)[1]
+    )
+    column, _ = _groups_and_weights(prepared, split)
+    return intervals.reached(numbers(table), predicted, level, column)
+
+
 def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
     """Predictions for every split that was not learned from."""
     predictions = {}

@@ -1,19 +1,18 @@
-"""Reporting: what an experiment leaves behind, on disk and in MLflow."""
+"""Reporting: what an experiment leaves behind on disk."""
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import optuna
 import pandas as pd
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from features.core.array_types import FloatArray
-from features.core.files import atomic_file, digest
+from features.core.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.submission import write_submission
 from qe.evaluation import plots
@@ -24,54 +23,8 @@ from qe.models.pipeline import Candidate
 from qe.tracking import store as tracking
 from qe.training import figures, search
 from qe.training.made import Made
-from qe.training.preparation import Prepared
 
 _IMPORTANCE_FITS = 400  # (feature, fold) pairs that permutation importance may take
-
-
-def log_start(run: tracking.Run, prepared: Prepared) -> None:
-    """Parameters, data and fingerprints, before anything long begins."""
-    dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
-    run.params(prepared.experiment.settings())
-    run.tags(
-        {
-            "git_commit": tracking.git_commit(),
-            "dataset": dataset.name,
-            "dataset_fingerprint": dataset.fingerprint,
-            "features_fingerprint": feature_set.fingerprint,
-            "n_features": str(len(feature_set.names)),
-            **{f"resource.{n}": p["fingerprint"] for n, p in prepared.parts.items()},
-            **{f"version.{name}": version for name, version in versions().items()},
-        }
-    )
-    segments = prepared.training.segments
-    table = pd.DataFrame(
-        {"source": segments.source, "target": segments.target, dataset.scale.name: prepared.scores}
-    )
-    run.dataset(table, dataset.name, dataset.scale.name, "training")
-
-
-def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> Callable[[optuna.Study, FrozenTrial], None]:
-    """Logs every finished trial as a child run: parameters, metrics, metrics per fold."""
-
-    def log(study: optuna.Study, trial: FrozenTrial) -> None:
-        if trial.state != TrialState.COMPLETE:
-            return
-        values = dict(zip(metrics, trial.values, strict=True))
-        per_fold = {
-            f"{name}_fold_{i}": value
-            for name, folds in trial.user_attrs["fold_values"].items()
-            for i, value in enumerate(folds, start=1)
-        }
-        run.child(
-            f"trial {trial.number}",
-            {**trial.user_attrs["candidate"], "trial": trial.number},
-            {**values, **per_fold, "seconds": trial.user_attrs["seconds"]},
-            trial.datetime_start,
-            trial.datetime_complete,
-        )
-
-    return log
 
 
 def assemble(made: Made) -> dict[str, Any]:
@@ -111,7 +64,7 @@ def assemble(made: Made) -> dict[str, Any]:
             "reproducible": result.reproducible,
             "objective": list(result.metrics),
             "best": result.best.settings(),
-            "best_trial": result.best_trial.number,
+            "best_trial": result.best_number,
             "best_values": dict(zip(result.metrics, result.best_trial.values, strict=True)),
             "fold_values": result.best_trial.user_attrs["fold_values"],
             "front": result.front() if len(result.metrics) > 1 else None,
@@ -131,15 +84,6 @@ def interval_report(made: Made) -> dict[str, Any]:
     """How the prediction intervals were made, and what they covered; `splits`: on rows never learned from."""
     splits = {name: [entry.to_json() for entry in entries] for name, entries in made.covered.items()}
     return {**made.companions.report(), "splits": splits}
-
-
-def interval_metrics(made: Made) -> dict[str, float]:
-    """The same as flat metrics: `intervals.coverage_90`, `intervals.dev.coverage_90`, ..."""
-    metrics = made.companions.metrics()
-    for split, entries in made.covered.items():
-        for entry in entries:
-            metrics |= {f"intervals.{split}.{name}": value for name, value in entry.metrics().items()}
-    return metrics
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
@@ -326,72 +270,7 @@ def _rises(
     return rises
 
 
-def register(
-    run: tracking.Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Logs the model and registers it; the answer says whether it is the champion now, and why."""
-    experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
-    segments = training.segments.take(range(min(3, len(training))))
-    columns = dict(segments.columns())
-    example = pd.DataFrame({name: columns[name] for name in model.columns()})
-    if not experiment.tracking.register_model:
-        run.log_model(directory, columns=model.columns(), example=example)
-        return None
-    settings, _ = tracking.load_settings()
-    name = experiment.tracking.model_name or tracking.registered_model(
-        settings.registered_model, f"{dataset.name}-{dataset.scale.name}", experiment.name
-    )
-    metric = experiment.evaluation.metric
-    source = report["nested"] or report["cross_validation"]
-    registration = run.register(
-        directory,
-        name=name,
-        columns=model.columns(),
-        example=example,
-        metric=metric,
-        value=float(source["systems"][experiment.name][metric]),
-        higher_is_better=METRICS.get(metric).higher_is_better,
-        data=digest(training.fingerprint, report["cross_validation"]["folds"]),
-        content=_content(prepared, model),
-        tags={
-            "experiment": experiment.name,
-            "dataset": dataset.fingerprint,
-            "features": model.feature_set.fingerprint,
-            "run_id": run.id,
-        },
-    )
-    return asdict(registration)
-
-
-def _content(prepared: Prepared, model: Model) -> str:
-    """What the model and its companions were made from."""
-    settings = prepared.experiment.settings()
-    chosen = {key: settings[key] for key in ("seed", "split", "weights", "weight_power", "intervals")}
-    made_from = (prepared.dataset.fingerprint, model.feature_set.fingerprint, model.candidate.settings())
-    return digest(json.dumps(chosen, sort_keys=True), *made_from)
-
-
-def log_end(run: tracking.Run, output: Path, report: Mapping[str, Any]) -> None:
-    """Writes report.json (last: a report means the run is whole) and logs metrics and artifacts."""
+def write_report(output: Path, report: Mapping[str, Any]) -> None:
+    """Writes report.json (last: a report means that the run is whole)."""
     with atomic_file(output / "report.json") as temporary:
         temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", "utf-8")
-    name = report["experiment"]["name"]
-    for prefix, section in (
-        ("cv", report["cross_validation"]),
-        ("nested", report["nested"]),
-        ("test", report["test"]),
-    ):
-        if section is not None:
-            scores = section["systems"][name].items()
-            run.metrics({f"{prefix}.{k}": v for k, v in scores if _number(v) and k != "n"})
-    for metric, values in report["search"]["fold_values"].items():
-        for step, value in enumerate(values, start=1):
-            run.metrics({f"fold.{metric}": value}, step)
-    for file in ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt"):
-        if (output / file).is_file():
-            run.artifact(output / file)
-    run.artifact(output / "plots", "plots")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value is not None

@@ -263,6 +263,22 @@ def _name(candidate: Candidate) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class Finished:
+    """A trial that was just finished.
+
+    number  its place among the finished trials of the search, from 1: what reports and plots call it
+    best    the best one so far, itself included, over all restarts
+    """
+
+    number: int
+    trial: FrozenTrial
+    best: FrozenTrial
+
+
+OnTrial = Callable[[Finished], None]
+
+
+@dataclass(frozen=True, eq=False)
 class SearchResult:
     """The chosen candidate and the whole study.
 
@@ -280,6 +296,16 @@ class SearchResult:
         """All trials of all restarts."""
         return [trial for study in self.studies for trial in study.get_trials(deepcopy=False)]
 
+    @property
+    def finished(self) -> list[FrozenTrial]:
+        """The finished trials, restart by restart: the order of `history`, of plots, and of their numbers."""
+        return _finished(self.studies)
+
+    @property
+    def best_number(self) -> int:
+        """The place of the best trial among the finished ones, from 1."""
+        return _place(self.best_trial, self.finished)
+
     def count(self, state: TrialState) -> int:
         """How many trials ended so; those that a kill interrupted are failed, and count for nothing."""
         return sum(trial.state == state for trial in self.trials)
@@ -289,20 +315,27 @@ class SearchResult:
         rows = [
             {
                 "restart": restart,
-                "trial": trial.number,
+                "trial": number,
                 **dict(zip(self.metrics, trial.values, strict=True)),
                 **trial.params,
                 "seconds": trial.user_attrs.get("seconds"),
             }
-            for restart, study in enumerate(self.studies)
-            for trial in study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+            for number, (restart, trial) in enumerate(self._by_restart(), start=1)
         ]
         return pd.DataFrame(rows)
 
+    def _by_restart(self) -> list[tuple[int, FrozenTrial]]:
+        return [(n, trial) for n, study in enumerate(self.studies) for trial in _finished([study])]
+
     def front(self) -> list[dict[str, Any]]:
         """The trials that no other trial beats on every objective."""
+        finished = self.finished
         return [
-            {"trial": t.number, **dict(zip(self.metrics, t.values, strict=True)), "params": t.params}
+            {
+                "trial": _place(t, finished),
+                **dict(zip(self.metrics, t.values, strict=True)),
+                "params": t.params,
+            }
             for study in self.studies
             for t in study.best_trials
         ]
@@ -317,7 +350,7 @@ def run(
     seed: int = 0,
     warm_start: Sequence[Mapping[str, Any]] = (),
     shared: bool = False,
-    on_trial: Callable[[optuna.Study, FrozenTrial], None] | None = None,
+    on_trial: OnTrial | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Searches until the study has `section.trials` finished trials; earlier ones of the study count.
@@ -357,27 +390,28 @@ def run(
             drawing, same = drawing_of(study, make, objective.space.draw, first)
             study.sampler = optuna.samplers.RandomSampler(seed=0)  # the drawing leaves it nothing to draw
         reproducible &= same
-        _optimize(study, objective, total, drawing, on_trial, progress)
         studies.append(study)
+        _optimize(studies, objective, total, drawing, on_trial, progress)
     return _result(studies, objective, reproducible)
 
 
 def _optimize(
-    study: optuna.Study,
+    studies: Sequence[optuna.Study],
     objective: Objective,
     total: int,
     drawing: Drawing | None,
-    on_trial: Callable[[optuna.Study, FrozenTrial], None] | None,
+    on_trial: OnTrial | None,
     progress: Progress,
 ) -> None:
-    """Runs trials until `total` are finished, those of other processes on the study included.
+    """Runs trials of the last study until `total` are finished, those of other processes on it included.
 
     Without a `drawing` the study's own sampler draws.
     """
+    study = studies[-1]
 
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
-        if on_trial:
-            on_trial(study, trial)
+        if on_trial and trial.state == TrialState.COMPLETE:
+            on_trial(Finished(_place(trial, _finished(studies)), trial, _best(studies, objective)))
         progress(_stage(study, objective.metrics), len(ended(study)), total)
 
     def evaluate(parameters: dict[str, Any]) -> FrozenTrial:
@@ -395,15 +429,30 @@ def _optimize(
 
 def _result(studies: Sequence[optuna.Study], objective: Objective, reproducible: bool) -> SearchResult:
     """The best over all restarts."""
-    candidates = []
-    for study in studies:
-        if not study.get_trials(deepcopy=False, states=[TrialState.COMPLETE]):
-            raise InputError("no trial of the search could be finished; see the messages above")
-        candidates.append(_best_trial(study))
-    sign = -1.0 if objective.directions[0] == "maximize" else 1.0
-    best = min(candidates, key=lambda trial: sign * trial.values[0])
+    if not all(_finished([study]) for study in studies):
+        raise InputError("no trial of the search could be finished; see the messages above")
+    best = _best(studies, objective)
     settings = best.user_attrs["candidate"]
     return SearchResult(Candidate(**settings), best, tuple(studies), objective.metrics, reproducible)
+
+
+def _finished(studies: Sequence[optuna.Study]) -> list[FrozenTrial]:
+    """The trials with values, study by study."""
+    states = [TrialState.COMPLETE]
+    return [trial for study in studies for trial in study.get_trials(deepcopy=False, states=states)]
+
+
+def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:
+    """The place of a trial among several, from 1; numbers alone are those of one restart."""
+    places = {(one.number, one.datetime_start): place for place, one in enumerate(trials, start=1)}
+    return places[trial.number, trial.datetime_start]
+
+
+def _best(studies: Sequence[optuna.Study], objective: Objective) -> FrozenTrial:
+    """The best trial over all restarts."""
+    sign = -1.0 if objective.directions[0] == "maximize" else 1.0
+    candidates = [_best_trial(study) for study in studies if _finished([study])]
+    return min(candidates, key=lambda trial: sign * trial.values[0])
 
 
 def _best_trial(study: optuna.Study) -> FrozenTrial:

@@ -16,7 +16,7 @@ from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.models.model import Model
 from qe.tracking import store as tracking
-from qe.training import reporting
+from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.check import check
 from qe.training.clock import Clock
@@ -98,7 +98,7 @@ def _trained(
         experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
     ) as run:
         state.begin(run.id)
-        reporting.log_start(run, prepared)
+        data = tracked.log_start(run, prepared)
         made = _made(prepared, state, run, clock, progress)
         with clock.part("report and plots"):
             report = reporting.assemble(made)
@@ -107,11 +107,11 @@ def _trained(
             model.save(output / "model", made.companions.all())
             reporting.write(output, made)
             report["intervals"] = reporting.interval_report(made)
-            run.metrics(reporting.interval_metrics(made))
         report["seconds"] = round(time.perf_counter() - started, 2)
         report["time"] = clock.parts()
-        report["registration"] = reporting.register(run, prepared, model, output / "model", report)
-        reporting.log_end(run, output, report)
+        logged, report["registration"] = tracked.register(run, prepared, model, output / "model", report)
+        reporting.write_report(output, report)
+        tracked.log_end(run, output, made, report, data, logged)
         state.finish()
     return Outcome(report, model, output, run.id)
 
@@ -123,7 +123,7 @@ def _inputs(prepared: Prepared) -> list[Path]:
 
 def _made(prepared: Prepared, state: RunState, run: tracking.Run, clock: Clock, progress: Progress) -> Made:
     """Searches, fits and predicts."""
-    log = reporting.trial_logger(run, prepared.experiment.search.objective)
+    log = tracked.trial_logger(run, prepared.experiment.search.objective)
     with clock.part("search"):
         result, objective = search_candidates(
             prepared, journal=state.journal, on_trial=log, progress=progress

@@ -60,7 +60,7 @@ def test_the_run_is_listed_with_its_metrics(
     assert ">demo<" in listed
     overview = page(f"{address}/#/experiments/{experiment}/runs/{demo_run.run_id}", tmp_path)
     mae = demo_run.report["cross_validation"]["systems"]["demo"]["mae"]
-    assert "cv.mae" in overview and f"{mae:.4f}"[:5] in overview
+    assert "cross-validation/MAE" in overview and f"{mae:.4f}"[:5] in overview
 
 
 def test_its_plots_and_its_model_are_there(

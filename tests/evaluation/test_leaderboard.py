@@ -1,5 +1,8 @@
 """Several experiments under one parent run, side by side."""
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,7 @@ def test_all_runs_have_one_parent_that_holds_the_board(batch: Any, demo_client: 
 def test_names_are_escaped_in_html(batch: Any) -> None:
     _, _, (board,) = batch
     assert "<script>" not in leaderboard.page(
-        leaderboard.Leaderboard("<script>", board.baseline, board.entries, board.report)
+        leaderboard.Leaderboard("<script>", board.metric, board.baseline, board.entries, board.report)
     )
 
 
@@ -65,3 +68,51 @@ def test_folders_without_a_finished_run_and_unknown_baselines_are_errors(batch: 
         leaderboard.make([tmp_path])
     with pytest.raises(InputError, match="no run is named 'base'; runs: baseline, constant"):
         leaderboard.make([outcome.output for outcome in outcomes], baseline="base")
+
+
+def columns(text: str) -> list[str]:
+    """The headings of a board's table in Markdown."""
+    return [cell.strip() for cell in text.splitlines()[2].strip("|").split("|")]
+
+
+def test_the_metric_of_the_experiments_ranks_and_stands_first(batch: Any) -> None:
+    _, _, (board,) = batch
+    assert board.metric == "mae" and board.entries[0].metrics["mae"] < board.entries[1].metrics["mae"]
+    headings = columns(leaderboard.markdown(board))
+    assert headings[4:6] == ["MAE", "95 % interval"] and headings.count("MAE") == 1
+    assert "MAE against baseline" in leaderboard.text(board)
+    low, high = board.entries[0].interval["mae"]
+    assert f"[{low:.3f}, {high:.3f}]" in leaderboard.text(board)
+
+
+def test_pearson_is_shown_where_it_is_the_metric(batch: Any, tmp_path: Path) -> None:
+    """Reports that name another metric; the correlation of a constant is undefined, and last."""
+    _, outcomes, _ = batch
+    for outcome in outcomes:
+        copy = tmp_path / outcome.output.name
+        shutil.copytree(outcome.output, copy)
+        report = json.loads((copy / "report.json").read_text())
+        report["experiment"]["evaluation"]["metric"] = "pearson"
+        (copy / "report.json").write_text(json.dumps(report))
+    board = leaderboard.make([tmp_path / "constant", tmp_path / "baseline"])
+    assert [entry.name for entry in board.entries] == ["baseline", "constant"]
+    headings = columns(leaderboard.markdown(board))
+    assert headings[4] == "Pearson" and {"DeltaAvg", "Spearman", "MAE", "RMSE"} < set(headings)
+    assert f"{board.entries[0].metrics['pearson']:.3f}" in leaderboard.text(board)
+
+
+def test_published_figures_are_shown_where_they_are_given_alone(batch: Any) -> None:
+    _, _, (board,) = batch
+    assert columns(leaderboard.markdown(board))[-1] == "published MAE"
+    text = leaderboard.text(board)
+    assert "published DeltaAvg" not in text and "published figures" in text
+    bare = replace(board, entries=[replace(entry, published={}) for entry in board.entries])
+    assert "published" not in leaderboard.text(bare) and "published" not in leaderboard.page(bare)
+
+
+def test_long_names_are_whole(batch: Any) -> None:
+    _, _, (board,) = batch
+    name = "a-name-" * 20
+    long = replace(board, entries=[replace(board.entries[0], name=name), *board.entries[1:]])
+    for shown in (leaderboard.text(long), leaderboard.markdown(long), leaderboard.page(long)):
+        assert name in shown

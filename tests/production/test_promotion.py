@@ -39,11 +39,11 @@ def register(
     model = Model.load(folder)
     example = pd.DataFrame({"source": ["a"], "target": ["b"]})
     with tracking.run(f"test {name}", resume=resume) as run:
-        run.metrics({"intervals.coverage_90": 0.9})
+        run.metrics({"intervals/coverage 90 percent": 0.9})
         return run.register(
             folder, name=name, columns=model.columns(), example=example, metric="mae", value=value,
             higher_is_better=False, data=data, content=content,
-            tags={"dataset": "abc", "features": "def", "experiment": "x"},
+            described=tracking.Described("x", tags={"dataset": "abc", "features": "17", "experiment": "x"}),
         )  # fmt: skip
 
 

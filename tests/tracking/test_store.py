@@ -139,7 +139,7 @@ def logged(directory: Path, registered: str = "m") -> Path:
     with tracking.run("one") as run:
         registration = run.register(
             directory, name=registered, columns=("source", "target"), example=example, metric="mae",
-            value=0.5, higher_is_better=False, data="d", content="c", tags={},
+            value=0.5, higher_is_better=False, data="d", content="c", described=tracking.Described("one"),
         )  # fmt: skip
     return tracking.model_directory(registration.uri)
 

@@ -123,7 +123,7 @@ def test_several_objectives_give_a_front() -> None:
     front = result.front()
     for one in front:
         assert not any(other["delta_avg"] > one["delta_avg"] and other["mae"] < one["mae"] for other in front)
-    assert result.best_trial.number in {one["trial"] for one in front}
+    assert result.best_number in {one["trial"] for one in front}
 
 
 def test_learners_are_searched_together() -> None:

@@ -75,16 +75,89 @@ def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_clien
     client = demo_client
     run = client.get_run(demo_run.run_id)
     assert run.info.status == "FINISHED"
-    assert {"cv.mae", "cv.delta_avg", "test.mae", "fold.mae"} <= set(run.data.metrics)
-    assert not {"cv.n", "test.n", "nested.n"} & set(run.data.metrics)
+    metrics = run.data.metrics
+    assert {f"{part}/{name}" for part in ("cross-validation", "test") for name in ("MAE", "DeltaAvg")} <= set(
+        metrics
+    )
+    assert len(metrics) < 60 and not [name for name in metrics if name.split("/")[-1] == "n"]
     assert run.data.params["learner.0.kind"] == "svr_rbf" and run.data.tags["dataset_fingerprint"]
-    assert [i.dataset.name for i in run.inputs.dataset_inputs] == ["data"]
+    used = {i.dataset.name: i.tags[0].value for i in run.inputs.dataset_inputs}
+    assert used == {"data": "training", "data/test": "test"}
     files = {f.path for f in client.list_artifacts(demo_run.run_id)}
     assert {"report.json", "predictions.tsv", "plots"} <= files
     children = client.search_runs([run.info.experiment_id], f"tags.mlflow.parentRunId = '{demo_run.run_id}'")
-    assert len(children) == 4 and all("mae_fold_3" in child.data.metrics for child in children)
+    assert len(children) == 4 and all("folds/MAE 3" in child.data.metrics for child in children)
     champion = client.get_model_version_by_alias("qe-demo", "champion")
     assert champion.run_id == demo_run.run_id and champion.tags["metric"] == "mae"
+
+
+def test_the_run_carries_the_winner_baselines_oracles_and_intervals(demo_run: Any, demo_client: Any) -> None:
+    run, report = demo_client.get_run(demo_run.run_id), demo_run.report
+    best, params, metrics = report["search"]["best"], run.data.params, run.data.metrics
+    assert (params["best.learner"], params["best.selector"]) == ("svr_rbf", "none")
+    assert float(params["best.svr_rbf.C"]) == best["learner_params"]["C"]
+    scores = report["test"]["systems"]
+    assert metrics["test/MAE of baseline length"] == scores["length"]["mae"]
+    assert metrics["test/MAE of oracle hter"] == report["test"]["oracles"]["hter"]["mae"]
+    bounds = [metrics[f"test/MAE 95 percent {end}"] for end in ("low", "high")]
+    assert bounds == scores["demo"]["ci"]["mae"]
+    measured = {entry["level"]: entry["coverage"] for entry in report["intervals"]["splits"]["test"]}
+    assert metrics["intervals/coverage 90 percent on test"] == measured[0.9]
+
+
+def test_the_search_is_stepped_and_trials_are_numbered_as_in_the_report(
+    demo_run: Any, demo_client: Any
+) -> None:
+    history = pd.read_csv(demo_run.output / "trials.tsv", sep="\t")
+    assert history["trial"].tolist() == [1, 2, 3, 4]
+    stepped = demo_client.get_metric_history(demo_run.run_id, "search/MAE")
+    assert [(one.step, one.value) for one in stepped] == list(
+        zip(history["trial"], history["mae"], strict=True)
+    )
+    best = demo_client.get_metric_history(demo_run.run_id, "search/best MAE so far")
+    assert [one.value for one in best] == history["mae"].cummin().tolist()
+    search_report = demo_run.report["search"]
+    assert search_report["best_trial"] == 1 + history["mae"].idxmin()
+    trial = f"trial {search_report['best_trial']}"
+    (child,) = demo_client.search_runs(
+        [demo_client.get_run(demo_run.run_id).info.experiment_id],
+        f"tags.mlflow.parentRunId = '{demo_run.run_id}' and tags.mlflow.runName = '{trial}'",
+    )
+    assert child.data.metrics["MAE"] == search_report["best_values"]["mae"]
+
+
+def test_segments_and_figures_can_be_opened_as_tables(demo_run: Any, demo_client: Any) -> None:
+    """As `mlflow.load_table` reads them; the intervals hold what the report says."""
+    mlflow.set_tracking_uri(f"sqlite:///{demo_run.output / 'mlflow.db'}")
+    table = mlflow.load_table("tables/test.json", run_ids=[demo_run.run_id])
+    gold = np.loadtxt(demo_run.output / "data" / "test.scores")
+    assert sorted(table["gold"]) == pytest.approx(sorted(gold)) and len(table) == 80
+    assert (table["error"].abs().diff().dropna() <= 0).all()
+    assert table["error"].to_numpy() == pytest.approx((table["prediction"] - table["gold"]).to_numpy())
+    measured = {entry["level"]: entry["coverage"] for entry in demo_run.report["intervals"]["splits"]["test"]}
+    assert table["inside"].mean() == pytest.approx(measured[0.9])
+    held = (table["90 % low"] <= table["gold"]) & (table["gold"] <= table["90 % high"])
+    assert held.tolist() == table["inside"].tolist()
+    figures = mlflow.load_table("tables/figures.json", run_ids=[demo_run.run_id])
+    row = figures.query("part == 'test' and system == 'length' and metric == 'mae'").iloc[0]
+    scores = demo_run.report["test"]["systems"]["length"]
+    assert row["kind"] == "baseline" and [row["low"], row["high"]] == pytest.approx(scores["ci"]["mae"])
+    assert set(figures["kind"]) == {"model", "baseline", "oracle"}
+
+
+def test_logged_model_and_version_are_described(demo_run: Any, demo_client: Any) -> None:
+    mlflow.set_tracking_uri(f"sqlite:///{demo_run.output / 'mlflow.db'}")
+    version = demo_client.get_model_version_by_alias("qe-demo", "champion")
+    model = mlflow.get_logged_model(demo_run.report["registration"]["model_id"])
+    assert model.name == "demo" and model.params["learner"] == "svr_rbf"
+    mae = demo_run.report["test"]["systems"]["demo"]["mae"]
+    for text in (version.description, model.tags["mlflow.note.content"]):
+        assert "17 baseline features" in text and f"on the test split: MAE {mae:.3f}" in text
+    measured = {(metric.key, metric.dataset_name): metric.value for metric in model.metrics}
+    assert measured["test/MAE", "data/test"] == mae
+    tags = version.tags
+    assert (tags["learner"], tags["languages"], tags["features"]) == ("svr_rbf", "en to es", "17")
+    assert demo_client.get_registered_model("qe-demo").description.startswith("Predicts effort")
 
 
 def test_the_registered_model_takes_raw_text_and_is_the_saved_one(demo_run: Any, demo_client: Any) -> None:
@@ -193,6 +266,10 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert nested != plain and abs(nested - plain) < 0.05
     table = pd.read_parquet(store / "out" / "predictions.parquet")
     assert np.isfinite(table.loc[table["split"] == "train", "nested"]).all()
+    client = mlflow.MlflowClient()
+    tag = f"tags.mlflow.parentRunId = '{outcome.run_id}' and tags.mlflow.runName LIKE 'repeat%'"
+    children = client.search_runs([client.get_run(outcome.run_id).info.experiment_id], tag)
+    assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
 
 
 @pytest.mark.parametrize(

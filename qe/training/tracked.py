@@ -1,0 +1,230 @@
+"""Tracked: what an experiment leaves in MLflow, under names for people."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from features.core.files import digest
+from qe.data.dataset import Split
+from qe.evaluation.table import TITLES
+from qe.metrics._base import METRICS
+from qe.models.model import Model, versions
+from qe.tracking import store as tracking
+from qe.training import figures, search
+from qe.training.made import Made
+from qe.training.preparation import Prepared
+from qe.training.summary import best_of, key_of, summary, value_of
+from qe.training.tables import figures_table, segment_tables
+
+# Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
+PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validation", "test": "test"}
+_SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
+_FILES = ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt")
+
+
+def title(metric: str) -> str:
+    """A metric's name as MLflow takes it.
+
+    >>> title("delta_avg"), title("large_error")
+    ('DeltaAvg', 'Large percent')
+    """
+    return TITLES.get(metric, metric).replace("%", "percent")
+
+
+def log_start(run: tracking.Run, prepared: Prepared) -> dict[str, tracking.Data]:
+    """Parameters, data and fingerprints, before anything long begins; part of the report -> its data."""
+    dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
+    run.params(prepared.experiment.settings())
+    run.tags(
+        {
+            "git_commit": tracking.git_commit(),
+            "dataset": dataset.name,
+            "dataset_fingerprint": dataset.fingerprint,
+            "features_fingerprint": feature_set.fingerprint,
+            "n_features": str(len(feature_set.names)),
+            **{f"resource.{n}": p["fingerprint"] for n, p in prepared.parts.items()},
+            **{f"version.{name}": version for name, version in versions().items()},
+        }
+    )
+    training = _log_data(run, prepared, prepared.training, dataset.name, "training")
+    others = {
+        name: _log_data(run, prepared, split, f"{dataset.name}/{name}", name)
+        for name, split in dataset.splits.items()
+        if name not in prepared.experiment.split.train
+    }
+    known = {"cross_validation": training, "nested": training}
+    return known if prepared.test is None else {**known, "test": others[prepared.test]}
+
+
+def _log_data(run: tracking.Run, prepared: Prepared, split: Split, name: str, context: str) -> tracking.Data:
+    label = prepared.dataset.scale.name
+    columns: dict[str, Any] = {"source": split.segments.source, "target": split.segments.target}
+    if split.scores is not None:
+        columns[label] = split.scores
+    return run.dataset(pd.DataFrame(columns), name, label if label in columns else None, context)
+
+
+def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> search.OnTrial:
+    """Logs every finished trial as a child run, and how the search goes on as stepped metrics of the run."""
+
+    def log(finished: search.Finished) -> None:
+        trial, number = finished.trial, finished.number
+        values = dict(zip(map(title, metrics), trial.values, strict=True))
+        best = dict(zip(map(title, metrics), finished.best.values, strict=True))
+        run.metrics({f"search/{name}": value for name, value in values.items()}, number)
+        run.metrics({f"search/best {name} so far": value for name, value in best.items()}, number)
+        per_fold = {
+            f"folds/{title(name)} {i}": value
+            for name, folds in trial.user_attrs["fold_values"].items()
+            for i, value in enumerate(folds, start=1)
+        }
+        run.child(
+            f"trial {number}",
+            {**trial.user_attrs["candidate"], "trial": number},
+            {**values, **per_fold, "seconds": trial.user_attrs["seconds"]},
+            trial.datetime_start,
+            trial.datetime_complete,
+        )
+
+    return log
+
+
+def register(
+    run: tracking.Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
+) -> tuple[str, dict[str, Any] | None]:
+    """Logs the model and registers it: the logged model's id, and whether it is the champion now, and why."""
+    experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
+    segments = training.segments.take(range(min(3, len(training))))
+    columns = dict(segments.columns())
+    example = pd.DataFrame({name: columns[name] for name in model.columns()})
+    described = tracking.Described(
+        experiment.name, summary(report), best_of(report), _version_tags(prepared, model, report)
+    )
+    if not experiment.tracking.register_model:
+        logged = run.log_model(directory, columns=model.columns(), example=example, described=described)
+        return logged, None
+    settings, _ = tracking.load_settings()
+    scale = dataset.scale
+    name = experiment.tracking.model_name or tracking.registered_model(
+        settings.registered_model, f"{dataset.name}-{scale.name}", experiment.name
+    )
+    metric = experiment.evaluation.metric
+    source = report["nested"] or report["cross_validation"]
+    registration = run.register(
+        directory,
+        name=name,
+        columns=model.columns(),
+        example=example,
+        metric=metric,
+        value=float(source["systems"][experiment.name][metric]),
+        higher_is_better=METRICS.get(metric).higher_is_better,
+        data=digest(training.fingerprint, report["cross_validation"]["folds"]),
+        content=_content(prepared, model),
+        described=described,
+        about=f"Predicts {scale.name} of translations from {_languages(prepared)} ({dataset.name}).",
+    )
+    return registration.model_id, asdict(registration)
+
+
+def _languages(prepared: Prepared) -> str:
+    segments = prepared.training.segments
+    return f"{segments.source_tokenizer.language} to {segments.target_tokenizer.language}"
+
+
+def _version_tags(prepared: Prepared, model: Model, report: Mapping[str, Any]) -> dict[str, str]:
+    best, names = report["search"]["best"], prepared.extraction.feature_set.names
+    return {
+        "experiment": prepared.experiment.name,
+        "dataset": prepared.dataset.name,
+        "label": prepared.dataset.scale.name,
+        "languages": _languages(prepared),
+        "learner": best["learner"],
+        "selector": best["selector"],
+        "features": str(len(names)),
+        "fingerprint.dataset": prepared.dataset.fingerprint,
+        "fingerprint.features": model.feature_set.fingerprint,
+    }
+
+
+def _content(prepared: Prepared, model: Model) -> str:
+    """What the model and its companions were made from."""
+    settings = prepared.experiment.settings()
+    chosen = {key: settings[key] for key in ("seed", "split", "weights", "weight_power", "intervals")}
+    made_from = (prepared.dataset.fingerprint, model.feature_set.fingerprint, model.candidate.settings())
+    return digest(json.dumps(chosen, sort_keys=True), *made_from)
+
+
+def log_end(
+    run: tracking.Run,
+    output: Path,
+    made: Made,
+    report: Mapping[str, Any],
+    data: Mapping[str, tracking.Data],
+    model_id: str,
+) -> None:
+    """The winner, the figures of run and model, tables that can be opened, and the files of the run."""
+    run.params({"best": best_of(report)})
+    run.describe(summary(report))
+    for part, group in PARTS.items():
+        if report[part] is not None:
+            values = {f"{group}/{name}": value for name, value in _figures(report, part).items()}
+            run.metrics(values, model_id=model_id, data=data[part])
+    run.metrics(_intervals(report["intervals"]), model_id=model_id)
+    run.metrics({"seconds": report["seconds"]})
+    for metric, values in report["search"]["fold_values"].items():
+        for step, value in enumerate(values, start=1):
+            run.metrics({f"folds/{title(metric)}": value}, step)
+    _log_repeats(run, made)
+    run.table(figures_table(report, PARTS), "tables/figures.json")
+    for part, table in segment_tables(made).items():
+        run.table(table, f"tables/{PARTS[part]}.json")
+    for file in _FILES:
+        if (output / file).is_file():
+            run.artifact(output / file)
+    run.artifact(output / "plots", "plots")
+
+
+def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
+    """Of a part: the model's figures; of the experiment's metric its interval, baselines and oracles, too."""
+    section, metric = report[part], report["experiment"]["evaluation"]["metric"]
+    systems, own = section["systems"], report["experiment"]["name"]
+    values = {title(name): value_of(systems[own], name) for name in dict.fromkeys((metric, *_SHOWN))}
+    low, high = systems[own]["ci"].get(key_of(systems[own], metric)) or (None, None)
+    values |= {f"{title(metric)} 95 percent low": low, f"{title(metric)} 95 percent high": high}
+    for name in section["baselines"]:
+        values[f"{title(metric)} of baseline {name}"] = value_of(systems[name], metric)
+    for name, oracle in (section.get("oracles") or {}).items():
+        values[f"{title(metric)} of oracle {name}"] = oracle.get(metric)
+    return {name: float(value) for name, value in values.items() if value is not None}
+
+
+def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
+    """Coverage and mean width of the prediction intervals; the bands of each stand in report.json."""
+    values: dict[str, float | None] = {}
+    for split, entries in {"": report["coverage"], **report["splits"]}.items():
+        for entry in entries:
+            where = f"{100 * entry['level']:g} percent" + (f" on {split}" if split else "")
+            values |= {
+                f"intervals/coverage {where}": entry["coverage"],
+                f"intervals/width {where}": entry["width"],
+            }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _log_repeats(run: tracking.Run, made: Made) -> None:
+    """A child run for each repeat of the folds, where there are several."""
+    if len(made.repeats) == 1:
+        return
+    there = run.children()
+    for number, predicted in enumerate(made.repeats, start=1):
+        if f"repeat {number}" not in there:
+            values = figures.of_repeat(made.prepared, predicted)
+            run.child(f"repeat {number}", {"repeat": number}, _titled(values), None, None)
+
+
+def _titled(values: Mapping[str, float]) -> dict[str, float]:
+    return {title(name): value for name, value in values.items()}
