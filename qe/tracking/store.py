@@ -24,7 +24,7 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.telemetry import set_telemetry_client
 from mlflow.types import ColSpec, DataType, Schema
-from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_MODEL_VERSIONS
 
 from features.core import strict_yaml
 from features.core.damage import Damaged, whole
@@ -405,6 +405,9 @@ class Run:
             description=described.description or None,
             model_id=model_id,
         )
+        # What a tracking server does: the page of the logged model names its version.
+        versions = json.dumps([{"name": name, "version": str(entry.version)}])
+        self.client.set_logged_model_tags(model_id, {MLFLOW_MODEL_VERSIONS: versions})
         return str(entry.version)
 
     def _placed(self, name: str, version: str, higher_is_better: bool) -> str:

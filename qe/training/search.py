@@ -274,6 +274,12 @@ class Finished:
     trial: FrozenTrial
     best: FrozenTrial
 
+    @property
+    def is_best(self) -> bool:
+        """Whether no trial before it was as good."""
+        ids = [(trial.number, trial.datetime_start) for trial in (self.trial, self.best)]
+        return ids[0] == ids[1]
+
 
 OnTrial = Callable[[Finished], None]
 

@@ -23,6 +23,8 @@ from qe.training.tables import figures_table, segment_tables
 # Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
 PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validation", "test": "test"}
 _SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
+MOST_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
+_LEVEL = 0.9  # of the prediction intervals, or the nearest that the run measures
 _FILES = ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt")
 
 
@@ -69,7 +71,10 @@ def _log_data(run: tracking.Run, prepared: Prepared, split: Split, name: str, co
 
 
 def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> search.OnTrial:
-    """Logs every finished trial as a child run, and how the search goes on as stepped metrics of the run."""
+    """Logs how the search goes on as stepped metrics of the run, and finished trials as child runs.
+
+    Of a long search those that are the best so far alone, so that they do not fill the list of runs.
+    """
 
     def log(finished: search.Finished) -> None:
         trial, number = finished.trial, finished.number
@@ -77,6 +82,8 @@ def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> search.OnTrial:
         best = dict(zip(map(title, metrics), finished.best.values, strict=True))
         run.metrics({f"search/{name}": value for name, value in values.items()}, number)
         run.metrics({f"search/best {name} so far": value for name, value in best.items()}, number)
+        if number > MOST_CHILDREN and not finished.is_best:
+            return
         per_fold = {
             f"folds/{title(name)} {i}": value
             for name, folds in trial.user_attrs["fold_values"].items()
@@ -180,6 +187,7 @@ def log_end(
             run.metrics({f"folds/{title(metric)}": value}, step)
     _log_repeats(run, made)
     run.table(figures_table(report, PARTS), "tables/figures.json")
+    run.table(made.result.history(), "tables/trials.json")
     for part, table in segment_tables(made).items():
         run.table(table, f"tables/{PARTS[part]}.json")
     for file in _FILES:
@@ -198,15 +206,16 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
     for name in section["baselines"]:
         values[f"{title(metric)} of baseline {name}"] = value_of(systems[name], metric)
     for name, oracle in (section.get("oracles") or {}).items():
-        values[f"{title(metric)} of oracle {name}"] = oracle.get(metric)
+        if name != "effort":  # the labels themselves: their error is 0
+            values[f"{title(metric)} of oracle {name}"] = oracle.get(metric)
     return {name: float(value) for name, value in values.items() if value is not None}
 
 
 def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
-    """Coverage and mean width of the prediction intervals; the bands of each stand in report.json."""
+    """Coverage and mean width of one level; other levels, and the bands of each, stand in report.json."""
     values: dict[str, float | None] = {}
     for split, entries in {"": report["coverage"], **report["splits"]}.items():
-        for entry in entries:
+        for entry in sorted(entries, key=lambda entry: abs(entry["level"] - _LEVEL))[:1]:
             where = f"{100 * entry['level']:g} percent" + (f" on {split}" if split else "")
             values |= {
                 f"intervals/coverage {where}": entry["coverage"],

@@ -261,3 +261,24 @@ def test_predictions_stay_on_the_scale() -> None:
 def test_a_wrong_space_is_an_error(learner: StrategySection, keys: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         search.run(objective([learner]), section(**keys))
+
+
+def test_trials_of_all_restarts_are_numbered_on() -> None:
+    """Report, table and what is logged call a trial by its place among the finished ones of the search."""
+    told: list[search.Finished] = []
+    result = search.run(
+        objective([ridge()]), section(trials=3, restarts=2), storage=None, on_trial=told.append
+    )
+    assert [one.number for one in told] == result.history()["trial"].tolist() == [1, 2, 3, 4, 5, 6]
+    values = [one.trial.value for one in told]
+    assert [one.best.value for one in told] == pd.Series(values).cummin().tolist()
+    assert values[result.best_number - 1] == min(values) == result.best_trial.value
+
+
+def test_an_interrupted_trial_takes_no_number(tmp_path: Path) -> None:
+    storage = search.journal(tmp_path / "study.journal")
+    first = search.run(objective([ridge()]), section(trials=2), storage=storage)
+    first.studies[0].ask()  # as a process that was killed leaves it: running
+    result = search.run(objective([ridge()]), section(trials=4), storage=storage)
+    assert result.history()["trial"].tolist() == [1, 2, 3, 4] and len(result.trials) > 4
+    assert result.history()["mae"][result.best_number - 1] == result.best_trial.value

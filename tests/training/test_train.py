@@ -79,7 +79,7 @@ def test_mlflow_holds_the_run_its_trials_and_its_model(demo_run: Any, demo_clien
     assert {f"{part}/{name}" for part in ("cross-validation", "test") for name in ("MAE", "DeltaAvg")} <= set(
         metrics
     )
-    assert len(metrics) < 60 and not [name for name in metrics if name.split("/")[-1] == "n"]
+    assert len(metrics) < 36 and not [name for name in metrics if name.split("/")[-1] == "n"]
     assert run.data.params["learner.0.kind"] == "svr_rbf" and run.data.tags["dataset_fingerprint"]
     used = {i.dataset.name: i.tags[0].value for i in run.inputs.dataset_inputs}
     assert used == {"data": "training", "data/test": "test"}
