@@ -1,0 +1,236 @@
+"""The pages of the documentation site: those of docs/, and those made from the code and from the demo.
+
+python docs/site/generate.py [--demo output/demo] [--output output/docs]
+"""
+
+import argparse
+import dataclasses
+import inspect
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+
+import qe
+from qe.catalogue import features as catalogue
+from qe.catalogue.costs import FeatureCosts
+from qe.cli._verbs import command, purpose, verbs
+
+ROOT = Path(__file__).resolve().parents[2]
+_PLOTS = {
+    "predicted_against_gold": "Gold labels and predictions, out of fold",
+    "residuals": "Errors by prediction",
+    "delta_avg": "DeltaAvg[n] of the model and of oracles that know the post-edits",
+    "interval_coverage_test": "How often prediction intervals held the label, on the test split",
+    "feature_importance": "What shuffling one feature costs",
+    "study_history": "The search: every trial, and the best so far",
+}
+_REPORTS = ("report.html", "scores.html")
+
+
+def main() -> None:
+    """Writes all pages anew."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--demo", type=Path, default=ROOT / "output" / "demo")
+    parser.add_argument("--output", type=Path, default=ROOT / "output" / "docs")
+    arguments = parser.parse_args()
+    write(arguments.output, arguments.demo)
+
+
+def write(output: Path, demo: Path) -> None:
+    """The source of the site: Markdown pages, plots and reports of the demo in `demo`."""
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(parents=True)
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        (output / page.name).write_text(page.read_text("utf-8"), "utf-8")
+    (output / "contributing.md").write_text(_moved(ROOT / "CONTRIBUTING.md"), "utf-8")
+    (output / "changes.md").write_text(_moved(ROOT / "CHANGELOG.md"), "utf-8")
+    (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")
+    made = {
+        "command-line.md": command_line(),
+        "python-reference.md": python_reference(),
+        "features.md": features(),
+        "gallery.md": gallery(demo, output),
+    }
+    for name, text in made.items():
+        (output / name).write_text(text, "utf-8")
+
+
+def _moved(page: Path) -> str:
+    """A page of the repository's root, its links as they are in the site."""
+    text = page.read_text("utf-8").replace("](docs/", "](")
+    text = text.replace("](CONTRIBUTING.md)", "](contributing.md)").replace("](CHANGELOG.md)", "](changes.md)")
+    return re.sub(r"\[([^\]]+)\]\((?:LICENSE|CITATION\.cff)\)", r"\1", text)
+
+
+def command_line() -> str:
+    """Every verb with its help and options, as its parser has them."""
+    parts = ["# Command line", "", "Made from the parsers: what `qe VERB --help` says.", ""]
+    parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in verbs()]
+    for verb in verbs():
+        root = typer.main.get_command(command(verb))
+        for name, one in _commands(f"qe {verb}", root):
+            parts += ["", f"{'##' if name == f'qe {verb}' else '###'} {name}", "", *_command(name, one)]
+    return "\n".join(parts) + "\n"
+
+
+def _commands(name: str, one: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, one
+    if isinstance(one, click.Group):
+        for below, inner in sorted(one.commands.items()):
+            yield from _commands(f"{name} {below}", inner)
+
+
+def _command(name: str, one: click.Command) -> list[str]:
+    context = click.Context(one, info_name=name)
+    usage = " ".join([name, *one.collect_usage_pieces(context)])
+    lines = [f"    {usage}", "", inspect.cleandoc(one.help or "").replace("\f", "")]
+    rows = [_option(parameter) for parameter in one.params if parameter.name != "help"]
+    if rows:
+        lines += ["", "| option | what | default |", "| --- | --- | --- |", *rows]
+    return lines
+
+
+def _option(parameter: click.Parameter) -> str:
+    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    if parameter.param_type_name == "argument":
+        names = f"`{(parameter.name or '').upper()}`"
+    help_text = getattr(parameter, "help", None) or ""
+    default = parameter.default if not callable(parameter.default) else None
+    shown = "" if default in (None, False, (), []) else f"`{default}`"
+    if parameter.required:
+        shown = "required"
+    return f"| {names} | {_cell(help_text)} | {shown} |"
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table; Rich's escaped brackets are plain ones."""
+    return " ".join(text.replace("\\[", "[").replace("|", "\\|").split())
+
+
+def python_reference() -> str:
+    """The public names of `qe`, with signatures and docstrings."""
+    parts = [
+        "# Python reference",
+        "",
+        "Made from the docstrings of `qe.__all__`; [Python](python.md) is a tour of it.",
+    ]
+    for name in qe.__all__:
+        parts += ["", f"## qe.{name}", "", *_object(name, getattr(qe, name))]
+    return "\n".join(parts) + "\n"
+
+
+def _object(name: str, value: Any) -> list[str]:
+    lines = [*_code(f"{name}{_signature(value)}"), "", *_docstring(value)]
+    if inspect.isclass(value):
+        for member, function in sorted(vars(value).items()):
+            plain = function.__func__ if isinstance(function, classmethod | staticmethod) else function
+            if member.startswith("_") or not inspect.getdoc(plain):
+                continue
+            if isinstance(plain, property):
+                lines += ["", f"### {name}.{member}", "", *_docstring(plain)]
+            elif inspect.isfunction(plain):
+                lines += ["", f"### {name}.{member}", "", *_code(f"{member}{_signature(plain)}"), ""]
+                lines += _docstring(plain)
+    return lines
+
+
+def _signature(value: Any) -> str:
+    try:
+        text = str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return ""
+    return re.sub(r"\b(?:pathlib(?:\._local)?|numpy|typing|collections\.abc|qe\.[\w.]+|features\.[\w.]+)\.", "", text)
+
+
+def _code(text: str) -> list[str]:
+    return ["```python", text, "```"]
+
+
+def _docstring(value: Any) -> list[str]:
+    """Its text; what is set in columns stays as it is."""
+    blocks = re.split(r"\n\n", inspect.getdoc(value) or "")
+    return [line for block in blocks for line in (*_block(block), "")][:-1]
+
+
+def _block(block: str) -> list[str]:
+    if block.startswith(">>>"):
+        return _code(block)
+    if re.search(r"^\w[\w, *]*  +\S", block, re.MULTILINE):
+        return ["```text", *block.splitlines(), "```"]
+    return block.splitlines()
+
+
+def features() -> str:
+    """All feature families and sets: definitions, sources, units and costs, as `qe features describe` has them."""
+    costs = FeatureCosts.load()
+    parts = [
+        "# Features",
+        "",
+        "Made from the extractors: what `qe features describe NAME` says. Costs are processor time per segment: "
+        f"{costs.measured}, {costs.machine}; {costs.data}",
+        "",
+        "## Families",
+    ]
+    for family in catalogue.families(costs):
+        _, entries = catalogue.describe(family.name, costs)
+        parts += ["", f"### {family.name}", "", *_paragraphs(family.documentation), ""]
+        parts += [f"Needs {', '.join((*family.resources, *family.columns))}.", ""] if family.resources else []
+        if family.microseconds is not None:
+            parts += [f"Costs {family.microseconds:,.0f} µs per segment.", ""]
+        parts += _entries(entries)
+    parts += ["", "## Sets", ""]
+    for entry in catalogue.sets(costs):
+        parts += [f"- **{entry.name}**: {_cell(entry.description)}. Source: {_cell(entry.origin)}. "
+                  f"Families: {', '.join(entry.families)}."]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [line for block in text.split("\n\n") for line in (*_block(inspect.cleandoc(block)), "")][:-1]
+
+
+def _entries(entries: Iterable[Any]) -> list[str]:
+    rows = [
+        f"| `{e.name}` | {_cell(e.description)} | {_cell(e.origin)} | {_cell(e.unit)} |"
+        for e in entries
+        if dataclasses.is_dataclass(e)
+    ]
+    return ["| feature | definition | source | unit |", "| --- | --- | --- | --- |", *rows] if rows else []
+
+
+def gallery(demo: Path, output: Path) -> str:
+    """Plots and reports of the demo's run, copied beside the page."""
+    parts = [
+        "# Gallery",
+        "",
+        "Plots and reports of `qe demo` (artificial data), made when this site was built. `qe train` leaves the same "
+        "plots of every run in `plots/` and in MLflow.",
+    ]
+    (output / "gallery").mkdir(exist_ok=True)
+    for name, text in _PLOTS.items():
+        plot = demo / "plots" / f"{name}.png"
+        if not plot.is_file():
+            raise SystemExit(f"{plot} is absent: run `qe demo` first")
+        shutil.copy(plot, output / "gallery" / plot.name)
+        parts += ["", f"## {text}", "", f"![{text}](gallery/{plot.name})"]
+    reports = [demo / name for name in _REPORTS if (demo / name).is_file()]
+    if reports:
+        parts += ["", "## Reports", "", "Pages that `qe report` writes; each is one file.", ""]
+    for report in reports:
+        shutil.copy(report, output / "gallery" / report.name)
+        parts.append(f"- [{_title(report)}](gallery/{report.name})")
+    return "\n".join(parts) + "\n"
+
+
+def _title(report: Path) -> str:
+    matched = re.search(r"<title>(.*?)</title>", report.read_text("utf-8"), re.DOTALL)
+    return matched[1].strip() if matched else report.stem
+
+
+if __name__ == "__main__":
+    main()

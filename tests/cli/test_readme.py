@@ -1,0 +1,47 @@
+"""What README.md and the pages of docs/ show runs on the demo, in the order written."""
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qe.__main__ import main
+from tests.shown import ROOT, commands
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def folder(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small demo in output/demo, and a copy of its store."""
+    place = tmp_path_factory.mktemp("shown")
+    left = shutil.ignore_patterns("artifacts", "mlflow.db*", "*.lock")
+    shutil.copytree(demo_run.output, place / "output" / "demo", ignore=left)
+    (place / "output" / "demo" / "demo.yaml").write_bytes((ROOT / "qe" / "demo" / "demo.yaml").read_bytes())
+    shutil.copy(demo_run.output / "mlflow.db", place / "mlflow.db")
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_every_command_runs(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    for command in commands(page):
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(command)[1:])
+        allowed = (0, 1) if command.startswith("qe promote") else (0,)
+        assert ended.value.code in allowed, f"{command}\n{capsys.readouterr().err}"
+
+
+def test_what_needs_something_of_an_earlier_row_stands_below_it() -> None:
+    shown = commands(ROOT / "README.md")
+    verbs = [command.split()[1] for command in shown]
+    assert len(shown) > 20 and {"resources", "align", "ablate", "score", "train", "compare"} <= set(verbs)
+    assert verbs.index("resources") < verbs.index("align") and any("--tokens" in one for one in shown)
