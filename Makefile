@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Names and versions with hashes (`make lock`): what training needs, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 
-.PHONY: setup extras demo test test-fast check format bench lock wheel clean
+.PHONY: setup extras demo test test-fast check format bench lock docs wheel clean
 
 setup: $(READY)
 
@@ -49,6 +49,14 @@ format: $(READY)
 lock: $(READY)
 	$(PIP) uv
 	.ci/lock
+
+# The documentation site in output/site: pages of docs/, of the code, and of the demo; no network, here or when read.
+docs: $(READY)
+	$(PIP) --require-hashes --requirement requirements-docs.lock
+	test -d output/demo/model || $(BIN)/qe demo --quiet
+	$(BIN)/qe report output/demo --quiet
+	$(BIN)/python docs/site/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir output/wheel .

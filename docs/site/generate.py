@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 import qe
@@ -63,7 +62,9 @@ def write(output: Path, demo: Path) -> None:
 def _moved(page: Path) -> str:
     """A page of the repository's root, its links as they are in the site."""
     text = page.read_text("utf-8").replace("](docs/", "](")
-    text = text.replace("](CONTRIBUTING.md)", "](contributing.md)").replace("](CHANGELOG.md)", "](changes.md)")
+    text = text.replace("](CONTRIBUTING.md)", "](contributing.md)").replace(
+        "](CHANGELOG.md)", "](changes.md)"
+    )
     return re.sub(r"\[([^\]]+)\]\((?:LICENSE|CITATION\.cff)\)", r"\1", text)
 
 
@@ -78,16 +79,15 @@ def command_line() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _commands(name: str, one: click.Command) -> Iterator[tuple[str, click.Command]]:
+def _commands(name: str, one: Any) -> Iterator[tuple[str, Any]]:
+    """A command of Typer's kind and those below it, with their whole names."""
     yield name, one
-    if isinstance(one, click.Group):
-        for below, inner in sorted(one.commands.items()):
-            yield from _commands(f"{name} {below}", inner)
+    for below, inner in sorted(getattr(one, "commands", {}).items()):
+        yield from _commands(f"{name} {below}", inner)
 
 
-def _command(name: str, one: click.Command) -> list[str]:
-    context = click.Context(one, info_name=name)
-    usage = " ".join([name, *one.collect_usage_pieces(context)])
+def _command(name: str, one: Any) -> list[str]:
+    usage = " ".join([name, *one.collect_usage_pieces(one.make_context(name, [], resilient_parsing=True))])
     lines = [f"    {usage}", "", inspect.cleandoc(one.help or "").replace("\f", "")]
     rows = [_option(parameter) for parameter in one.params if parameter.name != "help"]
     if rows:
@@ -95,7 +95,7 @@ def _command(name: str, one: click.Command) -> list[str]:
     return lines
 
 
-def _option(parameter: click.Parameter) -> str:
+def _option(parameter: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     if parameter.param_type_name == "argument":
         names = f"`{(parameter.name or '').upper()}`"
@@ -144,7 +144,9 @@ def _signature(value: Any) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
-    return re.sub(r"\b(?:pathlib(?:\._local)?|numpy|typing|collections\.abc|qe\.[\w.]+|features\.[\w.]+)\.", "", text)
+    return re.sub(
+        r"\b(?:pathlib(?:\._local)?|numpy|typing|collections\.abc|qe\.[\w.]+|features\.[\w.]+)\.", "", text
+    )
 
 
 def _code(text: str) -> list[str]:
@@ -166,12 +168,12 @@ def _block(block: str) -> list[str]:
 
 
 def features() -> str:
-    """All feature families and sets: definitions, sources, units and costs, as `qe features describe` has them."""
+    """All feature families and sets with definitions, sources, units and costs."""
     costs = FeatureCosts.load()
     parts = [
         "# Features",
         "",
-        "Made from the extractors: what `qe features describe NAME` says. Costs are processor time per segment: "
+        "Made from the extractors: what `qe features describe NAME` says. Costs are processor time: "
         f"{costs.measured}, {costs.machine}; {costs.data}",
         "",
         "## Families",
@@ -208,8 +210,8 @@ def gallery(demo: Path, output: Path) -> str:
     parts = [
         "# Gallery",
         "",
-        "Plots and reports of `qe demo` (artificial data), made when this site was built. `qe train` leaves the same "
-        "plots of every run in `plots/` and in MLflow.",
+        "Plots and reports of `qe demo` (artificial data), made when this site was built. `qe train` leaves "
+        "the same plots of every run in `plots/` and in MLflow.",
     ]
     (output / "gallery").mkdir(exist_ok=True)
     for name, text in _PLOTS.items():
