@@ -45,6 +45,7 @@ ROOMS = (
     "qe.terrorcat",
     "qe.training",
     "qe.scoring",
+    "qe.translation_files",
     "qe.filtering",
     "qe.effort",
     "qe.systems",

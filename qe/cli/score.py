@@ -114,11 +114,15 @@ def score(
 
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
 
+        qe score --model output/demo/model --input project.xlf --output project.scored.xlf
+
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
     from features.core.errors import InputError, visible
     from qe.scoring.jobs import score_file
+    from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
+    from qe.translation_files.job import is_translation_file, score_translations
 
     if len(input_) > 2:
         raise InputError(
@@ -127,6 +131,28 @@ def score(
     from qe.api.models import model_folder
 
     folder = model_folder(model, require_signature)
+    if any(is_translation_file(Path(name)) for name in input_):
+        others: dict[str, object] = {"--resume": resume, "--workers": workers, "--drift": drift}
+        others |= {
+            "--tokens": tokens,
+            "--keep": keep,
+            "a second --input": input_[1:],
+            "--engine": engine != "local",
+        }
+        _only_of_tables(others)
+        thresholds = None if triage is None else _thresholds(triage, folder)
+        summary = score_translations(
+            folder,
+            Path(input_[0]),
+            Path(output),
+            options=Options(interval, explain, triage=thresholds, flags=flags),
+            columns=name_pairs(columns or (), "--columns"),
+            overwrite=overwrite,
+        )
+        for kind, reason in summary.not_checked.items():
+            print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
+        _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
+        return
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
@@ -142,8 +168,6 @@ def score(
 
         check_output(drift, [*map(Path, input_), Path(output), folder, *([triage] if triage else [])])
         Profile.load(folder)  # says so before any work where the model has none
-    from qe.scoring.naming import name_pairs
-
     thresholds = None if triage is None else _thresholds(triage, folder)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     with progress_bar(quiet or as_json) as progress:
@@ -187,6 +211,15 @@ def _thresholds(path: Path, model: Path) -> "Thresholds":
     from qe.production.thresholds import Thresholds
 
     return Thresholds.given(path, model, description.read(model).scale)
+
+
+def _only_of_tables(options: dict[str, object]) -> None:
+    """Raises InputError for a given option that the files of translators do not take."""
+    from features.core.errors import InputError
+
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} is for tables", remedy="leave it out for XLIFF, TMX and XLSX")
 
 
 def _only_local(options: dict[str, object]) -> None:

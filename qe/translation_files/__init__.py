@@ -1,0 +1,1 @@
+"""Files of translators: XLIFF, TMX and XLSX, scored in place."""
