@@ -32,7 +32,12 @@ def test_a_missing_package_is_one_message_with_its_extra() -> None:
 
 
 def test_locks_hold_versions_and_hashes_and_no_addresses() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock", "requirements-extras.lock"):
+    for name in (
+        "requirements.lock",
+        "requirements-dev.lock",
+        "requirements-docs.lock",
+        "requirements-extras.lock",
+    ):
         text = (ROOT / name).read_text("utf-8")
         packages = re.findall(r"^[\w.-]+(?:\[\w+\])?==\S+ \\$", text, re.MULTILINE)
         assert packages and "://" not in text
