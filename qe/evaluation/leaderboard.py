@@ -1,6 +1,5 @@
 """Leaderboard: finished experiments on the same segments, side by side, with corrected significance."""
 
-import html
 import json
 import math
 from collections import Counter
@@ -23,15 +22,6 @@ from qe.metrics._base import METRICS
 
 _AGAIN = "run the experiment again"
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; color: #222 }
-table { border-collapse: collapse }
-th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap }
-th:nth-child(2), td:nth-child(2), th:nth-child(4), td:nth-child(4) { text-align: left }
-th { border-bottom: 2px solid #444; font-weight: 600 }
-tr:nth-child(even) td { background: #f4f6f8 }
-p { color: #555; margin: .3rem 0 }
-"""
 _METRICS = ("delta_avg", "spearman", "mae", "rmse")  # beside the metric of the experiments
 
 
@@ -288,19 +278,22 @@ def text(board: Leaderboard) -> str:
 
 def page(board: Leaderboard) -> str:
     """The leaderboard as an HTML page of its own."""
+    from qe.evaluation.page import render
+
     header, rows = _rows(board)
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "\n".join(line(row, "td") for row in rows)
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in legend(board))
-    title = html.escape(board.title)
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    table = f"<table>\n{line(header, 'th')}\n{body}\n</table>"
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n'
-        f"<h1>{title}</h1>\n{table}\n{notes}</body></html>\n"
+    recipe = board.report.recipe
+    return render(
+        "qe.evaluation",
+        "leaderboard.html",
+        {},
+        title=board.title,
+        languages=("", ""),
+        header=header,
+        rows=rows,
+        notes=legend(board),
+        recipe=", ".join(
+            f"{name} {recipe[name]}" for name in ("seed", "samples", "correction") if name in recipe
+        ),
     )
 
 
