@@ -106,7 +106,7 @@ def bounds_of(
     training = prepared.training
     extraction = prepared.extraction
     table = (
-        extraction.training_table(training)
+        prepared.training_table()
         if split is training
         else extraction.fit_and_score(training, split.segments)[1]
     )

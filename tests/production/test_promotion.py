@@ -200,7 +200,7 @@ def test_the_commands(
     assert "champion" in listed and "mae 0.8000" in listed and "0.900" in listed and "promoted" in listed
     assert run(["models", "--json"]) == 0
     versions = [v for v in json.loads(capsys.readouterr().out) if v["name"] == two]
-    assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["features"] == "def"
+    assert [v["aliases"] for v in versions] == [[], ["champion"]] and versions[1]["tags"]["features"] == "17"
     assert run(["promote", two, "--rollback"]) == 0
     assert "version 1 is champion again; version 2 is not" in capsys.readouterr().out
     assert run(["promote", two]) == 2
