@@ -14,6 +14,7 @@ from features._word_quality.labels import TokenLabels, post_edit_labels, tag_lab
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
+from features._word_quality.training_text import TrainingText, check_texts, with_text
 from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import Feature, FittedExtractor
@@ -50,6 +51,8 @@ class WordQuality(Knowledge, FittedExtractor):
             or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the
             training segments have; what was used in training is required in scoring
+    texts   of the training segments (`post_edit`, `reference`): words are looked up in them too, each segment
+            apart from its own
     rounds  of boosting
     seed    of boosting
 
@@ -60,15 +63,19 @@ class WordQuality(Knowledge, FittedExtractor):
 
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
+    texts: Sequence[str] = ()
     rounds: Count = 150
     seed: Seed = 0
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _text: TrainingText | None = field(default=None, init=False, repr=False)
+    _learning: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in ("post_edit", "word_tags"):
             raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
+        check_texts(self.texts)
         if self.use != "auto":
             unknown = sorted(set(self.use) - set(OPTIONAL))
             if isinstance(self.use, str) or unknown:
@@ -97,7 +104,7 @@ class WordQuality(Knowledge, FittedExtractor):
         return self._used if self.use == "auto" else frozenset(self.use)
 
     def labels_used(self) -> tuple[str, ...]:
-        return (self.labels,)
+        return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from tokens and gaps that are OK or BAD.
@@ -107,16 +114,18 @@ class WordQuality(Knowledge, FittedExtractor):
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")
         there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
-        fitted = self.with_learned(_used=there if self.use == "auto" else self._reads)
+        text = TrainingText.fit(segments, labels, self.texts, self.aligner) if self.texts else None
+        used = there if self.use == "auto" else self._reads
+        fitted = self.with_learned(_used=used, _text=text, _learning=True)
         bad = self._labels(segments, labels)
-        table = self._table(segments, fitted._used)
+        table = fitted._table(segments, used)
         words, gaps = table.word_inputs(self), table.gap_inputs(self)
         settings = {"rounds": self.rounds, "seed": self.seed}
         models = {
             "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
             "gap": TokenModel.fit(gaps, bad.gaps, _segment(table.gap_offsets), **settings),
         }
-        return fitted.with_learned(_models=models)
+        return fitted.with_learned(_models=models, _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:
         """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
@@ -140,11 +149,13 @@ class WordQuality(Knowledge, FittedExtractor):
         for kind, model in self.learned(self._models).items():
             model.save(path / kind)
         (path / "used.json").write_text(json.dumps(sorted(self._reads)), "utf-8")
+        if self._text is not None:
+            self._text.save(path)
 
     def restore(self, path: Path) -> Self:
         models = {kind: TokenModel.load(path / kind) for kind in KINDS}
         used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
-        return self.with_learned(_models=models, _used=used)
+        return self.with_learned(_models=models, _used=used, _text=TrainingText.load(path))
 
     def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         target = segments.target_tokens
@@ -154,7 +165,8 @@ class WordQuality(Knowledge, FittedExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return self._memory.table(segments, used, lambda some: self._described(some, used))
+        table = self._memory.table(segments, used, lambda some: self._described(some, used))
+        return table if self._text is None else with_text(table, self._text, own=self._learning)
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return describe(segments, self, used)

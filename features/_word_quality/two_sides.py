@@ -19,6 +19,7 @@ from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
 from features._word_quality.source_side import Flags, describe_sources, projected
 from features._word_quality.tokens import Knowledge, TokenTable, describe
+from features._word_quality.training_text import TrainingText, check_texts, with_text
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
@@ -63,23 +64,27 @@ class TwoSides(Knowledge, FittedExtractor):
 
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
+    texts: Sequence[str] = ()
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _text: TrainingText | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
+        check_texts(self.texts)
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
 
-    def _prepared(self, segments: Segments) -> Self:
-        """A copy that knows which columns the training segments have, and the decoder's subwords."""
+    def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
+        """A copy that knows which columns the training segments have, their texts, the decoder's subwords."""
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         has_decoder = all(getattr(segments, name) is not None for name in DECODER)
         means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
-        return self.with_learned(_used=used, _means=means)
+        text = TrainingText.fit(segments, labels, self.texts, self.aligner) if self.texts else None
+        return self.with_learned(_used=used, _means=means, _text=text)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
@@ -93,6 +98,8 @@ class TwoSides(Knowledge, FittedExtractor):
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         table = self._memory.table(segments, self._used, self._described)
+        if self._text is not None:
+            table = with_text(table, self._text, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
@@ -120,12 +127,14 @@ class TwoSides(Knowledge, FittedExtractor):
         if self._means is not None:
             (path / "decoder").mkdir()
             self._means.save(path / "decoder")
+        if self._text is not None:
+            self._text.save(path)
 
     def _restored_sides(self, path: Path) -> Self:
         used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
         has_decoder = (path / "decoder").is_dir()
         means = SubwordMeans.load(path / "decoder") if has_decoder else None
-        return self.with_learned(_used=used, _means=means)
+        return self.with_learned(_used=used, _means=means, _text=TrainingText.load(path))
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
