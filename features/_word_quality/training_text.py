@@ -46,7 +46,7 @@ class TrainingText:
             offsets = np.asarray(translated.target_tokens.offsets)
             part = part_of(translated.target_tokens.text_index, len(segments))
             pieces.append((contexts(keys, offsets), keys["word"], part))
-        words, parts = (np.concatenate([piece[k] for piece in pieces]) for k in (1, 2))  # type: ignore[misc]
+        words, parts = (np.concatenate([piece[k] for piece in pieces]) for k in (1, 2))
         counts = {
             name: ContextCounts.fit(np.concatenate([piece[0][name] for piece in pieces]), words, parts)
             for name in pieces[0][0]

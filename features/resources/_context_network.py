@@ -116,7 +116,8 @@ def _summaries(logits: Singles, words: Ints) -> Singles:
 
 
 def _normal(rng: np.random.Generator, shape: Any, scale: float) -> Singles:
-    return (rng.standard_normal(shape, np.float32) * np.float32(scale)).astype(np.float32)
+    drawn = rng.standard_normal(shape, np.float32) * np.float32(scale)
+    return np.asarray(drawn, np.float32)
 
 
 def _inputs(target: Singles, source: Singles, contexts: Ints, own: int) -> Singles:

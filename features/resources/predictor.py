@@ -123,7 +123,8 @@ class Predictor(Resource):
 
         ranges = even_ranges(np.ones(len(words)), _LEAST) if len(words) else [(0, 0)]
         units, values = (np.concatenate(part) for part in zip(*side_by_side(work, ranges), strict=True))
-        return Predictions(*values.T.astype(np.float64), units)
+        log, rank, margin, entropy = values.T.astype(np.float64)
+        return Predictions(log, rank, margin, entropy, units)
 
 
 def _contexts(
