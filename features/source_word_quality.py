@@ -29,6 +29,8 @@ class SourceWordQuality(TwoSides):
             where the training data has no tags of the source
     marker  how subwords join, as for `decoder`
     texts   of the training segments, as for `word_quality`
+    predict as for `word_quality`
+    triples as for `word_quality`
     rounds  of boosting
     seed    of boosting
 

@@ -39,6 +39,8 @@ class WordNetwork(TwoSides):
               over the links, or have tags of their own beside `word_tags`
     marker    how subwords join, as for `decoder`
     texts     of the training segments, as for `word_quality`
+    predict   as for `word_quality`
+    triples   as for `word_quality`
     networks  of each side, which differ in their seeds
     epochs    of training: some 14 for several thousand segments, more for fewer
     seed      of the first

@@ -41,10 +41,10 @@ class TrainingText:
     ) -> "TrainingText":
         pieces: list[tuple[dict[str, Keys], Keys, Parts]] = []
         for name in texts:
-            translated = _translated(segments, name, tuple(labels[name]))
-            keys = _keys(translated, aligner)
-            offsets = np.asarray(translated.target_tokens.offsets)
-            part = part_of(translated.target_tokens.text_index, len(segments))
+            side = translated(segments, name, tuple(labels[name]))
+            keys = _keys(side, aligner)
+            offsets = np.asarray(side.target_tokens.offsets)
+            part = part_of(side.target_tokens.text_index, len(segments))
             pieces.append((contexts(keys, offsets), keys["word"], part))
         words, parts = (np.concatenate([piece[k] for piece in pieces]) for k in (1, 2))
         counts = {
@@ -116,7 +116,7 @@ def check_texts(texts: Sequence[str]) -> None:
             raise unknown_name("text", name, TEXTS)
 
 
-def _translated(segments: Segments, name: str, target: tuple[str, ...]) -> Segments:
+def translated(segments: Segments, name: str, target: tuple[str, ...]) -> Segments:
     """The sources with another translation; references come as plain text."""
     tokenizer = segments.target_tokenizer
     if name == "reference" and tokenizer.kind == "whitespace":

@@ -13,13 +13,13 @@ from features._decoder_output.means import SubwordMeans
 from features._decoder_output.tokens import DecoderTokens, Marker
 from features._word_quality.columns import Longs
 from features._word_quality.decoder_words import with_decoder
+from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
 from features._word_quality.source_side import Flags, describe_sources, projected
 from features._word_quality.tokens import Knowledge, TokenTable, describe
-from features._word_quality.training_text import TrainingText, check_texts, with_text
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
@@ -65,15 +65,17 @@ class TwoSides(Knowledge, FittedExtractor):
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
     texts: Sequence[str] = ()
+    predict: bool = False
+    triples: bool = False
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
-    _text: TrainingText | None = field(default=None, init=False, repr=False)
+    _extension: Extension | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
-        check_texts(self.texts)
+        self._extras.check()
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
@@ -83,8 +85,12 @@ class TwoSides(Knowledge, FittedExtractor):
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         has_decoder = all(getattr(segments, name) is not None for name in DECODER)
         means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
-        text = TrainingText.fit(segments, labels, self.texts, self.aligner) if self.texts else None
-        return self.with_learned(_used=used, _means=means, _text=text)
+        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
+
+    @property
+    def _extras(self) -> Extras:
+        return Extras(tuple(self.texts), self.predict, self.triples)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
@@ -98,8 +104,7 @@ class TwoSides(Knowledge, FittedExtractor):
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         table = self._memory.table(segments, self._used, self._described)
-        if self._text is not None:
-            table = with_text(table, self._text, own=own)
+        table = self.learned(self._extension).extended(table, segments, self.aligner, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
@@ -127,14 +132,14 @@ class TwoSides(Knowledge, FittedExtractor):
         if self._means is not None:
             (path / "decoder").mkdir()
             self._means.save(path / "decoder")
-        if self._text is not None:
-            self._text.save(path)
+        self.learned(self._extension).save(path)
 
     def _restored_sides(self, path: Path) -> Self:
         used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
         has_decoder = (path / "decoder").is_dir()
         means = SubwordMeans.load(path / "decoder") if has_decoder else None
-        return self.with_learned(_used=used, _means=means, _text=TrainingText.load(path))
+        extension = Extension.load(self._extras, path)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from features._word_quality.context_counts import PARTS
+from features._word_quality.text_predictor import TextPredictor
 from features._word_quality.tokens import TokenTable, describe
 from features._word_quality.training_text import TrainingText, with_text
 from features.core.bundle import Bundle, build
@@ -20,6 +21,9 @@ from features.word_quality import WordQuality
 
 PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60
 ROWS = [("the red cat", "el rojo gato", "el gato rojo"), ("a house", "una casa", "una casa")] * PARTS
+
+
+EVERYTHING = {"texts": ["post_edit", "reference"], "predict": True, "rounds": 3}
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +89,33 @@ def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
 def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
     batch = segments(ROWS)
     texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
-    fitted = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).fit(batch, texts)
+    fitted = word_quality(bundle, **EVERYTHING).fit(batch, texts)
     (tmp_path / "model").mkdir()
     fitted.save(tmp_path / "model")
-    plain = word_quality(bundle, texts=["post_edit", "reference"], rounds=3)
-    again = plain.restore(tmp_path / "model")
+    again = word_quality(bundle, **EVERYTHING).restore(tmp_path / "model")
     np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
+
+
+def test_each_half_is_predicted_by_what_the_other_half_taught(bundle: Bundle) -> None:
+    """`alpha` is always followed by `beta` in the first half of the training texts, by `gamma` in the other:
+    each looks wrong to the predictor that did not see it, and a new one is between the two.
+    """
+    knowledge = word_quality(bundle)
+    first = [("the cat", "alpha beta", "alpha beta")] * 60
+    rows = [*first, *[("the cat", "alpha gamma", "alpha gamma")] * 60]
+    batch = segments(rows)
+    labels = {"post_edit": [row[2] for row in rows]}
+    text = TextPredictor.fit(batch, labels, ["post_edit"], knowledge.aligner)
+    table = describe(batch, knowledge, frozenset())
+    own, new = (text.extended(table, batch, knowledge.aligner, own=own) for own in (True, False))
+    log = [column(t, "own_predicted_log")[[1, -1]] for t in (own, new)]
+    assert (log[1] > log[0] + 0.5).all()
+    assert column(new, "own_predicted_log")[0] > np.log(0.5)  # every text begins alike
+
+
+def test_predicting_needs_texts(bundle: Bundle) -> None:
+    with pytest.raises(InputError, match="`predict` learns from `texts`"):
+        word_quality(bundle, predict=True)
 
 
 def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
