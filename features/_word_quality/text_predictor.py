@@ -65,7 +65,8 @@ class TextPredictor:
         return result
 
     def _new(self, segments: Segments, aligner: Aligner) -> Floats:
-        return np.mean([prediction_columns(segments, aligner, p) for p in self.predictors], axis=0)
+        predicted = [prediction_columns(segments, aligner, p) for p in self.predictors]
+        return np.asarray(np.mean(predicted, axis=0), np.float64)
 
     def save(self, path: Path) -> None:
         """Writes into the existing directory `path`."""
