@@ -3,7 +3,7 @@
     python benchmarks/bench_variants.py EXPERIMENT --rows 4000 --cache DIR --variant NAME 'FAMILIES' ...
 
 FAMILIES is the YAML list that stands in the place of the experiment's `features`; the first variant is what
-the others are compared with. Predictions are out-of-fold (the experiment's folds; fitted families cross-fitted
+the others are compared with. Predictions are out-of-fold (the folds of the experiment; families cross-fitted
 inside them); differences have 95 % intervals by the paired bootstrap of segments (10,000 samples, seed 0).
 Words: AUC, and F1-mult with the threshold that was best on the other half of the held-out words. CPU seconds
 are those of whatever was not in the cache.
