@@ -175,8 +175,9 @@ class WordQuality(Knowledge, FittedExtractor):
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         table = self._memory.table(segments, used, lambda some: self._described(some, used))
-        extension = self.learned(self._extension)
-        return extension.extended(table, segments, self.aligner, own=self._learning)
+        if self._extension is None:  # nothing was learned yet: what anybody knows of the words
+            return table
+        return self._extension.extended(table, segments, self.aligner, own=self._learning)
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return describe(segments, self, used)

@@ -104,7 +104,8 @@ class TwoSides(Knowledge, FittedExtractor):
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         table = self._memory.table(segments, self._used, self._described)
-        table = self.learned(self._extension).extended(table, segments, self.aligner, own=own)
+        if self._extension is not None:
+            table = self._extension.extended(table, segments, self.aligner, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
