@@ -28,6 +28,9 @@ class SourceWordQuality(TwoSides):
             token it is linked with is, by a cheapest edit; `word_tags`: likewise by tags of the translation,
             where the training data has no tags of the source
     marker  how subwords join, as for `decoder`
+    texts   of the training segments, as for `word_quality`
+    predict as for `word_quality`
+    triples as for `word_quality`
     rounds  of boosting
     seed    of boosting
 
@@ -46,7 +49,7 @@ class SourceWordQuality(TwoSides):
         ]
 
     def labels_used(self) -> tuple[str, ...]:
-        return (self.labels,)
+        return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from source tokens that are OK or BAD.
@@ -55,7 +58,7 @@ class SourceWordQuality(TwoSides):
         """
         if not len(segments.source_tokens.ids):
             raise InputError("quality of source words is learned from source words, but there are none")
-        prepared = self._prepared(segments)
+        prepared = self._prepared(segments, labels)
         sides = prepared._sides(segments, own=True)
         bad = prepared._bad_source(segments, labels, sides)
         model = TokenModel.fit(

@@ -38,6 +38,9 @@ class WordNetwork(TwoSides):
     labels    of target words, as for `word_quality`: `post_edit` or `word_tags`; source words follow them
               over the links, or have tags of their own beside `word_tags`
     marker    how subwords join, as for `decoder`
+    texts     of the training segments, as for `word_quality`
+    predict   as for `word_quality`
+    triples   as for `word_quality`
     networks  of each side, which differ in their seeds
     epochs    of training: some 14 for several thousand segments, more for fewer
     seed      of the first
@@ -77,7 +80,7 @@ class WordNetwork(TwoSides):
         ]
 
     def labels_used(self) -> tuple[str, ...]:
-        return ("scores", self.labels)
+        return tuple(dict.fromkeys(("scores", self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from texts and their words.
@@ -86,7 +89,7 @@ class WordNetwork(TwoSides):
         """
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")
-        prepared = self._prepared(segments)
+        prepared = self._prepared(segments, labels)
         sides = prepared._sides(segments, own=True)
         target = prepared._bad_target(segments, labels)
         bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides)}

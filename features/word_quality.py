@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
+from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
@@ -50,6 +51,11 @@ class WordQuality(Knowledge, FittedExtractor):
             or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the
             training segments have; what was used in training is required in scoring
+    texts   of the training segments (`post_edit`, `reference`): words are looked up in them too, each segment
+            apart from its own
+    predict whether words are also predicted by networks that learn from these texts, each segment by one
+            that never saw its own
+    triples whether target encodings are of three words together, too: for ten thousand segments and more
     rounds  of boosting
     seed    of boosting
 
@@ -60,15 +66,21 @@ class WordQuality(Knowledge, FittedExtractor):
 
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
+    texts: Sequence[str] = ()
+    predict: bool = False
+    triples: bool = False
     rounds: Count = 150
     seed: Seed = 0
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _extension: Extension | None = field(default=None, init=False, repr=False)
+    _learning: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in ("post_edit", "word_tags"):
             raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
+        self._extras.check()
         if self.use != "auto":
             unknown = sorted(set(self.use) - set(OPTIONAL))
             if isinstance(self.use, str) or unknown:
@@ -92,12 +104,16 @@ class WordQuality(Knowledge, FittedExtractor):
         return tuple(sorted(self._reads))
 
     @property
+    def _extras(self) -> Extras:
+        return Extras(tuple(self.texts), self.predict, self.triples)
+
+    @property
     def _reads(self) -> frozenset[str]:
         """The optional columns in `use`, or those that the training segments had."""
         return self._used if self.use == "auto" else frozenset(self.use)
 
     def labels_used(self) -> tuple[str, ...]:
-        return (self.labels,)
+        return tuple(dict.fromkeys((self.labels, *self.texts)))
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """Learns from tokens and gaps that are OK or BAD.
@@ -107,16 +123,18 @@ class WordQuality(Knowledge, FittedExtractor):
         if not len(segments.target_tokens.ids):
             raise InputError("word-level quality is learned from translated words, but there are none")
         there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
-        fitted = self.with_learned(_used=there if self.use == "auto" else self._reads)
+        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        used = there if self.use == "auto" else self._reads
+        fitted = self.with_learned(_used=used, _extension=extension, _learning=True)
         bad = self._labels(segments, labels)
-        table = self._table(segments, fitted._used)
+        table = fitted._table(segments, used)
         words, gaps = table.word_inputs(self), table.gap_inputs(self)
         settings = {"rounds": self.rounds, "seed": self.seed}
         models = {
             "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
             "gap": TokenModel.fit(gaps, bad.gaps, _segment(table.gap_offsets), **settings),
         }
-        return fitted.with_learned(_models=models)
+        return fitted.with_learned(_models=models, _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:
         """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
@@ -140,11 +158,13 @@ class WordQuality(Knowledge, FittedExtractor):
         for kind, model in self.learned(self._models).items():
             model.save(path / kind)
         (path / "used.json").write_text(json.dumps(sorted(self._reads)), "utf-8")
+        self.learned(self._extension).save(path)
 
     def restore(self, path: Path) -> Self:
         models = {kind: TokenModel.load(path / kind) for kind in KINDS}
         used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
-        return self.with_learned(_models=models, _used=used)
+        extension = Extension.load(self._extras, path)
+        return self.with_learned(_models=models, _used=used, _extension=extension)
 
     def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         target = segments.target_tokens
@@ -154,7 +174,10 @@ class WordQuality(Knowledge, FittedExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return self._memory.table(segments, used, lambda some: self._described(some, used))
+        table = self._memory.table(segments, used, lambda some: self._described(some, used))
+        if self._extension is None:  # nothing was learned yet: what anybody knows of the words
+            return table
+        return self._extension.extended(table, segments, self.aligner, own=self._learning)
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return describe(segments, self, used)

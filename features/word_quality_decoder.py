@@ -33,15 +33,13 @@ class DecoderWordQuality(WordQuality):
 
     marker: Marker = "bpe"
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
-    _learning: bool = field(default=False, init=False, repr=False)
 
     def requires(self) -> tuple[str, ...]:
         return (*super().requires(), *_DECODER)
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker))
-        learning = self.with_learned(_means=means, _learning=True)
-        return super(DecoderWordQuality, learning).fit(segments, labels).with_learned(_learning=False)
+        return super(DecoderWordQuality, self.with_learned(_means=means)).fit(segments, labels)
 
     def save(self, path: Path) -> None:
         super().save(path)

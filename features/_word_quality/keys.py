@@ -1,5 +1,6 @@
 """Keys: what a token or gap is counted by in target encodings, as 64-bit hashes of words and pairs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -51,6 +52,18 @@ def word_keys(segments: Segments, links: TokenLinks, classes: WordClasses) -> di
         "class_before": paired(kind_before, kind),
         "class_after": paired(kind, kind_after),
         "class_around": paired(paired(kind_before, kind), kind_after),
+    }
+
+
+def triple_keys(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
+    """name -> (n_tokens,) keys of three words and more, of the `word_keys` of the same tokens."""
+    return {
+        "around": paired(keys["bigram"], keys["after"]),
+        "two_before": paired(beside(keys["before"], offsets, -1), keys["bigram"]),
+        "two_after": paired(keys["bigram_next"], beside(keys["after"], offsets, 1)),
+        "pair_before": paired(keys["pair"], keys["before"]),
+        "pair_after": paired(keys["pair"], keys["after"]),
+        "word_source_around": paired(keys["word"], paired(keys["source_before"], keys["source_after"])),
     }
 
 

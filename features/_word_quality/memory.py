@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from features._word_quality.labels import gap_offsets
-from features._word_quality.tokens import TokenTable
+from features._word_quality.tokens import TokenTable, joined
 from features.core.segments import Segments
 
-_LIMIT = 300_000  # tokens remembered, about 100 MB
+_LIMIT = 1_000_000  # tokens remembered, about 1 GB
 
 _Entry = TokenTable
 
@@ -75,19 +75,3 @@ def _split(table: TokenTable) -> list[TokenTable]:
             )
         )
     return pieces
-
-
-def joined(pieces: list[TokenTable]) -> TokenTable:
-    """The tables one after the other."""
-    first = pieces[0]
-    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
-    return replace(
-        first,
-        words=np.concatenate([piece.words for piece in pieces]),
-        gaps=np.concatenate([piece.gaps for piece in pieces]),
-        word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
-        gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
-        word_rows=np.concatenate([piece.word_rows for piece in pieces]),
-        gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
-        offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-    )

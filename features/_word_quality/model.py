@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.boosting import fit_trees, load_trees, tree_probability
 from features._word_quality.columns import Floats, Longs
@@ -22,6 +23,7 @@ from features._word_quality.encodings import (
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
 from features.core.boosted_trees import check_trees
+from features.core.threads import side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +69,21 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """`segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees."""
+        """`segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees.
+
+        Trees and networks learn side by side.
+        """
         encodings = left_out(inputs.keys, bad, segment).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
-        return cls(
-            fit_encodings(inputs.keys, bad),
-            fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate),
-            tuple(Network.fit(features, inputs.vectors, bad, seed + i) for i in range(networks)),
-        )
+
+        def learner(i: int) -> Any:
+            if i == 0:
+                return fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate)
+            return Network.fit(features, inputs.vectors, bad, seed + i - 1)
+
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            trees, *rest = side_by_side(learner, range(networks + 1))
+        return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
 
     def probability(self, inputs: Inputs) -> Floats:
         """(n,) P(BAD)."""

@@ -10,10 +10,9 @@ from features._phrase_decoding.decoder import decode
 from features._word_quality.beginnings import Lesson
 from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
 from features._word_quality.links import aligned_links
-from features._word_quality.memory import joined
 from features._word_quality.source_side import describe_sources, projected
 from features._word_quality.surface import PLACES
-from features._word_quality.tokens import Knowledge, TokenTable, describe
+from features._word_quality.tokens import Knowledge, TokenTable, describe, joined
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress
 from features.core.segments import Segments

@@ -1,6 +1,6 @@
 """TokenTable: what is known of the tokens and gaps of a batch before any label is seen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from features._word_quality.surface import surface_columns
 from features._word_quality.translation import translation_columns
 from features._word_quality.tuples import tuple_columns
 from features.core.segments import Segments
+from features.core.threads import even_ranges, side_by_side
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
@@ -29,6 +30,8 @@ from features.resources.word_vectors import WordVectors
 
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2
+
+_LEAST = 4000  # target tokens that are worth a thread
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
@@ -102,8 +105,31 @@ def describe(
 ) -> TokenTable:
     """The table of a batch; `use` names the optional columns of Segments that are read.
 
-    `decoder`: with the columns of agreement with our own decoder.
+    `decoder`: with the columns of agreement with our own decoder. All cores work on it.
     """
+    pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
+    parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
+    return joined(list(side_by_side(lambda part: _described(part, knowledge, use, decoder), parts)))
+
+
+def joined(pieces: list[TokenTable]) -> TokenTable:
+    """The tables one after the other."""
+    first = pieces[0]
+    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+    return replace(
+        first,
+        words=np.concatenate([piece.words for piece in pieces]),
+        gaps=np.concatenate([piece.gaps for piece in pieces]),
+        word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
+        gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
+        word_rows=np.concatenate([piece.word_rows for piece in pieces]),
+        gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
+        offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+    )
+
+
+def _described(segments: Segments, knowledge: Knowledge, use: frozenset[str], decoder: bool) -> TokenTable:
+    """The table of a few segments."""
     links = given_links(segments) if "alignment" in use else aligned_links(segments, knowledge.aligner)
     target = segments.target_tokens
     columns: Columns = {

@@ -13,6 +13,7 @@ from features._decoder_output.means import SubwordMeans
 from features._decoder_output.tokens import DecoderTokens, Marker
 from features._word_quality.columns import Longs
 from features._word_quality.decoder_words import with_decoder
+from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
@@ -63,23 +64,33 @@ class TwoSides(Knowledge, FittedExtractor):
 
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
+    texts: Sequence[str] = ()
+    predict: bool = False
+    triples: bool = False
     _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _extension: Extension | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
+        self._extras.check()
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
 
-    def _prepared(self, segments: Segments) -> Self:
-        """A copy that knows which columns the training segments have, and the decoder's subwords."""
+    def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
+        """A copy that knows which columns the training segments have, their texts, the decoder's subwords."""
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         has_decoder = all(getattr(segments, name) is not None for name in DECODER)
         means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
-        return self.with_learned(_used=used, _means=means)
+        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
+
+    @property
+    def _extras(self) -> Extras:
+        return Extras(tuple(self.texts), self.predict, self.triples)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
@@ -93,6 +104,8 @@ class TwoSides(Knowledge, FittedExtractor):
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         table = self._memory.table(segments, self._used, self._described)
+        if self._extension is not None:
+            table = self._extension.extended(table, segments, self.aligner, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
@@ -120,12 +133,14 @@ class TwoSides(Knowledge, FittedExtractor):
         if self._means is not None:
             (path / "decoder").mkdir()
             self._means.save(path / "decoder")
+        self.learned(self._extension).save(path)
 
     def _restored_sides(self, path: Path) -> Self:
         used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
         has_decoder = (path / "decoder").is_dir()
         means = SubwordMeans.load(path / "decoder") if has_decoder else None
-        return self.with_learned(_used=used, _means=means)
+        extension = Extension.load(self._extras, path)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:

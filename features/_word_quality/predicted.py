@@ -1,0 +1,50 @@
+"""Predicted words: token tables with how well each word is predicted by its source and its neighbours."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from features._word_quality.columns import Columns, Floats, matrix, shifted
+from features._word_quality.keys import gap_sides
+from features._word_quality.tokens import TokenTable
+from features.core.segments import Segments
+from features.resources.aligner import Aligner
+from features.resources.predictor import Predictor
+
+_NAMES = ("log", "rank", "margin", "entropy")
+
+
+def with_predictions(
+    table: TokenTable, segments: Segments, aligner: Aligner, predictor: Predictor
+) -> TokenTable:
+    """The table with log-probability, rank, margin and entropy of each word, and those of its neighbours."""
+    values = prediction_columns(segments, aligner, predictor)
+    columns: Columns = {f"predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
+    return with_columns(table, columns, "predicted_")
+
+
+def prediction_columns(segments: Segments, aligner: Aligner, predictor: Predictor) -> Floats:
+    """(n_target_tokens, 4) log-probability, rank, margin, entropy."""
+    source, target = segments.source_tokens, segments.target_tokens
+    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
+    columns = (predicted.log_probability, predicted.rank, predicted.margin, predicted.entropy)
+    return np.column_stack(columns)
+
+
+def with_columns(table: TokenTable, own: Columns, prefix: str) -> TokenTable:
+    """The table with predictions of its words under names with a prefix, and with their neighbours'."""
+    words: Columns = {**own, f"{prefix}surprise": own[f"{prefix}log"] + own[f"{prefix}entropy"]}
+    for name in ("log", "margin"):
+        for by in (-1, 1):
+            words[f"{prefix}{name}{by:+d}"] = shifted(own[f"{prefix}{name}"], table.offsets, by)
+    gaps: Columns = {}
+    for name in ("log", "margin", "entropy"):
+        sides = gap_sides(np.asarray(own[f"{prefix}{name}"], np.float64), table.offsets, np.nan)
+        gaps[f"left_{prefix}{name}"], gaps[f"right_{prefix}{name}"] = sides
+    return replace(
+        table,
+        word_names=(*table.word_names, *words),
+        gap_names=(*table.gap_names, *gaps),
+        words=np.hstack([table.words, matrix(words, len(table.words))]),
+        gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
+    )

@@ -1,0 +1,185 @@
+"""Predictor: how well each word of a translation is predicted by its source and the words on both sides."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.array_types import FloatArray
+from features.core.arrays import typed
+from features.core.corpus import ParallelCorpus
+from features.core.hints import Count, Seed
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.core.threads import even_ranges, side_by_side
+from features.core.tokens import Tokens
+from features.core.vocabulary import BOS, EOS, MARKERS, Vocabulary
+from features.resources._context_network import ContextNetwork
+from features.resources._links import Links
+from features.resources.aligner import Aligner
+
+Ints = NDArray[np.int32]
+
+_BESIDE: Final = 3  # words of the target on either side
+_AROUND: Final = 2  # words of the source on either side of the aligned one
+_LEAST: Final = 2000  # tokens that are worth a thread
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What is predicted of each of n target tokens; (n,) natural logarithms, units (n, h).
+
+    log_probability  of the word
+    rank             log of 1 + words that are more probable
+    margin           log-probability of the most probable word less that of the word
+    entropy          of the distribution
+    units            hidden units of the network
+    """
+
+    log_probability: FloatArray
+    rank: FloatArray
+    margin: FloatArray
+    entropy: FloatArray
+    units: NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictorBuilder(Builder):
+    """From a parallel corpus and its word alignment.
+
+    words       of either side that are told apart: the most frequent ones
+    minimum     occurrences of a word that is
+    dimensions  of the vectors of words
+    units       of the hidden layer
+    """
+
+    aligner: Aligner
+    words: Count = 20_000
+    minimum: Count = 2
+    dimensions: Count = 64
+    units: Count = 128
+    epochs: Count = 4
+    seed: Seed = 0
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Predictor":
+        target, source = (self._vocabulary(side.lower()) for side in (corpus.target, corpus.source))
+        links = self.aligner.align(corpus.source, corpus.target, "source-target", progress=progress)
+        contexts = _contexts(corpus.source, corpus.target, links, source, target)
+        slots = contexts.shape[1]
+        sizes = len(target), len(source)
+        network = ContextNetwork.beginning(sizes, slots, self.dimensions, self.units, self.seed).trained(
+            contexts,
+            corpus.target.lower().ids_in(target),
+            2 * _BESIDE,
+            epochs=self.epochs,
+            seed=self.seed + 1,
+            report=lambda done, total: progress("learning to predict words", done, total),
+        )
+        return Predictor(
+            target, source, network, settings=self.settings, corpus_fingerprint=corpus.fingerprint
+        )
+
+    def _vocabulary(self, tokens: Tokens) -> Vocabulary:
+        vocabulary, _ = Vocabulary.by_frequency(tokens.types, tokens.ids, self.minimum)
+        return Vocabulary(vocabulary.words[len(MARKERS) :][: self.words])
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor(Resource):
+    """A network that predicts a target word from three words on either side of it, and from the source word
+    it is aligned with and two on either side of that.
+
+    Words are lower-cased. A word that is aligned with none takes the place of its nearest neighbour's.
+
+    Source: Kim et al. 2017, section 3.1; the network is that of Devlin et al. 2014.
+    """
+
+    parts: ClassVar[Parts] = {"predictor": {}}
+    builder: ClassVar[type[Builder]] = PredictorBuilder
+
+    target_words: Vocabulary
+    source_words: Vocabulary
+    network: ContextNetwork
+
+    def check_arrays(self) -> None:
+        network = self.network
+        width, units = network.target.shape[-1], len(network.hidden_bias)
+        typed("target", network.target, np.float32, len(self.target_words), width)
+        typed("source", network.source, np.float32, len(self.source_words), width)
+        typed("hidden", network.hidden, np.float32, (2 * (_BESIDE + _AROUND) + 1) * width, units)
+        typed("output", network.output, np.float32, len(self.target_words), units)
+        typed("output_bias", network.output_bias, np.float32, len(self.target_words))
+
+    def predict(self, source: Tokens, target: Tokens, links: Links) -> Predictions:
+        """Of every target token; `links` as the aligner gives them with `source-target`."""
+        contexts = _contexts(source, target, links, self.source_words, self.target_words)
+        words = target.lower().ids_in(self.target_words)
+
+        def work(rows: tuple[int, int]) -> Any:
+            units = self.network.units(contexts[slice(*rows)], 2 * _BESIDE)
+            return units, self.network.predictions(units, words[slice(*rows)])
+
+        ranges = even_ranges(np.ones(len(words)), _LEAST) if len(words) else [(0, 0)]
+        units, values = (np.concatenate(part) for part in zip(*side_by_side(work, ranges), strict=True))
+        log, rank, margin, entropy = values.T.astype(np.float64)
+        return Predictions(log, rank, margin, entropy, units)
+
+
+def _contexts(
+    source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary
+) -> Ints:
+    """(n_target_tokens, slots) words beside each target token, and around its source token."""
+    own, other = target.lower().ids_in(target_words), source.lower().ids_in(source_words)
+    result = np.empty((len(own), 2 * (_BESIDE + _AROUND) + 1), np.int32)
+    _fill(own, target.offsets, other, source.offsets, links.offsets, links.source, links.target, result)
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(
+    own: Any,
+    offsets: Any,
+    other: Any,
+    other_offsets: Any,
+    link_offsets: Any,
+    left: Any,
+    right: Any,
+    result: Any,
+) -> None:
+    for k in range(len(offsets) - 1):
+        start, size = offsets[k], offsets[k + 1] - offsets[k]
+        first, length = other_offsets[k], other_offsets[k + 1] - other_offsets[k]
+        place = np.full(size, -1, np.int64)
+        for e in range(link_offsets[k], link_offsets[k + 1]):
+            place[right[e]] = left[e]
+        for j in range(size):
+            slot = 0
+            for by in range(-_BESIDE, _BESIDE + 1):
+                if by != 0:
+                    result[start + j, slot] = _word(own, start, size, j + by)
+                    slot += 1
+            centre = _nearest(place, j)
+            for by in range(-_AROUND, _AROUND + 1):
+                result[start + j, slot] = _word(other, first, length, centre + by)
+                slot += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _word(ids: Any, start: int, size: int, place: int) -> int:
+    """The word at a place of a text; the markers before and after it."""
+    if place < 0:
+        return BOS
+    return int(ids[start + place]) if place < size else EOS
+
+
+@numba.njit(cache=True, nogil=True)
+def _nearest(place: Any, j: int) -> int:
+    """The place that word j is aligned with, or else the nearest word that is (the later of two)."""
+    for by in range(len(place)):
+        if j + by < len(place) and place[j + by] >= 0:
+            return int(place[j + by])
+        if j - by >= 0 and place[j - by] >= 0:
+            return int(place[j - by])
+    return 0

@@ -1,0 +1,25 @@
+"""Experiments without human labels: nothing in them learns from labels but the scale of the predictions."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.extractor import FittedExtractor
+from features.core.feature_set import EXTRACTORS, expand, parts_needed
+from qe.config import experiment
+
+FILES = sorted((Path(__file__).resolve().parents[2] / "experiments" / "no-labels").glob("*.yaml"))
+
+
+def test_there_is_one_for_each_data_set() -> None:
+    assert [file.stem for file in FILES] == ["mlqe-en-de", "mlqe-ro-en", "wmt12", "wmt18-en-de"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_family_learns_from_labels(file: Path, tmp_path: Path) -> None:
+    loaded = experiment.load(file, data_root=tmp_path)
+    assert loaded.name == f"no-labels-{file.stem}"
+    assert [section.kind for section in loaded.learner] == ["unsupervised_mean"]
+    families = [EXTRACTORS.get(config["kind"]) for config in expand(loaded.features)]
+    assert families and not any(issubclass(family, FittedExtractor) for family in families)
+    assert "synthetic_word_quality" in parts_needed(loaded.features)

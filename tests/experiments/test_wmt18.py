@@ -1,0 +1,28 @@
+"""The WMT 2018 experiment: it loads, its families and learners exist, and it reads what is distributed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from features.core.feature_set import parts_needed
+from qe.config import experiment
+from qe.learners._base import LEARNERS
+from qe.training.preparation import read_dataset
+
+FILE = Path(__file__).resolve().parents[2] / "experiments" / "wmt18" / "en-de-smt.yaml"
+
+
+def test_it_loads_and_everything_in_it_exists(tmp_path: Path) -> None:
+    loaded = experiment.load(FILE, data_root=tmp_path)
+    assert loaded.name == FILE.stem and loaded.split.train == ("train",) and loaded.split.test == "dev"
+    assert "aligner" in parts_needed(loaded.features)
+    for member in loaded.learner[0].params["members"]:
+        settings = {name: value for name, value in member.items() if name != "kind"}
+        assert set(settings) <= set(LEARNERS.get(member["kind"])().estimator(seed=0).get_params())
+
+
+def test_it_reads_what_is_distributed(shared_data: Callable[[str], Path]) -> None:
+    root = shared_data("wmt18-qe/en-de.smt").parents[1]
+    dataset = read_dataset(experiment.load(FILE, data_root=root))
+    assert {name: len(split) for name, split in dataset.splits.items()} == {"train": 26299, "dev": 1000}
+    labels = dataset.splits["train"].labels()
+    assert {"scores", "word_tags", "post_edit", "reference"} <= set(labels)

@@ -1,0 +1,108 @@
+"""The predictor: contexts by hand, the softmax against scipy, words of a small language told from context."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from features.core.bundle import Bundle, build
+from features.core.corpus import ParallelCorpus
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
+from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
+from features.resources._context_network import ContextNetwork
+from features.resources._links import Links
+from features.resources.aligner import Aligner
+from features.resources.predictor import Predictor, _contexts
+
+NOUNS = {"house": "casa", "cat": "gato", "dog": "perro", "wolf": "lobo", "table": "mesa", "book": "libro"}
+COLOURS = {"red": "rojo", "grey": "gris", "black": "negro", "white": "blanco", "green": "verde"}
+VERBS = {"sleeps": "duerme", "runs": "corre", "falls": "cae", "waits": "espera"}
+
+
+def sentences(n: int, seed: int) -> list[tuple[str, str]]:
+    """The colour stands after the noun, and the article is the same."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(n):
+        noun, colour, verb = (str(rng.choice(list(words))) for words in (NOUNS, COLOURS, VERBS))
+        pairs.append((f"the {colour} {noun} {verb} .", f"el {NOUNS[noun]} {COLOURS[colour]} {VERBS[verb]} ."))
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    def corpus() -> ParallelCorpus:
+        return ParallelCorpus.from_lines(sentences(1500, 1), Tokenizer("en"), Tokenizer("es"))
+
+    settings = {"predictor": {"epochs": 6, "dimensions": 16, "units": 32}}
+    return build(corpus, tmp_path_factory.mktemp("bundle"), ["predictor"], settings=settings)
+
+
+def predictions(bundle: Bundle, pairs: list[tuple[str, str]]) -> tuple[Tokens, np.ndarray, np.ndarray]:
+    """Target tokens; their log-probabilities; ranks, from 0."""
+    aligner, predictor = bundle.part("aligner"), bundle.part("predictor")
+    assert isinstance(aligner, Aligner) and isinstance(predictor, Predictor)
+    source = Tokenizer("en").tokens([left for left, _ in pairs])
+    target = Tokenizer("es").tokens([right for _, right in pairs])
+    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
+    return target, predicted.log_probability, np.expm1(predicted.rank)
+
+
+def test_contexts_by_hand() -> None:
+    """Three words on either side; two on either side of the source word; an unaligned word has its
+    neighbour's, the later of two.
+    """
+    source, target = Tokens.from_lists([["x", "y"]]), Tokens.from_lists([["a", "b", "C", "q"]])
+    left, right = Vocabulary(["x", "y"]), Vocabulary(["a", "b", "c"])
+    links = Links.from_pharaoh(["0-0 1-2"])
+    a, b, c, x, y = 3, 4, 5, 3, 4
+    expected = [
+        [BOS, BOS, BOS, b, c, UNK, BOS, BOS, x, y, EOS],
+        [BOS, BOS, a, c, UNK, EOS, BOS, x, y, EOS, EOS],
+        [BOS, a, b, UNK, EOS, EOS, BOS, x, y, EOS, EOS],
+        [a, b, c, EOS, EOS, EOS, BOS, x, y, EOS, EOS],
+    ]
+    assert _contexts(source, target, links, left, right).tolist() == expected
+
+
+def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch() -> None:
+    network = ContextNetwork.beginning((50, 40), 11, 8, 16, seed=5)
+    rng = np.random.default_rng(6)
+    contexts, words = (
+        rng.integers(0, 40, (700, 11)).astype(np.int32),
+        rng.integers(0, 50, 700).astype(np.int32),
+    )
+    units = network.units(contexts, 6)
+    got = network.predictions(units, words)
+    every = log_softmax(
+        units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias, 1
+    )
+    own = every[np.arange(700), words]
+    np.testing.assert_allclose(got[:, 0], own, atol=1e-4)
+    np.testing.assert_allclose(got[:, 1], np.log1p((every > own[:, None]).sum(axis=1)), atol=1e-6)
+    np.testing.assert_allclose(got[:, 2], every.max(axis=1) - own, atol=1e-4)
+    np.testing.assert_allclose(got[:, 3], -(np.exp(every) * every).sum(axis=1), atol=1e-4)
+    alone = network.predictions(network.units(contexts[437:438], 6), words[437:438])
+    np.testing.assert_array_equal(alone[0], got[437])
+
+
+def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
+    _, log, rank = predictions(bundle, sentences(100, 2))
+    assert np.exp(log).mean() > 0.8
+    assert (rank < 0.5).mean() > 0.95
+
+
+def test_a_wrong_word_is_less_probable_than_the_right_one(bundle: Bundle) -> None:
+    """A wrong colour, and a noun in the place of a verb."""
+    source = "the red cat sleeps ."
+    for right, wrong in (("rojo", "verde"), ("duerme", "mesa")):
+        sentence = "el gato rojo duerme ."
+        pairs = [(source, sentence), (source, sentence.replace(right, wrong))]
+        target, log, _ = predictions(bundle, pairs)
+        place = sentence.split().index(right)
+        assert log[place] > log[target.offsets[1] + place] + 2
+
+
+def test_texts_without_words(bundle: Bundle) -> None:
+    target, log, _ = predictions(bundle, [("the cat", ""), ("", "el gato"), ("", "")])
+    assert len(log) == len(target.ids) == 2 and np.isfinite(log).all()
