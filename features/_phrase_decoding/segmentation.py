@@ -12,7 +12,10 @@ from features.resources.phrase_table import PhraseTable
 
 # What a partial derivation sums up; the first four say which of two is better, the earlier the stronger,
 # less is better.
-_FIELDS = ("uncovered", "cost", "phrases", "unused", "phrase_log", "lexical_log")
+_FIELDS = (
+    "uncovered", "cost", "phrases", "unused", "phrase_log", "lexical_log", "backward_log",
+    "backward_lexical_log",
+)  # fmt: skip
 _COMPARED = 4
 
 
@@ -25,6 +28,7 @@ class Forced:
     unused       source tokens that no pair of it translates
     phrase_log   sum over its pairs of log p(target | source) + log p(source | target), natural logarithms
     lexical_log  sum over its pairs of both lexical weights, natural logarithms
+    backward_log, backward_lexical_log  the parts of both that are of the source given the target
     """
 
     phrases: FloatArray
@@ -32,6 +36,8 @@ class Forced:
     unused: FloatArray
     phrase_log: FloatArray
     lexical_log: FloatArray
+    backward_log: FloatArray
+    backward_lexical_log: FloatArray
 
 
 def force(source: Tokens, target: Tokens, table: PhraseTable) -> Forced:
@@ -69,6 +75,8 @@ def _force(
             costs[p, 2] = 1.0
             costs[p, 4] = np.log(np.float64(forward[e])) + np.log(np.float64(backward[e]))
             costs[p, 5] = np.float64(forward_weight[e]) + np.float64(backward_weight[e])
+            costs[p, 6] = np.log(np.float64(backward[e]))
+            costs[p, 7] = np.float64(backward_weight[e])
             costs[p, 1] = -costs[p, 4] - costs[p, 5]
         _derive(len(left), len(right), spans, costs, result[k])
 

@@ -105,6 +105,18 @@ def values(blocks: Sequence[str], name: str) -> NDArray[np.float64]:
     return np.array([np.nan if match is None else _number(match.group(1)) for match in matches], np.float64)
 
 
+def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
+    """(n,) the lists of numbers in the comments `# name = number number ...`; empty if there is none.
+
+    >>> [values.tolist() for values in value_lists(["# odds = -8 -9.5", ""], "odds")]
+    [[-8.0, -9.5], []]
+    """
+    pattern = re.compile(rf"^# {re.escape(name)} = (.*)$", re.MULTILINE)
+    matches = (pattern.search(block) for block in blocks)
+    texts = ("" if match is None else match.group(1) for match in matches)
+    return [np.array([_number(part) for part in text.split()], np.float64) for text in texts]
+
+
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark, as the script conlleval reads
     them: an `I-` that continues nothing begins an entity.
@@ -155,6 +167,25 @@ class Annotated:
         return trees(self.blocks)
 
     @cached_property
+    def parses(self) -> tuple[str, ...]:
+        """As `trees`; a text is without one only if a parser says that it has none, or if it has no words.
+
+        Raises InputError if a text was not parsed.
+        """
+        lengths = self.tokens.lengths.tolist()
+        for number, (block, tree, length) in enumerate(
+            zip(self.blocks, self.trees, lengths, strict=True), start=1
+        ):
+            if length and not tree and "# tree_grammar = " not in block:
+                raise InputError(
+                    "no constituents",
+                    where=f"{self.where}, segment {number}",
+                    remedy="annotate with an annotator of constituents (qe annotate train --task "
+                    "constituents), or give bracketed trees",
+                )
+        return self.trees
+
+    @cached_property
     def entities(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
         """(n,) the (start, end, type) of every text's entities, in tokens.
 
@@ -195,6 +226,10 @@ class Annotated:
     def values(self, name: str) -> NDArray[np.float64]:
         """(n,) as the function `values`."""
         return values(self.blocks, name)
+
+    def value_lists(self, name: str) -> list[NDArray[np.float64]]:
+        """(n,) as the function `value_lists`."""
+        return value_lists(self.blocks, name)
 
 
 def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:

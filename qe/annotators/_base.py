@@ -83,12 +83,14 @@ class Annotator(ABC):
     """Adds layers to batches; its module's name is its task.
 
     needs      tasks whose layers it reads
+    adds       layers that it adds to a batch
     treebank   what files it is trained from
     defaults   the settings that `train` takes
     settings   how it was trained, JSON values
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    adds: ClassVar[tuple[Layer, ...]] = ()
     treebank: ClassVar[str]
     defaults: ClassVar[Mapping[str, int]]
     settings: Mapping[str, Any]

@@ -1,12 +1,13 @@
 """A folder of annotators of one language: a manifest with checksums, and a folder per task."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from features.core.annotation import Layer
 from features.core.errors import InputError
 from features.core.files import atomic_directory, atomic_file, clone_or_copy, digest, sha256
 from features.core.languages import check_language
@@ -35,6 +36,13 @@ class AnnotatorFolder:
     """
 
     path: Path
+    chosen: frozenset[str] | None = None  # tasks that run, and those they need; None: all
+
+    def for_layers(self, layers: Collection[Layer]) -> "AnnotatorFolder":
+        """With no more tasks than add these layers; with all where none does."""
+        tasks = [task for task in self.tasks if set(layers) & set(ANNOTATORS.get(task).adds)]
+        needed = {need for task in tasks for need in (task, *ANNOTATORS.get(task).needs)}
+        return replace(self, chosen=frozenset(needed) or None)
 
     @property
     def language(self) -> str:
@@ -43,7 +51,8 @@ class AnnotatorFolder:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks, each after those it needs."""
-        return _in_order(self._manifest["tasks"], self.path)
+        order = _in_order(self._manifest["tasks"], self.path)
+        return tuple(task for task in order if self.chosen is None or task in self.chosen)
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
@@ -101,7 +110,7 @@ class AnnotatorFolder:
             "annotators",
             _FORMAT,
             self.language,
-            *((task, sorted(tasks[task]["files"].items())) for task in sorted(tasks)),
+            *((task, sorted(tasks[task]["files"].items())) for task in sorted(self.tasks)),
         )
 
 

@@ -27,7 +27,8 @@ class Constituents(Annotator):
     (of the best tree), `tree_log_probabilities` (of the n best, best first).
 
     Words that the treebank joins by `_` (`Nueva_York`) are learned as they are and taken apart: texts have
-    them apart. A text that no grammar has a tree for, or of more than 250 words, has no comments.
+    them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
+    `tree_grammar = none`.
     """
 
     treebank = "bracketed trees"
@@ -69,6 +70,8 @@ class Constituents(Annotator):
                     f"tree_log_probability = {parse.log_probabilities[0]:.4f}",
                     f"tree_log_probabilities = {' '.join(f'{p:.4f}' for p in parse.log_probabilities)}",
                 ]
+            else:
+                batch.comments[i].append("tree_grammar = none")
 
     def save(self, path: Path) -> None:
         rules, chains = list(self.counts.binary.items()), list(self.counts.chains.items())

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.annotation import Layer
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress, silent
@@ -52,6 +53,7 @@ class Dependencies(Annotator):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("pos",)
+    adds: ClassVar[tuple[Layer, ...]] = ("deprel",)
     treebank = "CoNLL-U"
     defaults: ClassVar[Mapping[str, int]] = {"epochs": 10, "beam": 8, "seed": 0}
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import OUTSIDE
+from features.core.annotation import OUTSIDE, Layer
 from features.core.files import digest, sha256
 from features.core.progress import Progress, silent
 from features.core.tokens import Tokens
@@ -35,6 +35,7 @@ _VERSION: Final = digest(_TEMPLATES)
 class Entities(Annotator):
     """Layer `entity`: `B-` or `I-` and a type, `O`; from words, endings and capitals, not from tags."""
 
+    adds: ClassVar[tuple[Layer, ...]] = ("entity",)
     treebank = "CoNLL 2002 or 2003, or CoNLL-U with NER= in MISC"
     defaults: ClassVar[Mapping[str, int]] = {"epochs": 10, "seed": 0}
 

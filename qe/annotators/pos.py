@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import NOTHING
+from features.core.annotation import NOTHING, Layer
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress, silent
@@ -49,6 +49,7 @@ class Pos(Annotator):
     endings. Where the treebank has tokens of several syntactic words (`del`), both ways are learned.
     """
 
+    adds: ClassVar[tuple[Layer, ...]] = ("lemma", "upos", "xpos", "feats")
     treebank = "CoNLL-U"
     defaults: ClassVar[Mapping[str, int]] = {"epochs": 8, "seed": 0}
 

@@ -14,7 +14,7 @@ from features.core.files import digest, read_lines, sha256
 from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
-from qe.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, is_tagger, tagger
+from qe.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
 
 _TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
 
@@ -44,7 +44,7 @@ def by_program(name: str, language: str, other: str, cache: Path | None = None) 
 
     Raises InputError for an unknown program, or one that is not installed.
     """
-    annotator = tagger(name, language, other, together=2000)
+    annotator = for_corpora(tagger(name, language, other, together=2000))
     return CorpusAnnotation(
         name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
     )

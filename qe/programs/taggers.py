@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
-from features.core.annotation import NOTHING, block_of
+from features.core.annotation import LAYERS, NOTHING, block_of
 from features.core.errors import InputError
 from features.core.files import atomic_file, clone_or_copy, digest, read_lines, sha256
 from features.core.progress import Progress, silent
@@ -165,6 +165,13 @@ def is_tagger(name: str) -> bool:
     first, *_ = _parts(name)
     known = first in TAGGERS or first in ADDED or first.partition(":")[0] in MODELS
     return known or (Path(first) / MANIFEST).is_file()
+
+
+def for_corpora(by: Tagger) -> Tagger:
+    """The annotator without what an annotated corpus does not keep: parses, entities, what programs add."""
+    if isinstance(by, Combined) and by.base is not None:
+        return for_corpora(by.base)
+    return by.for_layers(LAYERS) if isinstance(by, AnnotatorFolder) else by
 
 
 def is_program(name: str) -> bool:

@@ -11,6 +11,7 @@ from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.outputs import MARK
 from qe.annotators._folder import MANIFEST, AnnotatorFolder, train
+from qe.programs.taggers import for_corpora, tagger
 from tests.annotators.made import write_conllu, write_entities, write_trees
 
 
@@ -51,6 +52,20 @@ def test_all_tasks_run_together(trained: Path) -> None:
     )
     assert "# tree_log_probability = -" in block and block.count("NER=O") == 6
     assert annotators.evaluate("constituents", [trained.parent / "t.mrg"])["brackets"]["f1"] == 1
+
+
+def test_a_corpus_is_annotated_by_what_it_keeps_alone(trained: Path) -> None:
+    """Trees and entities of a corpus are dropped: they are not made, and its cache outlives them."""
+    chosen = for_corpora(tagger(f"{trained}+hunspell", "es", "en"))
+    assert isinstance(chosen, AnnotatorFolder) and chosen.tasks == ("pos",)
+    (block,) = chosen.annotate([["la", "luna"]])
+    (whole,) = AnnotatorFolder(trained).annotate([["la", "luna"]])
+    assert [line.split("\t")[2:6] for line in block.split("\n")] == [
+        line.split("\t")[2:6] for line in whole.split("\n") if not line.startswith("#")
+    ]
+    assert chosen.fingerprint != AnnotatorFolder(trained).fingerprint
+    entities = AnnotatorFolder(trained).for_layers(["entity"])
+    assert entities.tasks == ("entities",)
 
 
 @pytest.mark.slow

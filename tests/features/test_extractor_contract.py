@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
+from qe.annotators._brackets import escaped
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
 from qe.demo.generation import DemoData, generate
@@ -137,13 +139,46 @@ def side_information(i: int, source: str, target: str) -> dict[str, str]:
 
 
 def conllu(tokens: Sequence[str]) -> str:
-    """A chain: every token depends on the one before it."""
-    upos = ("NOUN", "VERB", "ADJ", "DET", "ADP")
-    return "\n".join(
-        "\t".join((str(k), word, word.lower(), upos[len(word) % 5], "_", "_", str(k - 1), relation, "_", "_"))
-        for k, word in enumerate(tokens, start=1)
-        for relation in ("root" if k == 1 else "dep",)
-    )
+    """A chain: every token depends on the one before it. Morphology, entities and spelling by checksums of
+    words; a tree as deep as the text is long, but at most 20 levels."""
+    rows = [conllu_row(k, word) for k, word in enumerate(tokens, start=1)]
+    return "\n".join(["# speller = made up", *tree_comments(tokens), *rows])
+
+
+def conllu_row(k: int, word: str) -> str:
+    code = crc32(word.encode("utf-8", "surrogatepass"))
+    upos, xpos, relation = WORDS[code % 5]
+    misc = f"NER={ENTITIES[code // 5 % 7]}" + ("|Spell=no" if code % 4 == 3 else "")
+    relation = "root" if k == 1 else relation
+    cells = (str(k), word, word.lower(), upos, xpos, FEATS[code // 5 % 3], str(k - 1), relation, "_", misc)
+    return "\t".join(cells)
+
+
+WORDS = (
+    ("NOUN", "nn", "nsubj"), ("VERB", "vb", "conj"), ("ADJ", "jj", "amod"), ("DET", "dt", "det"),
+    ("ADP", "in", "case"),
+)  # fmt: skip
+FEATS = (
+    "Gender=Fem|Number=Sing|Person=3|VerbForm=Fin", "Gender=Masc|Number=Plur|Person=3|VerbForm=Fin", "_",
+)  # fmt: skip
+ENTITIES = ("O", "B-PER", "O", "B-LOC", "I-LOC", "O", "B-MISC")
+
+
+def tree_comments(tokens: Sequence[str]) -> list[str]:
+    """What a parser says of a text of words; of none, that it has no tree."""
+    if not tokens:
+        return ["# tree_grammar = none"]
+    labels, tree = ("NP", "VP", "PP", "S"), f"(NN {escaped(tokens[-1])})"
+    for k, word in enumerate(reversed(tokens[:-1])):
+        tree = f"(VB {escaped(word)}) {tree}"
+        if k < 20:
+            tree = f"({labels[len(word) % 4]} {tree})"
+    logs = [-4.0 * len(tokens) - 0.1 * k * len(tokens[0]) for k in range(min(len(tokens), 9))]
+    return [
+        f"# constituency = (S {tree})",
+        "# tree_grammar = fine",
+        f"# tree_log_probabilities = {' '.join(f'{value:.3f}' for value in logs)}",
+    ]
 
 
 def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> Annotation:

@@ -1,0 +1,99 @@
+"""Columns of both sides of a segment, and how they differ: one entry for a measure of a text."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+
+from features.core.annotation import Annotated
+from features.core.array_types import FloatArray
+from features.core.columns import Column
+from features.core.segments import Segments
+from features.core.tokens import ratio
+
+Text = TypeVar("Text")
+Sides = Literal["both", "source", "target"]
+
+
+@dataclass(frozen=True, eq=False)
+class Both(Generic[Text]):
+    """What was read of the two sides of n segments; nothing of a side that is not asked for."""
+
+    source: Sequence[Text] = ()
+    target: Sequence[Text] = ()
+
+    def values(self, side: str, of: Callable[[Text], float]) -> FloatArray:
+        """(n,) a measure of every text of a side."""
+        texts = self.source if side == "source" else self.target
+        return np.array([of(text) for text in texts], np.float64)
+
+
+@dataclass(frozen=True)
+class Measure(Generic[Text]):
+    """A number that a text has: what it is called and says, who describes it, its unit, how it is computed.
+
+    ratio  whether there is target / source beside the difference
+    """
+
+    name: str
+    description: str
+    origin: str
+    unit: str
+    of: Callable[[Text], float]
+    ratio: bool = False
+
+
+def sides_of(sides: Sides) -> tuple[str, ...]:
+    """
+    >>> sides_of("both"), sides_of("target")
+    (('source', 'target'), ('target',))
+    """
+    return ("source", "target") if sides == "both" else (sides,)
+
+
+def read(segments: Segments, sides: Sides, of: Callable[[Annotated], Sequence[Text]]) -> Both[Text]:
+    """What `of` reads of the annotations of the sides."""
+    return Both(**{side: of(getattr(segments, f"{side}_annotated")) for side in sides_of(sides)})
+
+
+def annotations_of(sides: Sides) -> tuple[str, ...]:
+    """The columns that hold the annotations of the sides.
+
+    >>> annotations_of("target")
+    ('annotation_target',)
+    """
+    return tuple(f"annotation_{side}" for side in sides_of(sides))
+
+
+def columns_of(stem: str, measures: Sequence[Measure[Text]], sides: Sides) -> Iterator[Column[Both[Text]]]:
+    """Every measure of every side, then source less target, then target / source."""
+    for measure in measures:
+        for side in sides_of(sides):
+            yield Column(
+                f"{stem}_{measure.name}_{side}", f"{side}: {measure.description}", measure.origin,
+                measure.unit, partial(_of_side, side=side, of=measure.of),
+            )  # fmt: skip
+        if sides == "both":
+            yield Column(
+                f"{stem}_{measure.name}_difference", f"source less target: {measure.description}",
+                measure.origin, measure.unit, partial(_difference, of=measure.of),
+            )  # fmt: skip
+        if sides == "both" and measure.ratio:
+            yield Column(
+                f"{stem}_{measure.name}_ratio", f"target / source: {measure.description}; NaN if of none",
+                measure.origin, "ratio", partial(_ratio, of=measure.of),
+            )  # fmt: skip
+
+
+def _of_side(both: Both[Text], side: str, of: Callable[[Text], float]) -> FloatArray:
+    return both.values(side, of)
+
+
+def _difference(both: Both[Text], of: Callable[[Text], float]) -> FloatArray:
+    return both.values("source", of) - both.values("target", of)
+
+
+def _ratio(both: Both[Text], of: Callable[[Text], float]) -> FloatArray:
+    return ratio(both.values("target", of), both.values("source", of))

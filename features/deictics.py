@@ -1,0 +1,103 @@
+"""Words that point at persons, places and times of the text's situation: `I`, `here`, `now`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.columns import Column, block, features_of
+from features.core.errors import InputError
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens, segment_mean, segment_sum
+
+_WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (the lists are this project's)"
+
+# Persons who speak and who are spoken to, demonstratives, places and times, as one token each.
+_ENGLISH: Final = """
+i me my mine myself we us our ours ourselves you your yours yourself yourselves
+this that these those here there hither thither now then today tonight tomorrow yesterday ago
+nowadays currently presently soon lately recently
+"""
+_SPANISH: Final = """
+yo me mí conmigo mi mis mío mía míos mías nosotros nosotras nos nuestro nuestra nuestros nuestras
+tú te ti contigo tu tus tuyo tuya tuyos tuyas vos vosotros vosotras os
+vuestro vuestra vuestros vuestras usted ustedes
+este esta esto estos estas éste ésta éstos éstas ese esa eso esos esas ése ésa ésos ésas
+aquel aquella aquello aquellos aquellas aquél aquélla aquéllos aquéllas
+aquí acá ahí allí allá acullá ahora entonces hoy ayer anteayer anoche mañana actualmente recientemente
+"""
+WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "en": frozenset(_ENGLISH.split()),
+    "es": frozenset(_SPANISH.split()),
+}
+
+
+@dataclass(frozen=True)
+class Deictics(Extractor):
+    """Deictic words of both sides by lists: number, share, and source less target.
+
+    Shares are NaN for a text without tokens. Raises InputError for a language without a list.
+    """
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(COLUMNS)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = (
+            (segments.source_tokens, segments.source_tokenizer),
+            (segments.target_tokens, segments.target_tokenizer),
+        )
+        return block(COLUMNS, _Marks(*(_marked(*side) for side in sides)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    tokens: Tokens
+    deictic: FloatArray  # (n_tokens,) 1 or 0
+
+    @property
+    def count(self) -> FloatArray:
+        return segment_sum(self.deictic, self.tokens.offsets)
+
+    @property
+    def share(self) -> FloatArray:
+        return segment_mean(self.deictic, self.tokens.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    source: _Side
+    target: _Side
+
+
+def _marked(tokens: Tokens, tokenizer: Tokenizer) -> _Side:
+    if tokenizer.language not in WORDS:
+        raise InputError(
+            f"no list of deictic words for the language '{tokenizer.language}'",
+            where="extractor 'deictics'",
+            remedy=f"known: {', '.join(WORDS)}",
+        )
+    words = WORDS[tokenizer.language]
+    by_type = np.array([word.lower() in words for word in tokens.types], np.float64)
+    return _Side(tokens, by_type[tokens.ids] if len(by_type) else np.empty(0))
+
+
+COLUMNS: Final = (
+    Column[_Marks]("deictics_source", "source: deictic words", _WLV, "words", lambda m: m.source.count),
+    Column[_Marks]("deictics_target", "target: deictic words", _WLV, "words", lambda m: m.target.count),
+    Column[_Marks](
+        "deictics_difference", "deictic words, source less target", _WLV, "words",
+        lambda m: m.source.count - m.target.count,
+    ),
+    Column[_Marks](
+        "deictics_source_share", "source: share of deictic words", _WLV, "share", lambda m: m.source.share
+    ),
+    Column[_Marks](
+        "deictics_target_share", "target: share of deictic words", _WLV, "share", lambda m: m.target.share
+    ),
+)  # fmt: skip

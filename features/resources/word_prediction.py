@@ -1,0 +1,148 @@
+"""WordPrediction: the words of a translation, predicted by a neural network from those of the source."""
+
+from dataclasses import asdict, dataclass
+from hashlib import sha1
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, typed
+from features.core.corpus import ParallelCorpus
+from features.core.damage import Damaged
+from features.core.hints import Count
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.core.tokens import Tokens
+from features.core.vocabulary import Vocabulary
+from features.resources._sentence_network import SentenceNetwork, Sets, Training, distance, mean_log, trained
+from features.resources._word_sets import WordSets, segments_with
+from features.resources.word_lexicon import plain
+
+BITS, SALTS = 12, 3  # UEdin at WMT12, section 3.5: the first 12 bits of SHA-1 with three salts
+_TRAINING: Final = Training()
+_ROWS: Final = 500  # texts predicted at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPredictionBuilder(Builder):
+    """Texts as vectors of 0 and 1: a dimension for each frequent word, or for each value of hashes.
+
+    hashed                        whether words are hashed; else those in most segments have a dimension each
+    source_words, target_words    how many, at most
+    """
+
+    hashed: bool
+    source_words: Count = 8365
+    target_words: Count = 9000
+    training: Training = _TRAINING
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "WordPrediction":
+        left, right = plain(corpus.source), plain(corpus.target)
+        source = Vocabulary([] if self.hashed else _frequent(left, self.source_words))
+        target = Vocabulary([] if self.hashed else _frequent(right, self.target_words))
+        total = self.training.pairs
+        network = trained(
+            _vectors(left, source, self.hashed),
+            _vectors(right, target, self.hashed),
+            self.training,
+            lambda done: progress("word prediction", done, total),
+        )
+        weights = (network.into, network.hidden_bias, network.out, network.bias)
+        settings = {**self.settings, **asdict(self.training)}
+        return WordPrediction(
+            source, target, *weights, settings=settings, corpus_fingerprint=corpus.fingerprint
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WordPrediction(Resource):
+    """A network from the vector of a source to that of its translation; words are lower-cased, those with
+    digits are one word.
+
+    into, hidden_bias, out, bias  weights of the network, float32
+
+    Source: WMT12 UEdin, section 3.5.
+    """
+
+    parts: ClassVar[Parts] = {
+        "word_prediction_filtered": {"hashed": False},
+        "word_prediction_hashed": {"hashed": True},
+    }
+    builder = WordPredictionBuilder
+
+    source: Vocabulary
+    target: Vocabulary
+    into: NDArray[np.float32]
+    hidden_bias: NDArray[np.float32]
+    out: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def check_arrays(self) -> None:
+        hashed = bool(self.settings["hashed"])
+        inputs, outputs = (2**BITS if hashed else len(v) for v in (self.source, self.target))
+        hidden = len(self.hidden_bias)
+        if hidden < 1:
+            raise Damaged("`hidden_bias` must have at least one entry, but has none")
+        for name, array, *shape in (
+            ("into", self.into, inputs, hidden), ("hidden_bias", self.hidden_bias, hidden),
+            ("out", self.out, hidden, outputs), ("bias", self.bias, outputs),
+        ):  # fmt: skip
+            typed(name, array, np.float32, *shape)
+            finite(name, array)
+
+    def score(self, source: Tokens, target: Tokens) -> tuple[FloatArray, FloatArray]:
+        """(n,) Euclidean distances of predicted and observed vectors, and geometric means of the predictions
+        for what is there; NaN for a source or a translation without any dimension."""
+        hashed = bool(self.settings["hashed"])
+        given, there = (
+            _vectors(plain(source), self.source, hashed),
+            _vectors(plain(target), self.target, hashed),
+        )
+        network = SentenceNetwork(self.into, self.hidden_bias, self.out, self.bias)
+        distances, means = np.empty(len(source)), np.empty(len(source))
+        for low in range(0, len(source), _ROWS):
+            rows = slice(low, low + _ROWS)
+            predicted = network.probabilities(given[rows])
+            distances[rows], means[rows] = distance(predicted, there[rows]), mean_log(predicted, there[rows])
+        known = (np.diff(given.indptr) > 0) & (np.diff(there.indptr) > 0)
+        return np.where(known, distances, np.nan), np.where(known, np.exp(means), np.nan)
+
+
+def _frequent(tokens: Tokens, most: int) -> list[str]:
+    """The words in most segments."""
+    order = np.argsort(-segments_with(tokens), kind="stable")[:most]
+    return [tokens.types[i] for i in order]
+
+
+def _vectors(tokens: Tokens, vocabulary: Vocabulary, hashed: bool) -> Sets:
+    """(n, dimensions) of texts that `plain` has gone through."""
+    if not hashed:
+        sets = WordSets.of(tokens, vocabulary)
+        return _matrix(sets.ids, sets.offsets, len(vocabulary))
+    by_type = np.array([hashes(word) for word in tokens.types], np.int64).reshape(-1, SALTS)
+    lists = [np.unique(by_type[tokens.ids[low:high]]) for low, high in _bounds(tokens)]
+    offsets = np.concatenate(([0], np.cumsum([len(each) for each in lists]))).astype(np.int64)
+    ids = np.concatenate([np.empty(0, np.int64), *lists])
+    return _matrix(ids.astype(np.int32), offsets, 2**BITS)
+
+
+def _bounds(tokens: Tokens) -> list[tuple[int, int]]:
+    return list(zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True))
+
+
+def hashes(word: str) -> list[int]:
+    """The first bits of its SHA-1 with every salt, which stands before it.
+
+    >>> [int(sha1(salt + b"casa").hexdigest()[:3], 16) for salt in (b"0", b"1", b"2")] == hashes("casa")
+    True
+    """
+    text = word.encode("utf-8", "surrogatepass")
+    digests = (sha1(str(salt).encode() + text, usedforsecurity=False).digest() for salt in range(SALTS))
+    return [int.from_bytes(digest[:2], "big") >> (16 - BITS) for digest in digests]
+
+
+def _matrix(ids: NDArray[np.int32], offsets: NDArray[np.int64], width: int) -> Sets:
+    return csr_matrix((np.ones(len(ids), np.float32), ids, offsets), shape=(len(offsets) - 1, width))

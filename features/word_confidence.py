@@ -1,0 +1,195 @@
+"""Confidence in the words of a translation by smoothed naive Bayes classifiers, learned from post-edits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features._word_quality.labels import post_edit_labels
+from features.core.array_types import FloatArray
+from features.core.arrays import finite, typed, within
+from features.core.errors import InputError
+from features.core.extractor import Feature, FittedExtractor
+from features.core.hints import Count, Positive
+from features.core.segments import Segments
+from features.core.storage import load_fields, save_fields
+from features.core.tokens import Tokens, segment_mean
+from features.core.vocabulary import UNK, Vocabulary
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+
+_PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
+# Criterion -> when a word of a translation is right.
+CRITERIA: Final[Mapping[str, str]] = {
+    "levenshtein": "kept by a cheapest edit",
+    "position": "at its own place in the post-edit",
+    "near": "within two places of its own in the post-edit",
+    "any": "anywhere in the post-edit",
+}
+_NEAR: Final = 2
+_EVIDENCE: Final = 3  # kinds of it: IBM Model 1, language model, longest n-gram that the model has
+_QUARTILES: Final = (0.25, 0.5, 0.75)
+
+Flags = NDArray[np.bool_]
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """What was counted of training words.
+
+    words      those that were seen
+    edges      (kinds of evidence, bins - 1) between the bins of each kind
+    seen       (criteria, words + markers, 2) wrong and right occurrences of every word; row 0: of all
+    evidence   (criteria, kinds, words + markers, bins, 2) the same by bin
+    quartiles  (criteria, 3) of the confidence of training words
+    """
+
+    words: Vocabulary
+    edges: NDArray[np.float64]
+    seen: Longs
+    evidence: Longs
+    quartiles: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WordConfidence(FittedExtractor):
+    """Means of P(right | word, evidence), and shares of words in each quarter of those of training words.
+
+    bins       of equal size that values of evidence are put into
+    smoothing  weight, in occurrences, of what holds for all words against what was counted of the word
+
+    Evidence: the word's probability by IBM Model 1, by the language model, and the longest n-gram that ends
+    in it. One classifier for each criterion of when a word is right; the paper's average position is that of
+    n-best lists, here words nearby. Everything is NaN of a translation without tokens.
+
+    Raises InputError for training rows without a word.
+    """
+
+    lexicon_source_to_target: Lexicon
+    target_lm: LanguageModel
+    bins: Count = 10
+    smoothing: Positive = 5.0
+    _model: _Model | None = field(default=None, init=False, repr=False)
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        made = []
+        for name, right in CRITERIA.items():
+            what = f"confidence that words are {right}"
+            made.append(Feature(f"word_confidence_{name}_mean", f"mean {what}", _PRHLT, "probability"))
+            made += [
+                Feature(
+                    f"word_confidence_{name}_quartile{q}", f"{what}: share in quarter {q}", _PRHLT, "share"
+                )
+                for q in range(1, 5)
+            ]
+        return made
+
+    def labels_used(self) -> tuple[str, ...]:
+        return ("post_edit",)
+
+    def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        target = segments.target_tokens.lower()
+        if not len(target.ids):
+            raise InputError("no training row has a word", where="extractor 'word_confidence'")
+        post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
+        words, _ = Vocabulary.by_frequency(target.types, target.ids)
+        values = self._evidence(segments)
+        shares = np.arange(1, self.bins) / self.bins
+        edges = np.array([np.quantile(kind, shares) for kind in values]).reshape(_EVIDENCE, -1)
+        binned, ids = _binned(values, edges), target.ids_in(words)
+        right = np.array(list(_right(target, post_edit)))
+        counted = [_counted(ids, binned, flags, len(words), self.bins) for flags in right]
+        seen, evidence = (np.stack(parts) for parts in zip(*counted, strict=True))
+        confidences = self._confidences(ids, binned, seen, evidence)
+        quartiles = np.quantile(confidences, _QUARTILES, axis=1).T
+        return self.with_learned(_model=_Model(words, edges, seen, evidence, quartiles))
+
+    def extract(self, segments: Segments) -> FloatArray:
+        model, target = self.learned(self._model), segments.target_tokens.lower()
+        binned = _binned(self._evidence(segments), model.edges)
+        confidences = self._confidences(target.ids_in(model.words), binned, model.seen, model.evidence)
+        columns = []
+        for confidence, quartiles in zip(confidences, model.quartiles, strict=True):
+            quarter = np.searchsorted(quartiles, confidence, side="right")
+            columns.append(segment_mean(confidence, target.offsets))
+            columns += [segment_mean(quarter == q, target.offsets) for q in range(4)]
+        return np.column_stack(columns)
+
+    def _evidence(self, segments: Segments) -> FloatArray:
+        """(kinds, n_tokens); the least number that there is where nothing is known."""
+        target = segments.target_tokens
+        scores = self.target_lm.score(target)
+        translated = self.lexicon_source_to_target.score(segments.source_tokens, target).maximum
+        kinds = np.array([translated, scores.token_log10, scores.token_matched], np.float64)
+        return np.nan_to_num(kinds, nan=-1e9, neginf=-1e9)
+
+    def _confidences(self, ids: NDArray[np.int32], binned: Longs, seen: Longs, evidence: Longs) -> FloatArray:
+        """(criteria, n_tokens) P(right | word, evidence)."""
+        result = np.empty((len(seen), len(ids)))
+        for c, (of_words, of_bins) in enumerate(zip(seen, evidence, strict=True)):
+            prior = (of_words[0] + 1) / (of_words[0].sum() + 2)
+            counts = of_words[ids] + self.smoothing * prior
+            logs = np.log(counts / counts.sum(axis=1, keepdims=True))
+            for kind, places in zip(of_bins, binned, strict=True):
+                general = (kind[0] + 1) / (kind[0].sum(axis=0) + self.bins)  # (bins, 2) P(bin | class)
+                own = (kind[ids, places] + self.smoothing * general[places]) / (
+                    of_words[ids] + self.smoothing
+                )
+                logs += np.log(own)
+            result[c] = 1 / (1 + np.exp(np.clip(logs[:, 0] - logs[:, 1], -500, 500)))
+        return result
+
+    def save(self, path: Path) -> None:
+        save_fields(path, self.learned(self._model))
+
+    def restore(self, path: Path) -> Self:
+        model = load_fields(path, _Model)
+        rows, criteria = len(model.words), len(CRITERIA)
+        typed("edges", model.edges, np.float64, _EVIDENCE, self.bins - 1)
+        typed("seen", model.seen, np.int64, criteria, rows, 2)
+        typed("evidence", model.evidence, np.int64, criteria, _EVIDENCE, rows, self.bins, 2)
+        typed("quartiles", model.quartiles, np.float64, criteria, len(_QUARTILES))
+        for name in ("seen", "evidence"):
+            within(name, getattr(model, name), 0, 2**40)
+        for name in ("edges", "quartiles"):
+            finite(name, getattr(model, name))
+        return self.with_learned(_model=model)
+
+
+def _binned(values: FloatArray, edges: FloatArray) -> Longs:
+    """(kinds, n_tokens) the bin of every value."""
+    pairs = zip(values, edges, strict=True)
+    return np.array([np.searchsorted(e, v, side="right") for v, e in pairs], np.int64).reshape(values.shape)
+
+
+def _counted(
+    ids: NDArray[np.int32], binned: Longs, right: Flags, words: int, bins: int
+) -> tuple[Longs, Longs]:
+    """(words, 2) occurrences, (kinds, words, bins, 2) the same by bin; row 0 holds the sums."""
+    classes = right.astype(np.int64)
+    seen, evidence = np.zeros((words, 2), np.int64), np.zeros((len(binned), words, bins, 2), np.int64)
+    for rows in (ids, np.full_like(ids, UNK)):
+        np.add.at(seen, (rows, classes), 1)
+        for kind, places in zip(evidence, binned, strict=True):
+            np.add.at(kind, (rows, places, classes), 1)
+    return seen, evidence
+
+
+def _right(target: Tokens, post_edit: Tokens) -> Iterator[Flags]:
+    """(n_tokens,) by every criterion, whether a word is right."""
+    yield ~post_edit_labels(target, post_edit).words
+    for reach in (0, _NEAR, None):
+        yield np.array(
+            [
+                word in (others if reach is None else others[max(place - reach, 0) : place + reach + 1])
+                for i in range(len(target))
+                for others in (post_edit.words(i),)
+                for place, word in enumerate(target.words(i))
+            ],
+            bool,
+        )

@@ -1,0 +1,44 @@
+"""How well neural networks predict the words of a translation from those of its source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.resources.word_prediction import WordPrediction
+
+_UEDIN: Final = "Buck 2012 (UEdin), section 3.5"
+_KINDS: Final = {"filtered": "frequent words", "hashed": "hashed words"}
+
+
+@dataclass(frozen=True)
+class WordPredictionScores(Extractor):
+    """NNdist, NNprob+, HNNdist and HNNprob+: distance of the predicted vector from that of the translation,
+    and geometric mean of the predictions for the words that are there.
+
+    NaN where source or translation has no word that the network knows. The paper's filtered network knows the
+    words of its 2,254 segments; this one, the most frequent of the corpus.
+    """
+
+    word_prediction_filtered: WordPrediction
+    word_prediction_hashed: WordPrediction
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature(f"word_prediction_{kind}_{name}", f"{what}, by a network of {of}", _UEDIN, unit)
+            for kind, of in _KINDS.items()
+            for name, what, unit in (
+                ("distance", "Euclidean distance of predicted and observed words", "distance"),
+                ("probability", "geometric mean probability of the observed words", "probability"),
+            )
+        ]
+
+    def extract(self, segments: Segments) -> FloatArray:
+        sides = segments.source_tokens, segments.target_tokens
+        scores = [getattr(self, f"word_prediction_{kind}").score(*sides) for kind in _KINDS]
+        return np.column_stack([column for pair in scores for column in pair])

@@ -1,0 +1,46 @@
+"""MF4-MF7 of a derivation by hand, from a table whose four scores differ."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.forced_decoding import ForcedDecoding
+from tests.features.syntax import row
+from tests.features.test_decoder_imitation import table
+
+PAIRS = {(("the",), ("la",)): 0.5, (("house",), ("casa",)): 0.25}
+
+
+def made() -> ForcedDecoding:
+    """Every entry's scores: p(t|s) as given, p(s|t) a half of it, lexical weights a fourth and an eighth."""
+    whole = table(PAIRS)
+    probabilities = whole.forward
+    return ForcedDecoding(
+        replace(
+            whole,
+            backward=probabilities / 2,
+            forward_weight=np.log(probabilities / 4),
+            backward_weight=np.log(probabilities / 8),
+        )
+    )
+
+
+def values(source: str, target: str) -> dict[str, float]:
+    words = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+    return row(made(), Segments.from_columns({"source": [source], "target": [target]}, *words))
+
+
+def test_by_hand() -> None:
+    cells = values("the house", "la casa")
+    sums = {"phrase_forward": 1, "phrase_backward": 2, "lexical_forward": 4, "lexical_backward": 8}
+    for name, divisor in sums.items():
+        expected = np.log(0.5 / divisor) + np.log(0.25 / divisor)
+        assert cells[f"forced_{name}"] == pytest.approx(expected, rel=1e-6), name
+
+
+def test_a_translation_that_no_pair_makes_is_undefined() -> None:
+    assert np.isnan(list(values("the", "perro").values())).all()
+    assert values("the dog", "la zz")["forced_phrase_forward"] == pytest.approx(np.log(0.5))

@@ -1,0 +1,36 @@
+"""Subjects of Spanish clauses, by hand; footnote 1 of the paper has the first."""
+
+import numpy as np
+
+from features.subjects import Subjects
+from tests.features.syntax import row, translations
+
+FIN = "VerbForm=Fin,Mood=Ind"
+
+
+def counts(text: str) -> tuple[float, ...]:
+    values = row(Subjects(), translations(text))
+    return tuple(values[f"subjects_{kind}_target"] for kind in ("pronominal", "other", "dropped"))
+
+
+def test_kinds() -> None:
+    assert counts(f"Ella/PRON/PronType=Prs/2/nsubj pensó/VERB/{FIN}/0/root") == (1, 0, 0)
+    assert counts(f"niña/NOUN/_/2/nsubj duerme/VERB/{FIN}/0/root") == (0, 1, 0)
+    assert counts(f"duerme/VERB/{FIN}/0/root") == (0, 0, 1)
+    assert counts(f"que/PRON/PronType=Rel/2/nsubj duerme/VERB/{FIN}/0/root") == (0, 1, 0)
+    assert counts("ven/VERB/VerbForm=Fin,Mood=Imp/0/root") == (0, 0, 0)
+
+
+def test_the_finite_verb_may_be_an_auxiliary() -> None:
+    text = (
+        f"niña/NOUN/_/3/nsubj ha/AUX/{FIN}/3/aux querido/VERB/VerbForm=Part/0/root "
+        "dormir/VERB/VerbForm=Inf/3/xcomp"
+    )
+    assert counts(text) == (0, 1, 0)
+
+
+def test_shares() -> None:
+    text = f"él/PRON/PronType=Prs/2/nsubj duerme/VERB/{FIN}/0/root come/VERB/{FIN}/2/conj"
+    values = row(Subjects(), translations(text))
+    assert (values["subjects_pronominal_share_target"], values["subjects_dropped_share_target"]) == (0.5, 0.5)
+    assert np.isnan(row(Subjects(), translations("casa/NOUN/_/0/root"))["subjects_other_share_target"])
