@@ -23,6 +23,7 @@ ROOMS = (
     "features._phrase_decoding",
     "features._texts",
     "features._word_quality",
+    "features._encoding",
     "features.learned",
     "features",
     "qe.config",
