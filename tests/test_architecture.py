@@ -46,6 +46,7 @@ ROOMS = (
     "qe.terrorcat",
     "qe.training",
     "qe.scoring",
+    "qe.suggestion",
     "qe.filtering",
     "qe.effort",
     "qe.systems",
