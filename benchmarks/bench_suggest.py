@@ -5,7 +5,7 @@ python benchmarks/bench_suggest.py                  # MLQE-PE en-de HTER, ro-en 
 Each draw splits the training segments anew: a third is held out, 3,000 of the others are the pool. Both
 start from the same 100 random labels and add 100 four times. The figure is Pearson's correlation of ridge
 regression (fixed penalty) on the held-out third, with the features that need no resources: `surface`, and
-`decoder` if the data have it. p: randomization of signs over the draws, two-sided. `all` are the labels of the
+`decoder` if the data have it. p: randomization of signs over the draws, two-sided. `all`: the labels of the
 whole pool.
 """
 

@@ -47,6 +47,7 @@ ROOMS = (
     "qe.training",
     "qe.scoring",
     "qe.suggestion",
+    "qe.distillation",
     "qe.filtering",
     "qe.effort",
     "qe.systems",

@@ -46,8 +46,9 @@ def suggest(
     from qe.bundles.cache import default_cache
     from qe.config.experiment import load
     from qe.scoring.naming import name_pairs
+    from qe.scoring.pool import read_pool
     from qe.scoring.tables import kind_of
-    from qe.suggestion.files import read_pool, write_suggestions
+    from qe.suggestion.files import write_suggestions
     from qe.suggestion.suggest import suggest as run
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
