@@ -64,7 +64,7 @@ def test_draws_differ_and_have_intervals(demo_run: Any) -> None:
 
 
 def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
-    demo_run: Any, monkeypatch: pytest.MonkeyPatch
+    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from features.bag_of_words import BagOfWords
 
@@ -76,7 +76,7 @@ def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
 
     monkeypatch.setattr(BagOfWords, "fit", counted)
     config = loaded(demo_run, "[bag_of_words]")
-    learning_curve(config, [45], cache=demo_run.output / "no cache", draws=1, samples=0)
+    learning_curve(config, [45], cache=tmp_path, draws=1, samples=0)
     after_search = fitted_on[len(fitted_on) // 2 :]
     assert max(after_search) == 45
 
