@@ -116,7 +116,11 @@ class Precomputed(Extractor):
 
     def content_fingerprint(self) -> str:
         """The files' content, whatever their names."""
-        return digest(*((split, sha256(Path(path))) for split, path in sorted(self.files.items())))
+        return digest(*self.checksums().items())
+
+    def checksums(self) -> Mapping[str, str]:
+        """Of the file of every split."""
+        return {split: sha256(Path(path)) for split, path in sorted(self.files.items())}
 
 
 def _rows(path: Path, width: int, skip: int) -> Iterator[list[float]]:

@@ -59,6 +59,10 @@ class Extractor(ABC):
         """Identifies what the values depend on beside parameters and resources (files it reads itself)."""
         return ""
 
+    def checksums(self) -> Mapping[str, str]:
+        """File that it reads itself -> SHA-256, for the recipe."""
+        return {}
+
 
 class FittedExtractor(Extractor):
     """An extractor that learns from labels: fitted inside each fold, cross-fitted on the training rows."""

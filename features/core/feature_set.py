@@ -199,6 +199,11 @@ class FeatureSet:
         needed = [column for extractor in self.extractors for column in extractor.requires()]
         return tuple(dict.fromkeys([*needed, *(tree.requires() for tree in self.trees)]))
 
+    def checksums(self) -> list[dict[str, Any]]:
+        """The files that extractors read themselves: `kind`, and `files`: name -> SHA-256."""
+        read = ((c["kind"], dict(e.checksums())) for c, e in zip(self.configs, self.extractors, strict=True))
+        return [{"kind": kind, "files": files} for kind, files in read if files]
+
     def families(self) -> dict[str, str]:
         """column -> the kind of extractor it comes from."""
         return {

@@ -110,8 +110,8 @@ def demo_world(
 
 
 def measurable() -> list[str]:
-    """All families but those that only read files."""
-    return [name for name in EXTRACTORS.names if name != "precomputed"]
+    """All families but those that need files of the user's own."""
+    return [name for name in EXTRACTORS.names if name not in ("encoder", "precomputed")]
 
 
 def measure_on_demo(progress: Progress = silent) -> FeatureCosts:

@@ -1,11 +1,15 @@
 """`qe ablate`: what each feature family is worth; learning curves."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, progress_bar
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, list_command, progress_bar
+
+if TYPE_CHECKING:
+    from qe.config.experiment import Experiment
+    from qe.training.learning_curve import LearningCurve
 
 
 def ablate(
@@ -16,6 +20,14 @@ def ablate(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
     base: Annotated[
         list[str] | None, typer.Option(help="Add every other family to this one (repeatable).")
+    ] = None,
+    sizes: Annotated[
+        list[int] | None,
+        typer.Option(min=20, help="Only the learning curve, at these numbers of training rows."),
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, max=100, help="Of the rows, for each of --sizes.")] = 3,
+    plot: Annotated[
+        Path | None, typer.Option(help="With --sizes: draw the curve into this PNG file.")
     ] = None,
     samples: Annotated[
         int | None,
@@ -32,11 +44,15 @@ def ablate(
     """Measure every feature family alone and left out, and draw the learning curve.
 
     One search with all features chooses the parameters; subsets are measured with those, on the same folds.
+    With --sizes, families that learn from labels are fitted anew on the rows drawn, and nothing else.
 
-    Example:
+    Examples:
 
         qe ablate experiments/wmt12/best-own.yaml --data-root ../shared/data --base baseline17
+
+        qe ablate output/demo/demo.yaml --sizes 100 300 900 --plot curve.png
     """
+    from features.core.errors import InputError
     from qe.bundles.cache import default_cache
     from qe.config.experiment import load
     from qe.evaluation.table import p_cell
@@ -44,6 +60,13 @@ def ablate(
     from qe.training.ablation import to_json
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
+    if plot is not None and not sizes:
+        raise InputError("--plot draws the curve of --sizes", remedy="give --sizes")
+    if sizes:
+        if base:
+            raise InputError("--base and --sizes exclude each other")
+        _sizes(loaded, experiment, sizes, draws, plot, samples, cache_dir or default_cache(), quiet, as_json)
+        return
     with progress_bar(quiet or as_json) as progress:
         ablation = run(
             loaded,
@@ -79,3 +102,62 @@ def ablate(
     for rows, values in ablation.curve.items():
         curve.add_row(str(rows), *(f"{values[m]:.3f}" for m in ("delta_avg", "mae", "spearman")))
     console.print(curve)
+
+
+def _sizes(
+    experiment: "Experiment", file: Path, sizes: list[int], draws: int, plot: Path | None,
+    samples: int | None, cache: Path, quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """The learning curve at given sizes: measured, drawn, printed."""
+    from features.core.outputs import check_output
+    from qe.evaluation.plots import save
+    from qe.training.learning_curve import learning_curve
+
+    if plot is not None:
+        check_output(plot, [file, *experiment.inputs()])
+    with progress_bar(quiet or as_json) as progress:
+        curve = learning_curve(
+            experiment,
+            sizes,
+            cache=cache,
+            draws=draws,
+            samples=samples,
+            seed=experiment.evaluation.seed,
+            progress=progress,
+        )
+    if plot is not None:
+        from qe.training.learning_curve_plot import learning_curve_plot
+
+        save(learning_curve_plot(curve, experiment.evaluation.metric), plot)
+    if as_json:
+        import json
+
+        print(json.dumps(curve.to_json(), indent=1))
+    else:
+        _print_curve(curve)
+
+
+def _print_curve(curve: "LearningCurve") -> None:
+    from rich.table import Table
+
+    from qe.cli._common import table_console
+    from qe.evaluation.table import TITLES
+    from qe.training.learning_curve import METRICS
+
+    table = Table(
+        "training rows", title="learning curve; [95 % over segments], mean of the draws", title_justify="left"
+    )
+    for metric in METRICS:
+        table.add_column(TITLES.get(metric, metric), justify="right")
+    for size in curve.sizes:
+        cells = []
+        for metric in METRICS:
+            bounds = size.interval(metric)
+            shown = "" if bounds is None else rf" \[{bounds[0]:.3f}, {bounds[1]:.3f}]"
+            cells.append(f"{size.mean(metric):.3f}{shown}")
+        table.add_row(f"{size.rows:,}", *cells)
+    table_console().print(table)
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app.command(name="ablate", cls=list_command("--sizes"))(ablate)

@@ -35,7 +35,7 @@ def search_candidates(
     data = []
     for repeat in prepared.repeats:
         for fold, tables in zip(repeat, prepared.extraction.folds(training, repeat), strict=True):
-            data.append(_fold_data(experiment, training, *fold, *tables))
+            data.append(fold_data(experiment, training, *fold, *tables))
     objective = _objective(experiment, prepared.dataset, data)
     section = experiment.search
     storage = search.storage_at(section.storage) if section.storage else None
@@ -69,11 +69,11 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         progress("nested cross-validation", number, len(outer))
         fitting = training.take(train_rows)
         data = [
-            _fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out], train_rows[rows])
+            fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out], train_rows[rows])
             for rows, out in folds_of(fitting, experiment, experiment.split.folds)
         ]
         best = search.run(_objective(experiment, dataset, data), experiment.search, seed=experiment.seed).best
-        whole = _fold_data(experiment, training, train_rows, held_out, own, other)
+        whole = fold_data(experiment, training, train_rows, held_out, own, other)
         predictions[held_out] = whole.predict(best, dataset.scale, experiment.seed)
     return predictions
 
@@ -106,7 +106,7 @@ def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Data
     return section.model_copy(update={"params": {"label_sign": dataset.scale.sign, **section.params}})
 
 
-def _fold_data(
+def fold_data(
     experiment: Experiment,
     split: Split,
     train_rows: NDArray[np.int64],

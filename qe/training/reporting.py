@@ -43,6 +43,7 @@ def assemble(made: Made) -> dict[str, Any]:
             "dataset": dataset.fingerprint,
             "files": {Path(name).name: value for name, value in dataset.provenance.items()},
             "features": extraction.feature_set.fingerprint,
+            "feature_files": extraction.feature_set.checksums(),
             "resources": {n: p["fingerprint"] for n, p in prepared.parts.items()},
         },
         "data": {

@@ -257,7 +257,7 @@ def parts(bundle: Path, rows: dict[str, list[str]]) -> Iterator[Target]:
 
 def learned(world: World, bundle: Path, rows: dict[str, list[str]]) -> Iterator[Target]:
     """What every extractor that learns from labels has learned."""
-    for kind in filter(_learns, EXTRACTORS.names):
+    for kind in filter(_learns, there()):
         extractor = unfitted(world, kind)
         assert isinstance(extractor, FittedExtractor)
         labels = {name: world.labels[name] for name in extractor.labels_used()}
@@ -288,12 +288,17 @@ def stored(scratch: Path) -> Iterator[Target]:
     place = scratch / "world"
     world = World(place, generate(place / "data", pairs=PAIRS, train=LABELLED, test=10, new=10))
     rows = {name: [*column[:3], column[3]] for name, column in world.segments.columns() if name != "id"}
-    kinds = [kind for kind in EXTRACTORS.names if kind != "morphemes" or find_spec("morfessor")]
-    for kind in kinds:
+    for kind in there():
         whole_bundle = world.bundle(world.config(kind))
     bundle = bundle_without_checksums(whole_bundle.path, scratch / "plain bundle")
     yield from parts(bundle, rows)
     yield from learned(world, bundle, rows)
+
+
+def there() -> list[str]:
+    """The extractors whose packages are installed."""
+    packages = {"morphemes": "morfessor", "encoder": "onnx"}
+    return [kind for kind in EXTRACTORS.names if kind not in packages or find_spec(packages[kind])]
 
 
 def _takes(extractor: str) -> tuple[str, ...]:

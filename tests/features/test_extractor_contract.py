@@ -36,6 +36,7 @@ LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is 
 
 # Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
 PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "encoder": lambda folder: {"directory": encoder_folder(folder), "second": ["pseudo_reference"]},
     "precomputed": lambda folder: {"files": {"train": feature_file(folder)}, "columns": "header"},
 }
 
@@ -46,6 +47,16 @@ def feature_file(folder: Path) -> str:
     path = folder / "features.tsv"
     path.write_text("\n".join(["half\tthird", *rows]) + "\n", "utf-8")
     return str(path)
+
+
+def encoder_folder(folder: Path) -> str:
+    """A tiny encoder of letters, made once."""
+    for package in ("onnx", "onnxruntime", "tokenizers"):
+        pytest.importorskip(package)
+    from tests.features.encoding.made import Tiny, onnx_folder
+
+    made = folder / "encoder"
+    return str(made if made.is_dir() else onnx_folder(made, Tiny.of_seed()))
 
 
 # --- the world the questions are asked in ------------------------------------------------------------

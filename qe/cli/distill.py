@@ -1,0 +1,81 @@
+"""`qe distill`: a small, fast model that learns from the scores of a large one."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, Signed, progress_bar
+
+
+def distill(
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="The teacher: folder, or models:/NAME@champion.")
+    ],
+    input_: Annotated[
+        Path,
+        typer.Option("--input", "-i", help="Translations without labels: TSV, CSV, JSONL or Parquet."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the student's run and model.")],
+    student: Annotated[
+        Path | None,
+        typer.Option(help="The student's experiment; its dataset is not read. (default: cheap features)"),
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
+    ] = None,
+    data_root: Annotated[
+        Path | None, typer.Option(help="Relative paths in the experiment start here.")
+    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start anew over a run that is there.")
+    ] = False,
+    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    require_signature: Signed = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Train a small model on what a large one says of text without labels.
+
+    The student is a model like any other: `qe score`, `qe serve`, `qe evaluate` and MLflow take it. Its
+    figures tell how well it follows the teacher, not people: evaluate both on labelled segments. Give it text
+    that the teacher was not trained on, the more the better.
+
+    Example:
+
+        qe distill --model output/demo/model --input output/demo/data/new.tsv --output output/student
+    """
+    from features.core.outputs import check_apart
+    from qe.api.models import model_folder
+    from qe.bundles.cache import default_cache
+    from qe.cli._summary import print_json, print_outcome
+    from qe.distillation.distill import STUDENT, load_student, taught
+    from qe.models.model import Model
+    from qe.scoring.naming import name_pairs
+    from qe.scoring.pool import read_pool
+    from qe.training.check import check
+    from qe.training.train import train
+
+    experiment = load_student(student or STUDENT, data_root, settings or ())
+    check(experiment, in_memory=True)
+    folder = model_folder(model, require_signature)
+    check_apart(output, [input_, folder, *experiment.inputs()])
+    pool = read_pool(input_, name_pairs(columns or (), "--columns"))
+    with progress_bar(quiet or as_json) as progress:
+        dataset = taught(Model.load(folder), pool, input_, progress)
+        outcome = train(
+            experiment,
+            output,
+            cache=cache_dir or default_cache(),
+            dataset=dataset,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    for reason, rows in pool.refused.items():
+        print(f"qe distill: {rows:,} rows of {input_} cannot be used: {reason}", file=sys.stderr)
+    if as_json:
+        print_json([outcome])
+    else:
+        print_outcome(outcome)

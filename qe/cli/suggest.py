@@ -1,0 +1,80 @@
+"""`qe suggest`: which segments to annotate next."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar, seed_option
+
+
+def suggest(
+    experiment: Annotated[
+        Path, typer.Argument(help="Experiment file: what is labelled already, and features.")
+    ],
+    input_: Annotated[
+        Path, typer.Option("--input", "-i", help="The pool: TSV, CSV, JSONL or Parquet, without labels.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A table of what to annotate, most urgent first.")
+    ],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many segments.")] = 100,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
+    ] = None,
+    data_root: Annotated[
+        Path | None, typer.Option(help="Relative paths in the experiment start here.")
+    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
+    seed: Annotated[int, seed_option("Of the committee and the draw.")] = 0,
+    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Choose which segments of a pool to annotate next: uncertain ones, far from each other.
+
+    A committee of ridge regressions on bootstrap samples of the experiment's training rows predicts the pool;
+    segments are drawn by how much its members disagree, times the squared distance to what is labelled or
+    drawn. Texts that are labelled already are left out. docs/suggest.md says how this compares with chance.
+
+    Example:
+
+        qe suggest output/demo/demo.yaml --input output/demo/data/new.tsv --count 20 --output next.tsv
+    """
+    from features.core.outputs import check_output, locked_file
+    from qe.bundles.cache import default_cache
+    from qe.config.experiment import load
+    from qe.scoring.naming import name_pairs
+    from qe.scoring.pool import read_pool
+    from qe.scoring.tables import kind_of
+    from qe.suggestion.files import write_suggestions
+    from qe.suggestion.suggest import suggest as run
+
+    loaded = load(experiment, data_root=data_root, overrides=settings or ())
+    kind_of(output)
+    check_output(output, [input_, experiment, *loaded.inputs()])
+    pool = read_pool(input_, name_pairs(columns or (), "--columns"))
+    with locked_file(output), progress_bar(quiet or as_json) as progress:
+        chosen = run(
+            loaded, pool.columns, count, cache=cache_dir or default_cache(), seed=seed, progress=progress
+        )
+        write_suggestions(output, pool, chosen)
+    for reason, rows in pool.refused.items():
+        print(f"qe suggest: {rows:,} rows of {input_} cannot be used: {reason}", file=sys.stderr)
+    if as_json:
+        import json
+
+        print(
+            json.dumps(
+                {
+                    "suggested": count,
+                    "candidates": chosen.candidates,
+                    "labelled": chosen.labelled,
+                    "refused": dict(pool.refused),
+                    "output": str(output),
+                }
+            )
+        )
+    elif not quiet:
+        print(f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}")

@@ -1,0 +1,1 @@
+"""Distillation: a small model that learns from the scores of a large one."""

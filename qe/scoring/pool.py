@@ -1,0 +1,54 @@
+"""Pools: translations without labels, read whole from a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from features.core.errors import InputError
+from features.core.segments import Segments
+from qe.scoring import tables
+from qe.scoring.naming import Names
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """columns  of Segments, of the rows that can be used
+    rows     the number of each in the file, from 1
+    ids      of each, or its number
+    refused  reason -> rows that cannot be used
+    """
+
+    columns: Mapping[str, list[str]]
+    rows: list[int]
+    ids: list[str]
+    refused: Mapping[str, int]
+
+
+def read_pool(path: Path, columns: Mapping[str, str] | None = None) -> Pool:
+    """The translations of a table; `columns`: name -> the header that it has in the table.
+
+    Raises InputError if there is no row that can be used.
+    """
+    names = Names(columns or {})
+    names.check(("source", "target"), tables.columns_of(path), path, "a pool")
+    kept: dict[str, list[str]] = {}
+    rows: list[int] = []
+    ids: list[str] = []
+    refused: dict[str, int] = {}
+    for number, given in enumerate(tables.read_rows(path), start=1):
+        row, reason = names.view(given)
+        known = {name: row[name] for name in Segments.column_names() if name in row and name != "id"}
+        reason = reason or tables.unusable(known, ("source", "target", *known))
+        if not reason and rows and set(known) != set(kept):
+            reason = "other columns than the first row"
+        if reason:
+            refused[reason] = refused.get(reason, 0) + 1
+            continue
+        rows.append(number)
+        ids.append(str(row.get("id", number)))
+        for name, value in known.items():
+            kept.setdefault(name, []).append(value)
+    if not rows:
+        told = next(iter(refused), "it has no rows")
+        raise InputError(f"holds no translation that can be used ({told})", where=path)
+    return Pool(kept, rows, ids, refused)

@@ -1,0 +1,130 @@
+"""Learning curves: how good a model is that has fewer labels to learn from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from qe.config.experiment import Experiment
+from qe.evaluation.evaluate import SystemScores, evaluate
+from qe.models.pipeline import Candidate
+from qe.training.candidates import fold_data, search_candidates
+from qe.training.preparation import Prepared, prepare
+from qe.training.search import Objective
+
+METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """Out-of-fold figures of models that learned from so many rows, one entry for each draw of them."""
+
+    rows: int
+    draws: tuple[SystemScores, ...]
+
+    def mean(self, metric: str) -> float:
+        """Over draws."""
+        return float(np.mean([draw.metrics[metric] for draw in self.draws]))
+
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """95 %, over segments: bounds of the draws, averaged; None without resampling."""
+        if any(metric not in draw.ci for draw in self.draws):
+            return None
+        low, high = np.mean([draw.ci[metric] for draw in self.draws], axis=0)
+        return float(low), float(high)
+
+    def span(self, metric: str) -> tuple[float, float]:
+        """Smallest and largest of the draws."""
+        values = [draw.metrics[metric] for draw in self.draws]
+        return min(values), max(values)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Sizes, the smallest first, all with the candidate that a search with all rows chose."""
+
+    candidate: Candidate
+    sizes: tuple[Size, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "candidate": self.candidate.settings(),
+            "learning_curve": [
+                {
+                    "rows": size.rows,
+                    "draws": [draw.to_json() for draw in size.draws],
+                    **{
+                        metric: {"mean": size.mean(metric), "ci": size.interval(metric)} for metric in METRICS
+                    },
+                }
+                for size in self.sizes
+            ],
+        }
+
+
+def learning_curve(
+    experiment: Experiment,
+    sizes: Sequence[int],
+    *,
+    cache: Path,
+    draws: int = 3,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LearningCurve:
+    """Figures of models that learn from `sizes` rows, drawn at random `draws` times from those of each fold.
+
+    A larger draw holds the smaller one of the same number. Families that learn from labels learn from the
+    drawn rows alone.
+
+    Raises InputError if a fold has fewer rows than the largest size.
+    """
+    data = prepare(experiment, cache, progress)
+    smallest = min(len(train) for train, _ in data.first_folds)
+    if max(sizes) > smallest:
+        raise InputError(
+            f"{max(sizes)} rows cannot be drawn: a fold has {smallest} training rows",
+            where="--sizes",
+            remedy="name smaller sizes",
+        )
+    result, objective = search_candidates(data, progress=progress)
+    ordered, curve = sorted(set(sizes)), []
+    for done, size in enumerate(ordered):
+        figures = []
+        for draw in range(draws):
+            progress("learning curve", done * draws + draw, len(ordered) * draws)
+            predicted = _predicted(data, objective, result.best, size, np.random.SeedSequence([seed, draw]))
+            report = evaluate(
+                data.scores,
+                {"model": predicted},
+                data.dataset.scale,
+                metrics=METRICS,
+                samples=samples,
+                seed=seed,
+            )
+            figures.append(report.systems["model"])
+        curve.append(Size(size, tuple(figures)))
+    progress("learning curve", len(ordered) * draws, len(ordered) * draws)
+    return LearningCurve(result.best, tuple(curve))
+
+
+def _predicted(
+    data: Prepared, objective: Objective, candidate: Candidate, size: int, seed: np.random.SeedSequence
+) -> FloatArray:
+    """(n,) out-of-fold predictions by models that learned from `size` rows of each fold's."""
+    generators = [np.random.default_rng(child) for child in seed.spawn(len(data.first_folds))]
+    folds = []
+    for (train, held_out), generator in zip(data.first_folds, generators, strict=True):
+        rows = np.sort(generator.permutation(train)[:size])
+        own, other = data.extraction.fold(data.training, rows, held_out)
+        folds.append(fold_data(data.experiment, data.training, rows, held_out, own, other))
+    gathered = np.full(len(data.training), np.nan)
+    for fold, predicted in zip(folds, replace(objective, folds=folds).predictions(candidate), strict=True):
+        gathered[fold.rows] = predicted
+    return gathered

@@ -1,0 +1,128 @@
+"""Tiny encoders, and the same computed by plain numpy."""
+
+import json
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+TOKENS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    *string.ascii_letters,
+    *string.digits,
+    *".,!?;:()[]'\"&<>/|-%$¿¡«»",
+]
+UNKNOWN, BEGIN, END = 1, 2, 3
+WIDTH = 6
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """The tables of an encoder of letters: vectors of tokens, and of one layer of attention."""
+
+    vectors: Floats
+    output: Floats
+
+    @classmethod
+    def of_seed(cls, seed: int = 0) -> "Tiny":
+        generator = np.random.default_rng(seed)
+        draw = [generator.normal(size=shape) for shape in ((len(TOKENS), WIDTH), (WIDTH, WIDTH))]
+        return cls(draw[0].astype(np.float32), draw[1].astype(np.float32))
+
+    def hidden(self, ids: Sequence[int]) -> NDArray[np.float64]:
+        """(length, width) attention of the token vectors on each other, then a layer of tanh."""
+        x = self.vectors[list(ids)].astype(np.float64)
+        scores = np.exp(x @ x.T)
+        return np.tanh((scores / scores.sum(axis=1, keepdims=True)) @ x @ self.output)
+
+
+def ids_of(text: str) -> list[int]:
+    """Letters as ids; white space is nothing."""
+    return [TOKENS.index(c) if c in TOKENS else UNKNOWN for c in text if not c.isspace()]
+
+
+def write_tokenizer(path: Path, longest: int | None = None) -> None:
+    """A vocabulary of letters, with marks of begin and end."""
+    import tokenizers
+    from tokenizers import Regex, models, pre_tokenizers, processors
+
+    tokenizer = tokenizers.Tokenizer(models.WordLevel({t: i for i, t in enumerate(TOKENS)}, "[UNK]"))
+    letters = pre_tokenizers.Split(Regex("."), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), letters])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", BEGIN), ("[SEP]", END)]
+    )
+    if longest:
+        tokenizer.enable_truncation(longest)
+    tokenizer.save(str(path))
+
+
+def static_folder(folder: Path, tiny: Tiny, name: str = "embeddings", **more: NDArray[np.generic]) -> Path:
+    """As model2vec writes it."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True)
+    write_tokenizer(folder / "tokenizer.json")
+    save_file({name: tiny.vectors, **more}, folder / "model.safetensors")
+    return folder
+
+
+def onnx_folder(
+    folder: Path, tiny: Tiny, *, sentence: bool = False, tokens: bool = True, cls: bool = False,
+    longest: int | None = None,
+) -> Path:  # fmt: skip
+    """As exporters write it. `sentence`: with an output for texts, the first vector doubled."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    node = helper.make_node
+    nodes = [
+        node("Gather", ["vectors", "input_ids"], ["x"]),
+        node("Transpose", ["x"], ["xt"], perm=[0, 2, 1]),
+        node("MatMul", ["x", "xt"], ["scores"]),
+        node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        node("Unsqueeze", ["mask", "one"], ["keys"]),
+        node("Log", ["keys"], ["bias"]),
+        node("Add", ["scores", "bias"], ["masked"]),
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "x"], ["mixed"]),
+        node("MatMul", ["mixed", "output"], ["linear"]),
+        node("Tanh", ["linear"], ["last_hidden_state"]),
+        node("Gather", ["last_hidden_state", "zero"], ["first"], axis=1),
+        node("Add", ["first", "first"], ["sentence_embedding"]),
+    ]
+    tables = {
+        "vectors": tiny.vectors,
+        "output": tiny.output,
+        "one": np.array([1], np.int64),
+        "zero": np.array(0, np.int64),
+    }
+    value = helper.make_tensor_value_info
+    outputs = []
+    if tokens:
+        outputs.append(value("last_hidden_state", TensorProto.FLOAT, ["batch", "length", WIDTH]))
+    if sentence:
+        outputs.append(value("sentence_embedding", TensorProto.FLOAT, ["batch", WIDTH]))
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [value(name, TensorProto.INT64, ["batch", "length"]) for name in ("input_ids", "attention_mask")],
+        outputs,
+        [numpy_helper.from_array(table, name) for name, table in tables.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    folder.mkdir(parents=True)
+    write_tokenizer(folder / "tokenizer.json", longest)
+    onnx.save(model, folder / "model.onnx")
+    if cls:
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    return folder

@@ -1,0 +1,58 @@
+"""Projections against scikit-learn's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA
+
+from features._encoding.projections import Projection, fit_pca, fit_pls
+from features.core.damage import Damaged
+
+GENERATOR = np.random.default_rng(0)
+ROWS = GENERATOR.normal(size=(60, 12)) @ GENERATOR.normal(size=(12, 12))
+LABELS = ROWS[:, 0] - 0.3 * ROWS[:, 5] + GENERATOR.normal(size=60)
+
+
+def test_principal_components_are_those_of_scikit_learn() -> None:
+    theirs = PCA(3, svd_solver="full").fit(ROWS)
+    ours = fit_pca(ROWS, 3, seed=0).apply(ROWS)
+    signs = np.sign(np.diag(ours.T @ theirs.transform(ROWS)))
+    np.testing.assert_allclose(ours, theirs.transform(ROWS) * signs, atol=1e-9)
+
+
+def test_components_of_pls_are_those_of_scikit_learn() -> None:
+    theirs = PLSRegression(4, scale=False).fit(ROWS, LABELS)
+    ours = fit_pls(ROWS, LABELS, 4)
+    new = GENERATOR.normal(size=(5, 12))
+    expected = theirs.transform(new)
+    got = ours.apply(new)
+    np.testing.assert_allclose(got, expected * np.sign(np.diag(got.T @ expected)), atol=1e-8)
+
+
+def test_rows_with_nan_get_nan() -> None:
+    rows = ROWS.copy()
+    rows[3, 2] = np.nan
+    projected = fit_pca(ROWS, 2, seed=0).apply(rows)
+    assert np.isnan(projected[3]).all() and np.isfinite(np.delete(projected, 3, axis=0)).all()
+
+
+@pytest.mark.parametrize("rows", [ROWS[:3], np.ones((20, 4)), np.column_stack([ROWS[:, 0], 2 * ROWS[:, 0]])])
+def test_components_that_the_rows_do_not_have_are_nan(rows: np.ndarray) -> None:
+    rank = np.linalg.matrix_rank(rows - rows.mean(axis=0))
+    for projection in (fit_pca(rows, 5, seed=0), fit_pls(rows, LABELS[: len(rows)], 5)):
+        projected = projection.apply(rows)
+        assert projected.shape == (len(rows), 5)
+        assert np.isfinite(projected).all(axis=0).sum() == rank
+
+
+def test_what_was_fitted_comes_back_unless_it_is_damaged(tmp_path: Path) -> None:
+    fitted = fit_pls(ROWS, LABELS, 3)
+    fitted.save(tmp_path / "pls")
+    assert np.array_equal(Projection.load(tmp_path / "pls", 3).apply(ROWS), fitted.apply(ROWS))
+    with pytest.raises(Damaged, match="3 components"):
+        Projection.load(tmp_path / "pls", 2)
+    np.save(tmp_path / "pls" / "mean.npy", np.zeros(4))
+    with pytest.raises(Damaged, match="directions"):
+        Projection.load(tmp_path / "pls", 3)

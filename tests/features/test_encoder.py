@@ -1,0 +1,197 @@
+"""The family `encoder` against the same computed by plain numpy."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.feature_set import FeatureSet
+from features.core.segments import Segments
+from features.encoder import Encoder
+from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder, static_folder
+
+for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
+    pytest.importorskip(package)
+
+TINY = Tiny.of_seed()
+GENERATOR = np.random.default_rng(0)
+
+
+def texts(count: int) -> tuple[str, ...]:
+    return tuple(
+        "".join(GENERATOR.choice(list("abcdefghij "), n)) + "a" for n in GENERATOR.integers(3, 20, count)
+    )
+
+
+SEGMENTS = Segments(texts(40), texts(40), pseudo_reference=texts(40), back_translation=texts(40))
+SCORES = GENERATOR.normal(size=40)
+LABELS = {"scores": SCORES}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return onnx_folder(tmp_path_factory.mktemp("encoder") / "tiny", TINY)
+
+
+def fitted(folder: Path, **settings: Any) -> Encoder:
+    return Encoder(folder, **settings).fit(SEGMENTS, LABELS)
+
+
+def column(extractor: Encoder, name: str, segments: Segments = SEGMENTS) -> np.ndarray:
+    return extractor.extract(segments)[:, extractor.names.index(name)]
+
+
+def hidden(text: str) -> np.ndarray:
+    return TINY.hidden([BEGIN, *ids_of(text), END])
+
+
+def cosine(left: np.ndarray, right: np.ndarray) -> float:
+    return float(left @ right / np.linalg.norm(left) / np.linalg.norm(right))
+
+
+PAIRS = {
+    "source": ("target", "source"),
+    "pseudo_reference": ("target", "pseudo_reference"),
+    "back_translation": ("source", "back_translation"),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pairs_of_texts_are_compared_as_numpy_does(pair: str, folder: Path) -> None:
+    extractor = fitted(folder, second=["pseudo_reference", "back_translation"])
+    names = ["cosine", *(f"match_{name}" for name in ("precision", "recall", "f1", "lowest"))]
+    got = np.column_stack([column(extractor, f"encoder_{pair}_{name}") for name in names])
+    first, second = (getattr(SEGMENTS, name) for name in PAIRS[pair])
+    for row, left, right in zip(got, first, second, strict=True):
+        a, b = hidden(left), hidden(right)
+        similar = np.array([[cosine(x, y) for y in b[1:-1]] for x in a[1:-1]])
+        precision, recall = similar.max(axis=1).mean(), similar.max(axis=0).mean()
+        f1 = 2 * precision * recall / (precision + recall)
+        expected = [cosine(a.mean(0), b.mean(0)), precision, recall, f1, similar.max(axis=1).min()]
+        np.testing.assert_allclose(row, expected, atol=1e-5)
+
+
+def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) -> None:
+    extractor = fitted(folder)
+    for side in ("source", "target"):
+        expected = [np.linalg.norm(hidden(text).mean(0)) for text in getattr(SEGMENTS, side)]
+        np.testing.assert_allclose(column(extractor, f"encoder_{side}_norm"), expected, atol=1e-5)
+
+
+def joint(segments: Segments) -> np.ndarray:
+    """As the docstring says, by numpy."""
+    source, target = (np.array([hidden(t).mean(0) for t in c]) for c in (segments.source, segments.target))
+    s, t = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (source, target))
+    return np.hstack([s, t, np.abs(s - t), s * t])
+
+
+def test_projections_are_learned_from_the_training_rows_alone(folder: Path) -> None:
+    from sklearn.cross_decomposition import PLSRegression
+    from sklearn.decomposition import PCA
+
+    train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
+    extractor = Encoder(folder, pca=2, pls=3).fit(train, {"scores": SCORES[:30]})
+    theirs = {
+        "pca": PCA(2).fit(joint(train)),
+        "pls": PLSRegression(3, scale=False).fit(joint(train), SCORES[:30]),
+    }
+    for kind, model in theirs.items():
+        for k in range(model.n_components):
+            expected = model.transform(joint(other))[:, k]
+            got = column(extractor, f"encoder_{kind}_{k + 1}", other)
+            np.testing.assert_allclose(got * np.sign(got @ expected), expected, atol=2e-4)
+
+
+def test_labels_are_needed_for_pls_alone(folder: Path) -> None:
+    assert Encoder(folder).labels_used() == ("scores",)
+    assert Encoder(folder, pls=0).labels_used() == ()
+    plain = Encoder(folder, pca=0, pls=0).fit(SEGMENTS, {})
+    assert len(plain.names) == 7 and plain.extract(SEGMENTS).shape == (40, 7)
+
+
+def test_second_translations_are_required_only_if_they_are_named(folder: Path) -> None:
+    assert Encoder(folder).requires() == ()
+    assert Encoder(folder, second=["pseudo_reference"]).requires() == ("pseudo_reference",)
+
+
+def test_a_text_is_encoded_once(folder: Path) -> None:
+    """Folds that share rows share the work: what is remembered is the text, wherever it stands."""
+    extractor = Encoder(folder)
+    encoder, asked = extractor._encoder, []
+
+    class Counting:
+        def encode(self, texts: list[str]) -> Any:
+            asked.extend(texts)
+            return encoder.encode(texts)
+
+    extractor._loaded.encoder = Counting()
+    first = extractor.fit(SEGMENTS.take(range(30)), {"scores": SCORES[:30]})
+    assert len(asked) == len(set(asked))
+    before = len(asked)
+    extractor.fit(SEGMENTS.take(range(5, 30)), {"scores": SCORES[5:30]})
+    first.extract(SEGMENTS.take(range(30)))
+    assert len(asked) == before
+    first.extract(SEGMENTS)
+    assert set(asked) == {*SEGMENTS.source, *SEGMENTS.target}
+
+
+def test_a_saved_extractor_needs_the_folder_no_more(tmp_path: Path) -> None:
+    folder = onnx_folder(tmp_path / "encoder", TINY)
+    extractor = fitted(folder)
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    extractor.save(saved)
+    expected, fingerprint = extractor.extract(SEGMENTS), extractor.content_fingerprint()
+    shutil.rmtree(folder)
+    restored = Encoder(folder).restore(saved)
+    assert np.array_equal(restored.extract(SEGMENTS), expected)
+    assert restored.content_fingerprint() == fingerprint
+
+
+def test_the_encoder_is_part_of_the_fingerprint_and_of_the_recipe(folder: Path, tmp_path: Path) -> None:
+    def of(place: Path) -> FeatureSet:
+        return FeatureSet(({"kind": "encoder"},), (Encoder(place),))
+
+    shutil.copytree(folder, tmp_path / "copy")
+    other = onnx_folder(tmp_path / "other", Tiny.of_seed(1))
+    assert of(folder).fingerprint == of(tmp_path / "copy").fingerprint != of(other).fingerprint
+    (entry,) = of(folder).checksums()
+    assert entry["kind"] == "encoder" and set(entry["files"]) == {"model.onnx", "tokenizer.json"}
+    assert entry["files"] != of(other).checksums()[0]["files"]
+
+
+def test_two_encoders_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
+    static = static_folder(tmp_path / "static", TINY)
+    configs = ({"kind": "encoder"}, {"kind": "encoder", "prefix": "static_"})
+    both = FeatureSet(configs, (fitted(folder), fitted(static, prefix="static_")))
+    table = both.extract(SEGMENTS)
+    assert {"encoder_source_cosine", "static_encoder_source_cosine"} <= set(table.columns)
+
+
+def test_an_unknown_language_is_one_message(tmp_path: Path) -> None:
+    static = static_folder(tmp_path / "static", TINY)
+    segments = Segments(("你好", "世界"), ("שלום", "عالم"))
+    with pytest.raises(InputError, match="no training segment has a token that the encoder knows"):
+        Encoder(static).fit(segments, {"scores": np.array([1.0, 2.0])})
+    mixed = fitted(static).extract(replace(SEGMENTS.take([0, 1]), source=("你好", "abc")))
+    assert np.isnan(mixed[0, 2:]).all() and np.isfinite(mixed[1]).all()
+
+
+@pytest.mark.parametrize("absent", ["onnxruntime", "tokenizers"])
+def test_an_absent_package_is_one_message(absent: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    load = importlib.import_module
+
+    def without(name: str, *more: Any) -> Any:
+        if name == absent:
+            raise ModuleNotFoundError(name=name)
+        return load(name, *more)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(InputError, match=f"needs the package {absent}"):
+        fitted(folder)

@@ -1,0 +1,86 @@
+"""Learning curves: honest about what learned from which rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from sklearn.linear_model import Ridge
+
+from features.core.errors import InputError
+from features.surface import Surface
+from qe.config import experiment
+from qe.training.learning_curve import learning_curve
+from qe.training.learning_curve_plot import learning_curve_plot
+from qe.training.preparation import prepare
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def loaded(demo_run: Any, features: str = "[surface]") -> experiment.Experiment:
+    overrides = [
+        "split.folds=3",
+        "learner={kind: ridge, params: {alpha: 30}, space: {}}",
+        f"features={features}",
+    ]
+    return experiment.load(ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides)
+
+
+def test_all_rows_of_the_folds_are_cross_validation(demo_run: Any) -> None:
+    """Against scikit-learn's ridge regression on the same folds."""
+    config = loaded(demo_run)
+    data = prepare(config, demo_run.output / "cache")
+    size = min(len(train) for train, _ in data.first_folds)
+    curve = learning_curve(config, [size, 40], cache=demo_run.output / "cache", draws=2, samples=0)
+    assert [s.rows for s in curve.sizes] == [40, size]
+    table = Surface().extract(data.training.segments)
+    predicted = np.full(len(table), np.nan)
+    for train, held_out in data.first_folds:
+        middle = np.nan_to_num(np.nanmedian(table[train], axis=0))
+        own, other = (np.where(np.isnan(table[r]), middle, table[r]) for r in (train, held_out))
+        deviation = own.std(axis=0)
+        deviation[deviation == 0] = 1
+        own, other = ((x - own.mean(axis=0)) / deviation for x in (own, other))
+        predicted[held_out] = Ridge(alpha=30).fit(own, data.scores[train]).predict(other)
+    expected = pearsonr(data.scores, data.dataset.scale.clip(predicted)).statistic
+    if len({len(train) for train, _ in data.first_folds}) == 1:
+        assert curve.sizes[-1].mean("pearson") == pytest.approx(expected, abs=1e-6)
+    else:
+        assert curve.sizes[-1].mean("pearson") == pytest.approx(expected, abs=0.02)
+    assert curve.sizes[-1].mean("mae") < curve.sizes[0].mean("mae")
+
+
+def test_draws_differ_and_have_intervals(demo_run: Any) -> None:
+    curve = learning_curve(loaded(demo_run), [40, 80], cache=demo_run.output / "cache", draws=3, samples=100)
+    for size in curve.sizes:
+        low, high = size.span("pearson")
+        assert low < high and len(size.draws) == 3
+        bounds = size.interval("pearson")
+        assert bounds is not None and bounds[0] < size.mean("pearson") < bounds[1]
+    again = learning_curve(loaded(demo_run), [40, 80], cache=demo_run.output / "cache", draws=3, samples=100)
+    assert again.to_json() == curve.to_json()
+    assert learning_curve_plot(curve, "pearson").axes[0].get_xlabel() == "training rows"
+
+
+def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
+    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from features.bag_of_words import BagOfWords
+
+    fitted_on, fit = [], BagOfWords.fit
+
+    def counted(self: BagOfWords, segments: Any, labels: Any) -> BagOfWords:
+        fitted_on.append(len(segments))
+        return fit(self, segments, labels)
+
+    monkeypatch.setattr(BagOfWords, "fit", counted)
+    config = loaded(demo_run, "[bag_of_words]")
+    learning_curve(config, [45], cache=tmp_path, draws=1, samples=0)
+    after_search = fitted_on[len(fitted_on) // 2 :]
+    assert max(after_search) == 45
+
+
+def test_more_rows_than_there_are(demo_run: Any) -> None:
+    with pytest.raises(InputError, match="5000 rows cannot be drawn: a fold has"):
+        learning_curve(loaded(demo_run), [50, 5000], cache=demo_run.output / "cache")
