@@ -45,7 +45,7 @@ LOADED = (
     "qe.cli.train",
     "qe.production.promotion",
     "qe.scoring.jobs",
-    "qe.tracking.store",
+    "qe.tracking.registration",
     "qe.training.train",
 )
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from qe.config import experiment as experiments
-from qe.tracking import store as tracking
+from qe.tracking import runs
 from qe.training.candidates import search_candidates
 from qe.training.preparation import Prepared, prepare
 from qe.training.tracked import trial_logger
@@ -66,7 +66,7 @@ def this_project(
     loaded: experiments.Experiment, data: Prepared, settings: Path, journal: Path
 ) -> tuple[float, float]:
     """CPU seconds of the same grid as a study with tracked trials, and its best MAE."""
-    with tracking.run("bench", settings_file=settings) as run:
+    with runs.run("bench", settings_file=settings) as run:
         started = time.process_time()
         log = trial_logger(run, loaded.search.objective)
         result, _ = search_candidates(data, journal=journal, on_trial=log)

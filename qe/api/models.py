@@ -72,7 +72,7 @@ def model_folder(model: str, require_signature: Path | None = None) -> Path:
     Raises InputError if it is not signed with the key (a public one, PEM) that is required, if any is.
     """
     if is_uri(model):
-        from qe.tracking.store import model_directory
+        from qe.tracking.logged_models import model_directory
 
         folder = model_directory(model)
     else:
@@ -100,7 +100,7 @@ def sign_model(model: str, key: Path) -> tuple[Path, str]:
     folder = model_folder(model)
     fingerprint = sign(folder, key)
     if is_uri(model):
-        from qe.tracking.store import publish
+        from qe.tracking.logged_models import publish
 
         publish(folder, [NAME, SIGNATURE])
     return folder, fingerprint

@@ -341,7 +341,7 @@ def _track(comparison: "SystemsComparison", source: "Texts | None", language: st
     import tempfile
 
     from qe.systems.report import write
-    from qe.tracking import store as tracking
+    from qe.tracking import runs
 
     values = {
         re.sub(r"[^\w. /-]", "_", f"{system}.{metric}.{quantity}"): value
@@ -354,7 +354,7 @@ def _track(comparison: "SystemsComparison", source: "Texts | None", language: st
         name = re.sub(r"[^\w. /-]", "_", f"{c.system}.{c.metric}")
         values |= {f"{name}.difference": c.result.difference, f"{name}.p": c.result.p}
         values[f"{name}.p_corrected"] = c.p_corrected
-    with tempfile.TemporaryDirectory() as folder, tracking.run("compare") as run:
+    with tempfile.TemporaryDirectory() as folder, runs.run("compare") as run:
         write(comparison, Path(folder), source, language)
         run.params(comparison.recipe)
         run.metrics(values)

@@ -218,11 +218,11 @@ def _track(report: "MetaReport") -> None:
     import tempfile
 
     from qe.meta_evaluation.files import write_report
-    from qe.tracking import store
+    from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:
         write_report(report, Path(folder))
-        run = store.log_report(
+        run = runs.log_report(
             "correlate", params=report.recipe, metrics=report.figures(), folder=Path(folder)
         )
     typer.echo(f"MLflow run {run}", err=True)

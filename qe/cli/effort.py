@@ -134,11 +134,11 @@ def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> No
     import tempfile
 
     from qe.effort.files import figures, write_report
-    from qe.tracking import store
+    from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:
         write_report(report, Path(folder), title, languages)
-        run = store.log_report("effort", params=report.recipe, metrics=figures(report), folder=Path(folder))
+        run = runs.log_report("effort", params=report.recipe, metrics=figures(report), folder=Path(folder))
     typer.echo(f"MLflow run {run}", err=True)
 
 

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from qe.cli._common import Json
 
 if TYPE_CHECKING:
-    from qe.tracking.store import Version
+    from qe.tracking.registry import Version
 
 _WIDTH = 160  # where the output is no terminal
 Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
@@ -50,10 +50,10 @@ def list_(
     """
     from dataclasses import asdict
 
-    from qe.tracking import store as tracking
+    from qe.tracking import registry
 
-    names = tracking.model_names() if name is None else [name]
-    versions = [version for one in names for version in tracking.model_versions(one)]
+    names = registry.model_names() if name is None else [name]
+    versions = [version for one in names for version in registry.model_versions(one)]
     if as_json:
         import json
 

@@ -136,10 +136,10 @@ def _track(reports: "list[RankingReport]") -> None:
 
     from qe.judgements.ranking_json import figures
     from qe.judgements.report_files import write_reports
-    from qe.tracking import store
+    from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:
         write_reports(reports, Path(folder))
         metrics = {key: value for report in reports for key, value in figures(report).items()}
-        run = store.log_report("rank", params=reports[0].recipe, metrics=metrics, folder=Path(folder))
+        run = runs.log_report("rank", params=reports[0].recipe, metrics=metrics, folder=Path(folder))
     print(f"MLflow run {run}", file=sys.stderr)

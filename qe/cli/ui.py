@@ -27,7 +27,7 @@ def ui(
     from features.core.errors import InputError
     from qe.production.listening import bound
     from qe.tracking.address import check_reachable, is_database, without_password
-    from qe.tracking.store import artifact_root, tracking_uri
+    from qe.tracking.settings import artifact_root, tracking_uri
 
     uri = tracking_uri()
     if not is_database(uri):

@@ -26,7 +26,8 @@ from qe.scoring.tables import Row
 from qe.significance.bootstrap import bootstrap_test
 from qe.significance.intervals import percentile_interval
 from qe.significance.result import check_seed
-from qe.tracking import store as tracking
+from qe.tracking import registry
+from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome
 
 
@@ -113,10 +114,10 @@ def promote(
         silent=silent,
     )
     if decision.promoted:
-        tracking.make_champion(name, own)
+        registry.make_champion(name, own)
     state = "promoted" if decision.promoted else "refused"
     evidence = json.dumps({**decision.to_json(), "at": _now()})
-    tracking.tag_version(
+    registry.tag_version(
         name,
         own,
         {"promotion.decision": state, "promotion.reason": decision.reason, "promotion.evidence": evidence},
@@ -129,7 +130,7 @@ def _unseen(name: str, versions: Sequence[str], data: Labelled) -> tuple[Labelle
     pairs = [(str(columns.get("source")), str(columns.get("target"))) for columns, _ in data.rows]
     new, silent = np.ones(len(pairs), bool), []
     for version in versions:
-        learned = Learned.load(tracking.model_directory(f"models:/{name}/{version}"))
+        learned = Learned.load(model_directory(f"models:/{name}/{version}"))
         if learned is None:
             silent.append(version)
         else:
@@ -178,15 +179,15 @@ def rollback(name: str) -> tuple[str, str]:
 
     Raises InputError if no version is champion or none was before it.
     """
-    versions = {entry.version: entry for entry in tracking.model_versions(name)}
-    champion = tracking.aliased(name, tracking.CHAMPION)
+    versions = {entry.version: entry for entry in registry.model_versions(name)}
+    champion = registry.aliased(name, registry.CHAMPION)
     if champion is None:
         raise InputError(f"no version of '{name}' is champion")
-    previous = versions[champion].tags.get(tracking.PREVIOUS)
+    previous = versions[champion].tags.get(registry.PREVIOUS)
     if previous is None or previous not in versions:
         raise InputError(f"version {champion} of '{name}' has no predecessor to go back to")
-    tracking.set_alias(name, tracking.CHAMPION, previous)
-    tracking.tag_version(
+    registry.set_alias(name, registry.CHAMPION, previous)
+    registry.tag_version(
         name, champion, {"promotion.decision": "rolled back", "rollback.to": previous, "rollback.at": _now()}
     )
     return champion, previous
@@ -256,9 +257,9 @@ def _check(margin: float, level: float, samples: int) -> None:
 
 def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
     """The versions of challenger and champion (None: there is none)."""
-    known = [entry.version for entry in tracking.model_versions(name)]
-    champion = tracking.aliased(name, tracking.CHAMPION)
-    own = challenger or tracking.aliased(name, tracking.CHALLENGER)
+    known = [entry.version for entry in registry.model_versions(name)]
+    champion = registry.aliased(name, registry.CHAMPION)
+    own = challenger or registry.aliased(name, registry.CHALLENGER)
     if own is None:
         raise InputError(
             f"no version of '{name}' is challenger",
@@ -329,7 +330,7 @@ def _predictions(
     """Predicted quality (higher is better) of every version, and their common label scale."""
     predicted, scales = {}, []
     for version in versions:
-        model = Model.load(tracking.model_directory(f"models:/{name}/{version}"))
+        model = Model.load(model_directory(f"models:/{name}/{version}"))
         outputs = Scorer(model, Options(drift=False)).score(data.rows).rows
         for number, output in enumerate(outputs, start=1):
             if output["score"] is None:

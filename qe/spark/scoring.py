@@ -14,7 +14,7 @@ from qe.scoring.scorer import Options, Scorer
 from qe.spark.output import written_folder
 from qe.spark.rows import ID, REASON, read_table
 from qe.spark.shipping import ship_folder
-from qe.tracking import store as tracking
+from qe.tracking.pyfunc import spark_scorer
 
 CHUNK = 5000
 
@@ -65,7 +65,7 @@ def score_table(
 def _udf(session: Any, folder: Path, archive: str, options: Options) -> Any:
     config = {**asdict(options), "drift": False, "archive": archive}
     types = {c: "double" if c in tables.NUMBERS else "string" for c in options.columns if c != ID}
-    return tracking.spark_scorer(session, folder, config, types)
+    return spark_scorer(session, folder, config, types)
 
 
 def _scored(rows: Any, udf: Any, needed: Sequence[str], options: Options) -> Any:

@@ -8,7 +8,7 @@ from features.core.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.evaluation import leaderboard
 from qe.evaluation.leaderboard import Leaderboard
-from qe.tracking import store as tracking
+from qe.tracking import runs
 from qe.training.run_state import STATE
 from qe.training.train import Outcome, train
 
@@ -41,9 +41,7 @@ def _trained(
     progress: Progress,
 ) -> tuple[list[Outcome], list[Leaderboard]]:
     outcomes: list[Outcome] = []
-    with tracking.run(
-        f"batch of {len(experiments)}", description=", ".join(e.name for e in experiments)
-    ) as run:
+    with runs.run(f"batch of {len(experiments)}", description=", ".join(e.name for e in experiments)) as run:
         for experiment in experiments:
             outcome = train(
                 experiment,

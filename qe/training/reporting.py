@@ -20,7 +20,7 @@ from qe.metrics._base import METRICS
 from qe.metrics.delta_avg import delta_avg_by_n
 from qe.models.model import Model, versions
 from qe.models.pipeline import Candidate
-from qe.tracking import store as tracking
+from qe.tracking.checkout import git_commit
 from qe.training import figures, search
 from qe.training.made import Made
 
@@ -39,7 +39,7 @@ def assemble(made: Made) -> dict[str, Any]:
             "seed": experiment.seed,
             "versions": versions(),
             "python": platform.python_version(),
-            "git_commit": tracking.git_commit(),
+            "git_commit": git_commit(),
             "dataset": dataset.fingerprint,
             "files": {Path(name).name: value for name, value in dataset.provenance.items()},
             "features": extraction.feature_set.fingerprint,

@@ -13,7 +13,10 @@ from qe.data.dataset import Split
 from qe.evaluation.table import TITLES
 from qe.metrics._base import METRICS
 from qe.models.model import Model, versions
-from qe.tracking import store as tracking
+from qe.tracking import logged_models, registration
+from qe.tracking.checkout import git_commit
+from qe.tracking.runs import Data, Run
+from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
 from qe.training.made import Made
 from qe.training.preparation import Prepared
@@ -37,13 +40,13 @@ def title(metric: str) -> str:
     return TITLES.get(metric, metric).replace("%", "percent")
 
 
-def log_start(run: tracking.Run, prepared: Prepared) -> dict[str, tracking.Data]:
+def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
     """Parameters, data and fingerprints, before anything long begins; part of the report -> its data."""
     dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
     run.params(prepared.experiment.settings())
     run.tags(
         {
-            "git_commit": tracking.git_commit(),
+            "git_commit": git_commit(),
             "dataset": dataset.name,
             "dataset_fingerprint": dataset.fingerprint,
             "features_fingerprint": feature_set.fingerprint,
@@ -62,7 +65,7 @@ def log_start(run: tracking.Run, prepared: Prepared) -> dict[str, tracking.Data]
     return known if prepared.test is None else {**known, "test": others[prepared.test]}
 
 
-def _log_data(run: tracking.Run, prepared: Prepared, split: Split, name: str, context: str) -> tracking.Data:
+def _log_data(run: Run, prepared: Prepared, split: Split, name: str, context: str) -> Data:
     label = prepared.dataset.scale.name
     columns: dict[str, Any] = {"source": split.segments.source, "target": split.segments.target}
     if split.scores is not None:
@@ -70,7 +73,7 @@ def _log_data(run: tracking.Run, prepared: Prepared, split: Split, name: str, co
     return run.dataset(pd.DataFrame(columns), name, label if label in columns else None, context)
 
 
-def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> search.OnTrial:
+def trial_logger(run: Run, metrics: tuple[str, ...]) -> search.OnTrial:
     """Logs how the search goes on as stepped metrics of the run, and finished trials as child runs.
 
     Of a long search those that are the best so far alone, so that they do not fill the list of runs.
@@ -101,27 +104,30 @@ def trial_logger(run: tracking.Run, metrics: tuple[str, ...]) -> search.OnTrial:
 
 
 def register(
-    run: tracking.Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
+    run: Run, prepared: Prepared, model: Model, directory: Path, report: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any] | None]:
     """Logs the model and registers it: the logged model's id, and whether it is the champion now, and why."""
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
     segments = training.segments.take(range(min(3, len(training))))
     columns = dict(segments.columns())
     example = pd.DataFrame({name: columns[name] for name in model.columns()})
-    described = tracking.Described(
+    described = logged_models.Described(
         experiment.name, summary(report), best_of(report), _version_tags(prepared, model, report)
     )
     if not experiment.tracking.register_model:
-        logged = run.log_model(directory, columns=model.columns(), example=example, described=described)
+        logged = logged_models.log_model(
+            run.id, directory, columns=model.columns(), example=example, described=described
+        )
         return logged, None
-    settings, _ = tracking.load_settings()
+    settings, _ = load_settings()
     scale = dataset.scale
-    name = experiment.tracking.model_name or tracking.registered_model(
+    name = experiment.tracking.model_name or registered_model(
         settings.registered_model, f"{dataset.name}-{scale.name}", experiment.name
     )
     metric = experiment.evaluation.metric
     source = report["nested"] or report["cross_validation"]
-    registration = run.register(
+    entry = registration.register(
+        run,
         directory,
         name=name,
         columns=model.columns(),
@@ -134,7 +140,7 @@ def register(
         described=described,
         about=f"Predicts {scale.name} of translations from {_languages(prepared)} ({dataset.name}).",
     )
-    return registration.model_id, asdict(registration)
+    return entry.model_id, asdict(entry)
 
 
 def _languages(prepared: Prepared) -> str:
@@ -166,11 +172,11 @@ def _content(prepared: Prepared, model: Model) -> str:
 
 
 def log_end(
-    run: tracking.Run,
+    run: Run,
     output: Path,
     made: Made,
     report: Mapping[str, Any],
-    data: Mapping[str, tracking.Data],
+    data: Mapping[str, Data],
     model_id: str,
 ) -> None:
     """The winner, the figures of run and model, tables that can be opened, and the files of the run."""
@@ -224,7 +230,7 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _log_repeats(run: tracking.Run, made: Made) -> None:
+def _log_repeats(run: Run, made: Made) -> None:
     """A child run for each repeat of the folds, where there are several."""
     if len(made.repeats) == 1:
         return

@@ -15,7 +15,8 @@ from features.core.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.models.model import Model
-from qe.tracking import store as tracking
+from qe.tracking import runs
+from qe.tracking.settings import load_settings
 from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.check import check
@@ -75,7 +76,7 @@ def train(
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
     """
     check(experiment, in_memory=dataset is not None)
-    tracking.load_settings()  # a mistake there is told before any work, too
+    load_settings()  # a mistake there is told before any work, too
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite)
         return _trained(experiment, output, state, cache, dataset, parent, progress)
@@ -94,7 +95,7 @@ def _trained(
     with clock.part("data and resources"):
         prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset, clock=clock)
     state.claim(_fingerprint(prepared), _inputs(prepared))
-    with tracking.run(
+    with runs.run(
         experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
     ) as run:
         state.begin(run.id)
@@ -121,7 +122,7 @@ def _inputs(prepared: Prepared) -> list[Path]:
     return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path)]
 
 
-def _made(prepared: Prepared, state: RunState, run: tracking.Run, clock: Clock, progress: Progress) -> Made:
+def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, progress: Progress) -> Made:
     """Searches, fits and predicts."""
     log = tracked.trial_logger(run, prepared.experiment.search.objective)
     with clock.part("search"):

@@ -28,7 +28,7 @@ from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
-from qe.tracking.store import model_directory
+from qe.tracking.logged_models import model_directory
 from qe.training import search
 from qe.training.run_state import JOURNAL, RunState
 from tests.annotators.made import write_conllu, write_entities, write_trees

@@ -87,8 +87,8 @@ def test_the_address_that_is_printed_shows_model_training(
 def test_mlflow_reports_nothing_unless_the_user_says_so(given: str | None, expected: str) -> None:
     """Asked of a process that MLflow does not take for a test or a CI job, in which it is silent anyway."""
     script = (
-        "import os, qe.tracking.store as store\n"
-        "store._quiet()\n"
+        "import os, qe.tracking.connection as connection\n"
+        "connection.quiet()\n"
         "from mlflow.telemetry import get_telemetry_client\n"
         "client = 'client' if get_telemetry_client() else None\n"
         "print(os.environ['MLFLOW_DISABLE_TELEMETRY'], client)\n"

@@ -14,7 +14,8 @@ from qe.__main__ import main
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production import promotion
-from qe.tracking import store as tracking
+from qe.tracking import registration, registry, runs
+from qe.tracking.logged_models import Described
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,15 +36,15 @@ def poor(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def register(
     name: str, folder: Path, value: float, data: str = "d", content: str = "c", resume: str | None = None
-) -> tracking.Registration:
+) -> registration.Registration:
     model = Model.load(folder)
     example = pd.DataFrame({"source": ["a"], "target": ["b"]})
-    with tracking.run(f"test {name}", resume=resume) as run:
+    with runs.run(f"test {name}", resume=resume) as run:
         run.metrics({"intervals/coverage 90 percent": 0.9})
-        return run.register(
-            folder, name=name, columns=model.columns(), example=example, metric="mae", value=value,
+        return registration.register(
+            run, folder, name=name, columns=model.columns(), example=example, metric="mae", value=value,
             higher_is_better=False, data=data, content=content,
-            described=tracking.Described("x", tags={"dataset": "abc", "features": "17", "experiment": "x"}),
+            described=Described("x", tags={"dataset": "abc", "features": "17", "experiment": "x"}),
         )  # fmt: skip
 
 
@@ -70,20 +71,20 @@ def test_the_best_that_waits_is_challenger(demo_run: Any, poor: Path) -> None:
     third = register(name, poor, 0.6)
     assert not third.challenger and "challenger version 2 is no worse (mae 0.5000 against" in third.reason
     fourth = register(name, poor, 0.4)
-    assert fourth.challenger and tracking.aliased(name, "challenger") == "4"
+    assert fourth.challenger and registry.aliased(name, "challenger") == "4"
     other = register(name, poor, 0.7, data="newer")
     assert other.challenger and "measured on other data" in other.reason
-    tracking.tag_version(name, "5", {"promotion.decision": "refused"})
+    registry.tag_version(name, "5", {"promotion.decision": "refused"})
     assert register(name, poor, 0.9, data="newer").challenger  # who was judged does not wait any more
-    assert tracking.aliased(name, "champion") == "1"
+    assert registry.aliased(name, "champion") == "1"
 
 
 def test_a_resumed_run_has_its_version_already(demo_run: Any, poor: Path) -> None:
     name = "resumed"
     first = register(name, poor, 0.8)
-    run = tracking.model_versions(name)[0].run_id
+    run = registry.model_versions(name)[0].run_id
     assert register(name, poor, 0.8, resume=run) == replace(first, reason="the first model of this name")
-    assert [version.version for version in tracking.model_versions(name)] == ["1"]
+    assert [version.version for version in registry.model_versions(name)] == ["1"]
     assert register(name, poor, 0.7, resume=run, content="more trials").version == "2"
 
 
@@ -105,17 +106,17 @@ def test_segments_that_were_learned_from_do_not_judge(
 
 
 def test_a_better_challenger_is_promoted_on_record(two: str, labelled: promotion.Labelled) -> None:
-    assert tracking.aliased(two, "challenger") == "2"
+    assert registry.aliased(two, "challenger") == "2"
     decision = promotion.promote(two, labelled, samples=1000)
     assert decision.promoted and decision.gain is not None and decision.p is not None
     assert decision.gain == pytest.approx(decision.scores["1"] - decision.scores["2"]) and decision.p < 0.01
     assert decision.ci is not None and decision.ci[0] < decision.gain < decision.ci[1]
-    assert tracking.aliased(two, "champion") == "2" and tracking.aliased(two, "challenger") is None
-    (_, version) = tracking.model_versions(two)
+    assert registry.aliased(two, "champion") == "2" and registry.aliased(two, "challenger") is None
+    (_, version) = registry.model_versions(two)
     evidence = json.loads(version.tags["promotion.evidence"])
     assert version.tags["promotion.decision"] == "promoted" and evidence["p"] == decision.p
     assert evidence["data_fingerprint"] == labelled.fingerprint and evidence["n"] == 80 and evidence["at"]
-    assert promotion.rollback(two) == ("2", "1") and tracking.aliased(two, "champion") == "1"
+    assert promotion.rollback(two) == ("2", "1") and registry.aliased(two, "champion") == "1"
     with pytest.raises(InputError, match="version 1 .* has no predecessor"):
         promotion.rollback(two)
 
@@ -126,8 +127,8 @@ def test_a_gain_below_the_margin_is_refused(
 ) -> None:
     decision = promotion.promote(two, labelled, metric=metric, margin=margin, samples=200)
     assert not decision.promoted and "the gain is too small" in decision.reason
-    assert tracking.aliased(two, "champion") == "1"
-    assert tracking.model_versions(two)[1].tags["promotion.decision"] == "refused"
+    assert registry.aliased(two, "champion") == "1"
+    assert registry.model_versions(two)[1].tags["promotion.decision"] == "refused"
 
 
 def test_a_worse_or_an_equal_one_is_refused(two: str, demo_model: Path, labelled: promotion.Labelled) -> None:
@@ -137,7 +138,7 @@ def test_a_worse_or_an_equal_one_is_refused(two: str, demo_model: Path, labelled
     register(two, demo_model, 0.6, data="third")
     equal = promotion.promote(two, labelled, samples=200)
     assert not equal.promoted and equal.gain == 0 and equal.p == 1
-    assert tracking.aliased(two, "champion") == "2"
+    assert registry.aliased(two, "champion") == "2"
 
 
 def test_a_significant_gain_alone_is_not_enough_on_few_segments(

@@ -1,0 +1,129 @@
+"""Logged models: a model's folder goes into the store, and is brought back from there."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from mlflow.types import ColSpec, DataType, Schema
+
+from features.core import strict_yaml
+from features.core.damage import Damaged, whole
+from features.core.errors import InputError
+from qe.tracking import pyfunc
+from qe.tracking.connection import connect
+from qe.tracking.large_files import bring, large_files, without
+from qe.tracking.names import flatten
+
+
+@dataclass(frozen=True)
+class Described:
+    """How a model is shown to people.
+
+    name         of the logged model; characters that MLflow refuses become `-`
+    description  Markdown
+    params       what it was fitted with
+    tags         of its version in the registry
+    """
+
+    name: str
+    description: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def log_model(
+    run_id: str, directory: Path, *, columns: Sequence[str], example: pd.DataFrame, described: Described
+) -> str:
+    """The model directory as a pickle-free pyfunc model of a run; its id.
+
+    In a local artifact store its large files are copied once, and not over a temporary folder; on file
+    systems that can (btrfs, XFS), copies take no space. No file is a link: what happens to the files of
+    one model happens to no other.
+    """
+    inputs = Schema([ColSpec(DataType.string, column) for column in columns])
+    outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
+    logged = mlflow.models.Model.log(
+        artifact_path=None,
+        name=re.sub(r"[/:.%\"']", "-", described.name),
+        params={name: str(value) for name, value in flatten(described.params).items()},
+        tags={"mlflow.note.content": described.description},
+        flavor=_PyfuncOfFolder(),
+        flavor_name="pyfunc.ModelFromCode",
+        run_id=run_id,
+        folder=directory,
+        signature=ModelSignature(inputs=inputs, outputs=outputs),
+        input_example=example[list(columns)],
+        # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
+        validate_serving_input=False,
+    )
+    return str(logged.model_id)
+
+
+def model_directory(uri: str) -> Path:
+    """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
+
+    Raises InputError if there is no such model, or one that this project did not log.
+    """
+    connect()
+    try:
+        local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
+    except (MlflowException, OSError) as error:
+        raise InputError(
+            f"no model at {uri} ({error})", remedy="`qe models` lists the registered ones"
+        ) from None
+    with whole("the MLflow model", local / "MLmodel", "name a model that `qe train` has logged"):
+        flavors = strict_yaml.read(local / "MLmodel", "description of a model")["flavors"]
+        folder = local / str(flavors["python_function"]["artifacts"]["model"]["path"])
+        if not folder.resolve().is_relative_to(local.resolve()):
+            raise Damaged(f"its path leads to {folder}, out of its own folder")
+    return folder
+
+
+def publish(folder: Path, names: Sequence[str]) -> None:
+    """Sends files that were written into a `model_directory` to its store, where that is no local folder."""
+    root = next(above for above in folder.parents if (above / "MLmodel").is_file())
+    model_id = str(strict_yaml.read(root / "MLmodel", "description of a model")["model_id"])
+    if _local_store(model_id) is None:
+        for name in names:
+            place = folder.relative_to(root).as_posix()
+            mlflow.MlflowClient().log_model_artifact(model_id, str(folder / name), place)
+
+
+class _PyfuncOfFolder:
+    """The flavour (as `mlflow.models.Model.log` calls it) of a folder, run by `qe.production.pyfunc_model`.
+
+    MLflow copies every file twice, into a temporary folder and from there into the store. Large files skip
+    both where the store is a local folder.
+    """
+
+    def save_model(
+        self, path: str, mlflow_model: Any, folder: Path, validate_serving_input: bool, **options: Any
+    ) -> None:
+        del validate_serving_input  # Model.log reads it, and passes it on
+        store = _local_store(mlflow_model.model_id)
+        large = [] if store is None else large_files(folder)
+        with without(folder, large) as rest:
+            pyfunc.save(path, artifacts={"model": str(rest)}, mlflow_model=mlflow_model, **options)
+        if store is None:
+            return
+        # The large files lie in the store before MLflow brings the others: what looks whole is whole.
+        entry = mlflow_model.flavors["python_function"]["artifacts"]["model"]
+        bring(folder, large, store / entry["path"])
+        entry["uri"] = str(folder)
+        mlflow_model.model_size_bytes += sum((folder / file).stat().st_size for file in large)
+        mlflow_model.save(str(Path(path) / "MLmodel"))
+
+
+def _local_store(model_id: str) -> Path | None:
+    """The folder of a logged model's artifacts; None if they go over the network."""
+    location = mlflow.get_logged_model(model_id).artifact_location
+    repository = get_artifact_repository(location)
+    return Path(repository.artifact_dir) if isinstance(repository, LocalArtifactRepository) else None

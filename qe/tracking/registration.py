@@ -1,0 +1,145 @@
+"""Registration: a trained model becomes a version of a name, and gets the alias that is its due."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_MODEL_VERSIONS
+
+from qe.tracking.connection import one_at_a_time
+from qe.tracking.logged_models import Described, log_model
+from qe.tracking.registry import CHALLENGER, CHAMPION, aliased, entries, make_champion, set_alias
+from qe.tracking.runs import Run
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What became of a trained model in the registry, and why.
+
+    value  its `metric`, by which versions that wait are ordered
+    """
+
+    name: str
+    version: str
+    uri: str
+    champion: bool
+    challenger: bool
+    reason: str
+    metric: str
+    value: float
+    model_id: str = ""
+
+
+def register(
+    run: Run,
+    directory: Path,
+    *,
+    name: str,
+    columns: Sequence[str],
+    example: pd.DataFrame,
+    metric: str,
+    value: float,
+    higher_is_better: bool,
+    data: str,
+    content: str,
+    described: Described,
+    about: str = "",
+) -> Registration:
+    """Logs the model directory as a pyfunc model of the run and registers it.
+
+    data     fingerprint of what `value` was measured on
+    content  fingerprint of what the model was made from: a run that is resumed to the same model has its
+             version already
+    about    what all versions of the name have in common, for the registry
+
+    The first version of a name becomes `champion`. Later ones wait for `qe promote`, the best of them as
+    `challenger`.
+    """
+    entry = _registered(run, name, content)
+    if entry is None:
+        model_id = log_model(run.id, directory, columns=columns, example=example, described=described)
+    else:
+        model_id = str(entry.source).removeprefix("models:/")
+    judged = {"metric": metric, "value": repr(value)}
+    judged |= {"fingerprint.folds": data, "fingerprint.content": content}
+    with one_at_a_time(mlflow.get_tracking_uri()):
+        version = str(entry.version) if entry else _new_version(run, name, model_id, described, judged, about)
+        reason = _placed(name, version, higher_is_better)
+    champion, challenger = (version == aliased(name, alias) for alias in (CHAMPION, CHALLENGER))
+    uri = f"models:/{name}/{version}"
+    return Registration(name, version, uri, champion, challenger, reason, metric, value, model_id)
+
+
+def _registered(run: Run, name: str, content: str) -> Any:
+    """The version that a run has registered of a model made from the same; None if there is none."""
+    versions = entries(name).values()
+    mine = [e for e in versions if e.run_id == run.id and e.tags.get("fingerprint.content") == content]
+    return mine[-1] if mine else None
+
+
+def _new_version(
+    run: Run, name: str, model_id: str, described: Described, judged: Mapping[str, str], about: str
+) -> str:
+    """Registers a logged model; `mlflow.register_model` would print, quiet or not."""
+    try:
+        run.client.create_registered_model(name, description=about or None)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    entry = run.client.create_model_version(
+        name,
+        f"models:/{model_id}",
+        run.id,
+        tags={**described.tags, **judged},
+        description=described.description or None,
+        model_id=model_id,
+    )
+    # What a tracking server does: the page of the logged model names its version.
+    versions = json.dumps([{"name": name, "version": str(entry.version)}])
+    run.client.set_logged_model_tags(model_id, {MLFLOW_MODEL_VERSIONS: versions})
+    return str(entry.version)
+
+
+def _placed(name: str, version: str, higher_is_better: bool) -> str:
+    """Gives a new version the alias that is its due; the answer says why that one, or none."""
+    champion, challenger = aliased(name, CHAMPION), aliased(name, CHALLENGER)
+    versions = {number: dict(entry.tags) for number, entry in entries(name).items()}
+    own = versions[version]
+    if version == champion:
+        return "the first model of this name" if len(versions) == 1 else "as before"
+    if "promotion.decision" in own:
+        return f"`qe promote` has judged it: {own['promotion.decision']}"
+    if len(versions) == 1:
+        make_champion(name, version)
+        return "the first model of this name"
+    # One that was judged does not wait any more.
+    waiting = {n: t for n, t in versions.items() if "promotion.decision" not in t and n != version}
+    if challenger in waiting and _gain(own, waiting[challenger], higher_is_better) <= 0:
+        return f"challenger version {challenger} is no worse ({_compared(waiting[challenger], own)})"
+    set_alias(name, CHALLENGER, version)
+    if champion not in versions:
+        return "no version is champion; `qe promote` makes one"
+    return f"`qe promote` decides against champion version {champion} ({_compared(own, versions[champion])})"
+
+
+def _gain(own: Mapping[str, str], other: Mapping[str, str], higher_is_better: bool) -> float:
+    """By how much a version measured better than another; what cannot be compared gives way to the newer."""
+    if not _comparable(own, other):
+        return float("inf")
+    return (float(own["value"]) - float(other["value"])) * (1 if higher_is_better else -1)
+
+
+def _comparable(own: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return all(own[key] == other.get(key) for key in ("metric", "fingerprint.folds"))
+
+
+def _compared(own: Mapping[str, str], other: Mapping[str, str]) -> str:
+    if not _comparable(own, other):
+        return "measured on other data or by another metric"
+    values = (float(tags["value"]) for tags in (own, other))
+    return "{} {:.4f} against {:.4f} on the same folds".format(own["metric"], *values)

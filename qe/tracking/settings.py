@@ -1,0 +1,97 @@
+"""The settings of mlflow.yaml: where runs go, and what a model is registered as."""
+
+import os
+from pathlib import Path
+from string import Formatter
+
+from features.core import strict_yaml
+from features.core.errors import InputError
+from qe.config.schema import Section, validated
+from qe.tracking.address import database_file
+
+
+class TrackingSettings(Section):
+    """The keys of mlflow.yaml."""
+
+    tracking_uri: str = "sqlite:///mlflow.db"
+    artifact_root: str = "mlartifacts"
+    experiment: str = "qe"
+    registered_model: str = "qe-{dataset}"
+    system_metrics: bool = False
+
+
+def find_settings(start: Path | None = None) -> Path | None:
+    """The nearest mlflow.yaml: in the working directory or above it."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "mlflow.yaml").is_file():
+            return folder / "mlflow.yaml"
+    return None
+
+
+def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
+    """The settings and the folder that their relative paths start from.
+
+    Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
+    """
+    path = path or find_settings()
+    if path is None:
+        return TrackingSettings(), Path.cwd()
+    content = strict_yaml.read(path, "file of settings")
+    settings = validated(TrackingSettings, {} if content is None else content, path)
+    _check_template(settings.registered_model, path)
+    return settings, path.parent
+
+
+def tracking_uri(path: Path | None = None) -> str:
+    """The tracking store: MLFLOW_TRACKING_URI, else mlflow.yaml's with its SQLite path made absolute."""
+    settings, folder = load_settings(path)
+    given = os.environ.get("MLFLOW_TRACKING_URI")
+    if given:
+        return given
+    prefix, relative = "sqlite:///", settings.tracking_uri.removeprefix("sqlite:///")
+    if settings.tracking_uri.startswith(prefix) and not relative.startswith("/"):
+        return f"{prefix}{folder / relative}"
+    return settings.tracking_uri
+
+
+def artifact_root(path: Path | None = None) -> str:
+    """Where artifacts of a database go: an absolute path, or a URI as given.
+
+    A relative path starts where the store does: at mlflow.yaml, or, where MLFLOW_TRACKING_URI names another
+    store, beside its SQLite file, and in the working directory for other databases.
+    """
+    settings, folder = load_settings(path)
+    given = os.environ.get("MLFLOW_TRACKING_URI")
+    if given:
+        file = database_file(given)
+        folder = Path.cwd() if file is None else file.parent
+    return settings.artifact_root if "://" in settings.artifact_root else str(folder / settings.artifact_root)
+
+
+def registered_model(template: str, dataset: str, experiment: str) -> str:
+    """The registered model's name from the template of mlflow.yaml; `/` and `:` of a dataset become `-`."""
+    _check_template(template)
+    name = template.format(dataset=dataset, experiment=experiment)
+    return name.replace("/", "-").replace(":", "-")  # MLflow's names cannot hold them
+
+
+def _check_template(template: str, where: Path | None = None) -> None:
+    """Raises InputError for a template of names that would be empty, or that asks for anything else."""
+    try:
+        # `str.format` would follow attributes, and pad to any width, as the template asks.
+        wrong = [
+            field
+            for _, field, width, converted in Formatter().parse(template)
+            if field not in (None, "dataset", "experiment") or width or converted
+        ]
+    except ValueError as error:
+        wrong = [str(error)]
+    if wrong or not template.strip():
+        raise InputError(
+            f"registered_model: unknown placeholder '{wrong[0]}' in '{template}'"
+            if wrong
+            else "registered_model: the name is empty",
+            where=where,
+            remedy="known: {dataset}, {experiment}",
+        )

@@ -1,0 +1,46 @@
+"""Settings: where runs go, and what a model is registered as."""
+
+from pathlib import Path
+
+import pytest
+
+from features.core.errors import InputError
+from qe.tracking import settings
+
+
+def test_relative_paths_start_at_the_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = store.parent / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert settings.tracking_uri() == f"sqlite:///{store.parent / 'runs.db'}"
+    assert settings.artifact_root() == str(store.parent / "files")
+
+
+def test_artifacts_lie_beside_the_store(
+    store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, bare = tmp_path_factory.mktemp("other"), tmp_path_factory.mktemp("bare")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{other / 'runs.db'}")
+    assert settings.artifact_root() == str(other / "files")
+    monkeypatch.chdir(bare)  # no mlflow.yaml here or above
+    assert settings.artifact_root() == str(other / "mlartifacts")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://qe@host/runs")
+    assert settings.artifact_root() == str(bare / "mlartifacts")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert settings.tracking_uri() == f"sqlite:///{bare / 'mlflow.db'}"
+    assert settings.artifact_root() == str(bare / "mlartifacts")
+
+
+def test_an_unknown_key_is_an_error(store: Path) -> None:
+    store.write_text("tracking: here\n")
+    with pytest.raises(
+        InputError, match=r"mlflow.yaml: unknown key 'tracking'; .*did you mean 'tracking_uri'"
+    ):
+        settings.load_settings()
+
+
+def test_the_registered_name_is_a_template() -> None:
+    assert settings.registered_model("qe-{dataset}", "wmt12-effort", "x") == "qe-wmt12-effort"
+    assert settings.registered_model("qe-{dataset}", "mlqe-pe/en-de-da", "x") == "qe-mlqe-pe-en-de-da"
+    with pytest.raises(InputError, match="unknown placeholder 'pair'"):
+        settings.registered_model("qe-{pair}", "a", "b")
