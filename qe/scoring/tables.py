@@ -183,11 +183,12 @@ def unusable_id(row: dict[str, Any]) -> str:
 def _parquet_rows(path: Path, whole: bool = False) -> Iterator[Row]:
     try:
         file = pq.ParquetFile(path)
+        names = file.schema_arrow.names
     except FileNotFoundError:
         raise InputError("no such file", where=path) from None
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
         raise InputError(f"not a Parquet file ({error})", where=path) from None
-    check_header(file.schema_arrow.names, path)
+    check_header(names, path)
     batches = file.iter_batches(batch_size=4096)
     while True:
         try:

@@ -446,6 +446,14 @@ def test_bad_tables(tmp_path: Path, name: str, content: str, message: str) -> No
         read_table(tmp_path / name)
 
 
+def test_a_parquet_file_with_a_name_that_is_no_text_is_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    save(FRAME.assign(nameXX="c"), path)
+    path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
+    with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file.*can't decode"):
+        read_table(path)
+
+
 def test_parquet_defects_name_the_row(tmp_path: Path) -> None:
     save(FRAME.assign(score=[1.0, 2.0, 7.0]), tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet:row 3: the label 'score' is 7.0, off"):

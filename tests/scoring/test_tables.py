@@ -164,6 +164,14 @@ def test_values_of_parquet_that_python_lacks_leave_the_other_rows(tmp_path: Path
     assert rows[0][1].startswith("source cannot be read") and rows[1] == ({"source": "b", "target": "y"}, "")
 
 
+def test_a_name_of_a_column_that_is_no_text_names_the_file(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", source=["a"], target=["b"], nameXX=["c"])
+    path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
+    for read in (lambda file: list(tables.read_rows(file)), tables.columns_of):
+        with pytest.raises(InputError, match=r"a\.parquet: .*can't decode"):
+            read(path)
+
+
 def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None:
     texts = [f"text {i * 7919 % 1000}" for i in range(5000)]
     path = parquet(tmp_path / "a.parquet", source=texts, target=texts)

@@ -220,10 +220,10 @@ def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
 
     try:
         table = pq.read_table(io.BytesIO(reading.content(path)))
-    except (pa.ArrowException, OSError) as error:
+        _refuse_repeated(table.column_names, path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
         reason = str(error).partition("\n")[0]
         raise InputError(f"not a Parquet file, or a damaged one ({reason})", where=path) from None
-    _refuse_repeated(table.column_names, path)
     rows = range(1, table.num_rows + 1)
     return {
         name: _column(_python_values(table[name], name, path), path, rows, "row ")
