@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ _PLOTS = {
     "feature_importance": "What shuffling one feature costs",
     "study_history": "The search: every trial, and the best so far",
 }
+_MARK = "<!-- runs on the demo -->\n"
+_SHOWN = re.compile(r"^ {0,4}(?:\$ )?(?:qe|python) ", re.MULTILINE)
 _REPORTS = ("report.html", "scores.html")
 
 
@@ -45,7 +48,7 @@ def write(output: Path, demo: Path) -> None:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     for page in sorted((ROOT / "docs").glob("*.md")):
-        (output / page.name).write_text(page.read_text("utf-8"), "utf-8")
+        (output / page.name).write_text(page.read_text("utf-8") + when_run(page), "utf-8")
     (output / "contributing.md").write_text(_moved(ROOT / "CONTRIBUTING.md"), "utf-8")
     (output / "changes.md").write_text(_moved(ROOT / "CHANGELOG.md"), "utf-8")
     (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")
@@ -57,6 +60,17 @@ def write(output: Path, demo: Path) -> None:
     }
     for name, text in made.items():
         (output / name).write_text(text, "utf-8")
+
+
+def when_run(page: Path) -> str:
+    """A paragraph for pages with commands that no test runs: when they were run, as the history tells."""
+    tested = "".join(re.findall(rf"{_MARK}\n?```\w*\n.*?```", page.read_text("utf-8"), re.DOTALL))
+    if len(_SHOWN.findall(page.read_text("utf-8"))) == len(_SHOWN.findall(tested)):
+        return ""
+    history = ["git", "-C", str(ROOT), "log", "--format=%cs", "--", str(page)]
+    dates = subprocess.run(history, capture_output=True, text=True, check=False).stdout.split()
+    when = f" (between {dates[-1]} and {dates[0]})" if dates else ""
+    return f"\n---\n\nCommands that are not marked as run by a test were run when they were written{when}.\n"
 
 
 def _moved(page: Path) -> str:
