@@ -15,6 +15,8 @@ from features.core.files import sha256
 from features.core.progress import Progress, silent
 from features.core.resource import kind_of
 from features.resources._links import Links
+from features.resources.entity_annotation import EntityAnnotation
+from features.resources.entity_phrase_table import EntityPhraseTable
 from features.resources.lemma_phrase_table import LemmaPhraseTable
 from features.resources.name_phrase_table import NamePhraseTable
 from features.resources.phrase_table import PhraseTable
@@ -24,6 +26,7 @@ from features.resources.tuple_lm import TupleLM
 TABLES: Final[tuple[type[PhraseTable], ...]] = (
     PhraseTable, LemmaPhraseTable, StemPhraseTable, NamePhraseTable,
 )  # fmt: skip
+KINDS: Final = (*TABLES, EntityPhraseTable, TupleLM)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Alignments:
         if self.path is None:
             return {}
         tables = {kind_of(table): self._phrases(table) for table in TABLES}
-        return {**tables, "tuple_lm": self._tuple_lm}
+        return {**tables, "entity_phrase_table": self._entity_phrases, "tuple_lm": self._tuple_lm}
 
     def check_used(self, parts: Iterable[str]) -> None:
         """Raises InputError if there is a file, but none of these parts takes it."""
@@ -63,7 +66,7 @@ class Alignments:
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
         """The settings those parts must have: of other links, they are built again."""
-        return {part: {"alignments": self.fingerprint} for kind in (*TABLES, TupleLM) for part in kind.parts}
+        return {part: {"alignments": self.fingerprint} for kind in KINDS for part in kind.parts}
 
     def _phrases(self, table: type[PhraseTable]) -> Callable[..., PhraseTable]:
         """What makes a kind of phrase table."""
@@ -75,6 +78,22 @@ class Alignments:
             return table.from_links(corpus, links, longest, minimum, provenance, progress=progress)
 
         return make
+
+    def _entity_phrases(
+        self,
+        corpus: ParallelCorpus,
+        *,
+        source_entity_annotation: EntityAnnotation,
+        target_entity_annotation: EntityAnnotation,
+        longest: int = 5,
+        minimum: int = 2,
+        progress: Progress = silent,
+    ) -> EntityPhraseTable:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+        entities = source_entity_annotation, target_entity_annotation
+        return EntityPhraseTable.from_entities(
+            corpus, links, entities, longest, minimum, provenance, progress=progress
+        )
 
     def _tuple_lm(
         self, corpus: ParallelCorpus, *, order: int = 3, minimum: int = 2, progress: Progress = silent
