@@ -13,7 +13,7 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.progress import Progress, silent
-from features.core.resource import kind_of
+from features.core.resource import Resource, kind_of
 from features.resources._links import Links
 from features.resources.entity_annotation import EntityAnnotation
 from features.resources.entity_phrase_table import EntityPhraseTable
@@ -26,7 +26,7 @@ from features.resources.tuple_lm import TupleLM
 TABLES: Final[tuple[type[PhraseTable], ...]] = (
     PhraseTable, LemmaPhraseTable, StemPhraseTable, NamePhraseTable,
 )  # fmt: skip
-KINDS: Final = (*TABLES, EntityPhraseTable, TupleLM)
+KINDS: Final[tuple[type[Resource], ...]] = (*TABLES, EntityPhraseTable, TupleLM)
 
 
 @dataclass(frozen=True)
