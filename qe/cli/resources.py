@@ -38,7 +38,7 @@ def build(
         Path | None,
         typer.Option(
             help="Pharaoh file (i-j links), plain or gzip, one line per line of the corpus, of tokens that "
-            "--tokenizer makes: what phrase_table and tuple_lm are extracted from, instead of our own links."
+            "--tokenizer makes: what phrase tables and tuple_lm are extracted from, instead of our own links."
         ),
     ] = None,
     source_monolingual: Annotated[

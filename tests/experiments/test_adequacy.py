@@ -9,6 +9,7 @@ import pytest
 from features.core.feature_set import parts_needed
 from qe.catalogue.features import columns_of
 from qe.config.experiment import Experiment, load
+from qe.learners._base import LEARNERS
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "adequacy"
 ROWS = ("f", "f-ssyn-syn", "f-ssyn-syn-dr", "f-ssyn-syn-dr-pt", "f-ssyn-syn-dr-pt-spt")
@@ -59,6 +60,17 @@ def test_direct_assessments_have_the_families_that_need_no_parser(pair: str) -> 
     assert kept[1] - kept[0] == other[3] - other[2] and kept[2] - kept[1] == other[4] - other[3]
 
 
+@pytest.mark.parametrize("name", [*ROWS, "ssyn-syn"])
+def test_classes_have_the_features_of_the_row_and_ten_folds(name: str) -> None:
+    classes, row = load(FOLDER / f"classes-{name}.yaml"), load(FOLDER / f"{name}.yaml")
+    assert classes.name == f"adequacy-classes-{name}" and classes.features == row.features
+    assert (classes.split.folds, classes.split.repeats) == (10, 1)
+    params = classes.learner[0].params
+    learner = LEARNERS.get(classes.learner[0].kind)().estimator(seed=0, **params)
+    assert set(params) <= set(learner.get_params()) and params["output"] == "most_likely"
+    assert classes.evaluation.metric == "accuracy"
+
+
 def test_every_row_adds_to_the_one_before() -> None:
     kept = [columns(load(FOLDER / f"{name}.yaml")) for name in ROWS]
     assert all(fewer < more for fewer, more in pairwise(kept))
@@ -71,4 +83,6 @@ def test_every_row_adds_to_the_one_before() -> None:
 
 def test_no_file_is_left_out() -> None:
     direct = [f"mlqe-{pair}-{name}" for pair in PAIRS for name in MLQE_ROWS]
-    assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted([*ROWS, "ssyn-syn", *direct])
+    regressions = [*ROWS, "ssyn-syn"]
+    classes = [f"classes-{name}" for name in regressions]
+    assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted([*regressions, *classes, *direct])
