@@ -1,6 +1,6 @@
 """Named entities of a segment by their type, and whether the other side has them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -11,18 +11,14 @@ from features.core.annotation import Annotated
 from features.core.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read, sides_of
+from features.core.entity_types import NAMES, OTHER
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _OWN: Final = "this project: entities of one side on the other"
 
-# Types as annotators call them -> as they are counted; any other is `other`.
-_TYPES: Final[Mapping[str, str]] = {
-    "PER": "person", "PERS": "person", "PERSON": "person", "ORG": "organisation", "LOC": "location",
-    "GPE": "location", "FAC": "location",
-}  # fmt: skip
-TYPES: Final = ("person", "organisation", "location", "other")
+TYPES: Final = ("person", "organisation", "location", OTHER)
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ def entities_of(annotated: Annotated) -> list[Named]:
     result: list[Named] = []
     for i, spans in enumerate(annotated.entities):
         words = [word.lower() for word in annotated.tokens.words(i)]
-        result.append([Entity(_TYPES.get(t.upper(), "other"), tuple(words[a:b])) for a, b, t in spans])
+        result.append([Entity(NAMES.get(t.upper(), OTHER), tuple(words[a:b])) for a, b, t in spans])
     return result
 
 

@@ -54,7 +54,8 @@ class Annotation(Resource):
         "source_annotation": {"side": "source"},
         "target_annotation": {"side": "target"},
     }
-    builder = AnnotationBuilder
+    builder: ClassVar[type[Builder]] = AnnotationBuilder
+    kept: ClassVar[tuple[Layer, ...]] = LAYERS
 
     layers: Mapping[Layer, Tokens] = field(repr=False)
 
@@ -73,7 +74,7 @@ class Annotation(Resource):
         """
         rest, tokens, where = iter(blocks), corpus.side(side), f"annotation of the {side} side"
         lines = np.arange(len(corpus)) if corpus.lines is None else corpus.lines
-        builders = [TokensBuilder() for _ in LAYERS]
+        builders = [TokensBuilder() for _ in cls.kept]
         for low in range(0, len(corpus), _BATCH):
             rows = np.arange(low, min(low + _BATCH, len(corpus)))
             batch = list(islice(rest, len(rows)))
@@ -81,13 +82,13 @@ class Annotation(Resource):
                 raise InputError(
                     f"{low + len(batch)} blocks, but the corpus has {len(corpus)} pairs", where=where
                 )
-            columns = layers(batch, tokens.take(rows), LAYERS, where, (lines[rows] + 1).tolist())
+            columns = layers(batch, tokens.take(rows), cls.kept, where, (lines[rows] + 1).tolist())
             for builder, layer in zip(builders, columns, strict=True):
                 builder.add(layer)
             progress(f"annotating the {side} side", low + len(rows), len(corpus))
         if next(rest, None) is not None:
             raise InputError(f"more blocks than the {len(corpus)} pairs of the corpus", where=where)
-        read = {layer: builder.tokens() for layer, builder in zip(LAYERS, builders, strict=True)}
+        read = {layer: builder.tokens() for layer, builder in zip(cls.kept, builders, strict=True)}
         return cls(read, settings={"side": side, **settings}, corpus_fingerprint=corpus.fingerprint)
 
     def layer(self, name: Layer) -> Tokens:
@@ -101,7 +102,7 @@ class Annotation(Resource):
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[Any]] = {name: tokens.ids for name, tokens in self.layers.items()}
         meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, **arrays, offsets=self.layers["upos"].offsets)
+        save_arrays(path, meta, **arrays, offsets=self.layers[self.kept[0]].offsets)
         for name, tokens in self.layers.items():
             write_words(path / f"{name}.txt", tokens.types)
 
@@ -109,7 +110,8 @@ class Annotation(Resource):
     def load(cls, path: Path) -> Self:
         meta, arrays = load_arrays(path)
         read = {
-            name: Tokens(read_words(path / f"{name}.txt"), arrays[name], arrays["offsets"]) for name in LAYERS
+            name: Tokens(read_words(path / f"{name}.txt"), arrays[name], arrays["offsets"])
+            for name in cls.kept
         }
         return cls(read, **meta)
 

@@ -41,12 +41,15 @@ class PhraseTableBuilder(Builder):
     minimum: Count = 2
     symmetrization: Symmetrization = "grow-diag-final-and"
 
+    @property
+    def table(self) -> type["PhraseTable"]:
+        """The kind of table that is built."""
+        return PhraseTable
+
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
         links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
         provenance = {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint}
-        return PhraseTable.from_links(
-            corpus, links, self.longest, self.minimum, provenance, progress=progress
-        )
+        return self.table.from_links(corpus, links, self.longest, self.minimum, provenance, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class PhraseTable(Resource):
     """
 
     parts: ClassVar[Parts] = {"phrase_table": {}}
-    builder = PhraseTableBuilder
+    builder: ClassVar[type[Builder]] = PhraseTableBuilder
 
     source_vocabulary: Vocabulary = field(metadata={"stored": "source"})
     target_vocabulary: Vocabulary = field(metadata={"stored": "target"})
@@ -107,6 +110,7 @@ class PhraseTable(Resource):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
         links.check(corpus.source.lengths, corpus.target.lengths, "links")
         settings = {"longest": longest, "minimum": minimum, **(provenance or {})}
+        corpus, links = cls.units(corpus, links)
         source_vocabulary, source = _encoded(corpus.source)
         target_vocabulary, target = _encoded(corpus.target)
         text = _weighted(source, target, links)
@@ -122,6 +126,11 @@ class PhraseTable(Resource):
             corpus_fingerprint=corpus.fingerprint,
             **table,
         )
+
+    @classmethod
+    def units(cls, corpus: ParallelCorpus, links: Links) -> tuple[ParallelCorpus, Links]:
+        """The corpus in the units that phrases are made of, and their links: here the words themselves."""
+        return corpus, links
 
     @property
     def longest(self) -> int:

@@ -1,9 +1,10 @@
 """Word alignments of a corpus made elsewhere, for the parts that are extracted from aligned text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -12,9 +13,20 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.progress import Progress, silent
+from features.core.resource import Resource, kind_of
 from features.resources._links import Links
+from features.resources.entity_annotation import EntityAnnotation
+from features.resources.entity_phrase_table import EntityPhraseTable
+from features.resources.lemma_phrase_table import LemmaPhraseTable
+from features.resources.name_phrase_table import NamePhraseTable
 from features.resources.phrase_table import PhraseTable
+from features.resources.stem_phrase_table import StemPhraseTable
 from features.resources.tuple_lm import TupleLM
+
+TABLES: Final[tuple[type[PhraseTable], ...]] = (
+    PhraseTable, LemmaPhraseTable, StemPhraseTable, NamePhraseTable,
+)  # fmt: skip
+KINDS: Final[tuple[type[Resource], ...]] = (*TABLES, EntityPhraseTable, TupleLM)
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,8 @@ class Alignments:
         """How `features.core.bundle.build` makes parts that take the corpus' links, without our aligner."""
         if self.path is None:
             return {}
-        return {"phrase_table": self._phrase_table, "tuple_lm": self._tuple_lm}
+        tables = {kind_of(table): self._phrases(table) for table in TABLES}
+        return {**tables, "entity_phrase_table": self._entity_phrases, "tuple_lm": self._tuple_lm}
 
     def check_used(self, parts: Iterable[str]) -> None:
         """Raises InputError if there is a file, but none of these parts takes it."""
@@ -53,13 +66,34 @@ class Alignments:
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
         """The settings those parts must have: of other links, they are built again."""
-        return {part: {"alignments": self.fingerprint} for part in (*PhraseTable.parts, *TupleLM.parts)}
+        return {part: {"alignments": self.fingerprint} for kind in KINDS for part in kind.parts}
 
-    def _phrase_table(
-        self, corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
-    ) -> PhraseTable:
+    def _phrases(self, table: type[PhraseTable]) -> Callable[..., PhraseTable]:
+        """What makes a kind of phrase table."""
+
+        def make(
+            corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
+        ) -> PhraseTable:
+            links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+            return table.from_links(corpus, links, longest, minimum, provenance, progress=progress)
+
+        return make
+
+    def _entity_phrases(
+        self,
+        corpus: ParallelCorpus,
+        *,
+        source_entity_annotation: EntityAnnotation,
+        target_entity_annotation: EntityAnnotation,
+        longest: int = 5,
+        minimum: int = 2,
+        progress: Progress = silent,
+    ) -> EntityPhraseTable:
         links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-        return PhraseTable.from_links(corpus, links, longest, minimum, provenance, progress=progress)
+        entities = source_entity_annotation, target_entity_annotation
+        return EntityPhraseTable.from_entities(
+            corpus, links, entities, longest, minimum, provenance, progress=progress
+        )
 
     def _tuple_lm(
         self, corpus: ParallelCorpus, *, order: int = 3, minimum: int = 2, progress: Progress = silent

@@ -1,12 +1,13 @@
 """How the sides of a corpus come to their annotation: by a program, from CoNLL-U files, with the segments."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from features.core.annotation import LAYERS, Layer
 from features.core.bundle import Makers, with_needs
 from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError, did_you_mean
@@ -14,7 +15,10 @@ from features.core.files import digest, read_lines, sha256
 from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
+from features.resources.entity_annotation import EntityAnnotation
 from qe.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
+
+Made = TypeVar("Made", bound=Annotation)
 
 _TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
 
@@ -37,14 +41,17 @@ class CorpusAnnotation:
         return {"by": self.by, "content": self.fingerprint}
 
 
-def by_program(name: str, language: str, other: str, cache: Path | None = None) -> CorpusAnnotation:
+def by_program(
+    name: str, language: str, other: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
+) -> CorpusAnnotation:
     """By an annotator of `qe.programs.taggers`; `other` is the language of the other side.
 
-    cache  folder where what it says is kept, so that a build that was cut off goes on
+    cache   folder where what it says is kept, so that a build that was cut off goes on
+    layers  what is kept of it
 
     Raises InputError for an unknown program, or one that is not installed.
     """
-    annotator = for_corpora(tagger(name, language, other, together=2000))
+    annotator = for_corpora(tagger(name, language, other, together=2000), layers)
     return CorpusAnnotation(
         name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
     )
@@ -119,32 +126,61 @@ def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, whe
 
 @dataclass(frozen=True)
 class Annotations:
-    """The annotation of the sides that have one, as `features.core.bundle.build` takes it."""
+    """The annotation of the sides that have one, as `features.core.bundle.build` takes it.
+
+    sides     what base forms and tags come from
+    entities  what entities come from
+    """
 
     sides: Mapping[str, CorpusAnnotation]
+    entities: Mapping[str, CorpusAnnotation] = field(default_factory=dict)
 
     def makers(self, others: Makers) -> Makers:
         """How `features.core.bundle.build` makes annotations."""
-        return {"annotation": self._make}
+        return {"annotation": self._make, "entity_annotation": self._make_entities}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
         """The settings that parts of these sides must have: of another annotation, they are built again."""
-        return {f"{side}_annotation": annotation.settings for side, annotation in self.sides.items()}
+        tags = {f"{side}_annotation": annotation.settings for side, annotation in self.sides.items()}
+        return tags | {f"{side}_entity_annotation": made.settings for side, made in self.entities.items()}
 
     def _make(self, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
-        if side not in self.sides:
-            return Annotation.build(corpus, side=side, progress=progress)
-        annotation = self.sides[side]
-        return Annotation.from_blocks(
-            corpus, side, annotation.blocks(corpus, side), annotation.settings, progress
-        )
+        return _made(Annotation, self.sides, corpus, side, progress)
+
+    def _make_entities(
+        self, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent
+    ) -> EntityAnnotation:
+        return _made(EntityAnnotation, self.entities, corpus, side, progress)
+
+
+def _made(
+    kind: type[Made],
+    sides: Mapping[str, CorpusAnnotation],
+    corpus: ParallelCorpus,
+    side: Side,
+    progress: Progress,
+) -> Made:
+    if side not in sides:
+        return kind.build(corpus, side=side, progress=progress)
+    annotation = sides[side]
+    blocks = annotation.blocks(corpus, side)
+    return kind.from_blocks(corpus, side, blocks, annotation.settings, progress)
 
 
 def sides_to_annotate(parts: Sequence[str]) -> list[str]:
-    """The sides of the corpus whose annotation these parts, or what they are built from, need."""
+    """The sides of the corpus whose base forms or tags these parts, or what they are built from, need."""
+    return _sides_with("annotation", parts)
+
+
+def sides_with_entities(parts: Sequence[str]) -> list[str]:
+    """The sides of the corpus whose entities these parts, or what they are built from, need."""
+    return _sides_with("entity_annotation", parts)
+
+
+def _sides_with(kind: str, parts: Sequence[str]) -> list[str]:
     needed = with_needs(parts)
-    return [side for side in ("source", "target") if f"{side}_annotation" in needed]
+    return [side for side in ("source", "target") if f"{side}_{kind}" in needed]
 
 
 def annotations_for(
@@ -154,23 +190,30 @@ def annotations_for(
     cache: Path | None = None,
 ) -> Annotations:
     """Those of the sides that the parts need one of: no other program must be there."""
-    return annotations_of({k: given[k] for k in sides_to_annotate(parts) if k in given}, tokenizers, cache)
+    tags = {side: given[side] for side in sides_to_annotate(parts) if side in given}
+    entities = {side: given[side] for side in sides_with_entities(parts) if side in given}
+    return Annotations(
+        _corpus_annotations(tags, tokenizers, cache, LAYERS),
+        _corpus_annotations(entities, tokenizers, cache, EntityAnnotation.kept),
+    )
 
 
-def annotations_of(
-    given: Mapping[str, str | Path], tokenizers: tuple[Tokenizer, Tokenizer], cache: Path | None = None
-) -> Annotations:
-    """Side -> the name of an annotator, or the path of a CoNLL-U file; `cache` as `by_program` has it.
+def _corpus_annotations(
+    given: Mapping[str, str | Path],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    cache: Path | None,
+    layers: Sequence[Layer],
+) -> dict[str, CorpusAnnotation]:
+    """Side -> the name of an annotator, or the path of a CoNLL-U file; `cache` and `layers` as `by_program`
+    has them.
 
     Raises InputError for a program that is not installed, or a file that is not there.
     """
     languages = {"source": tokenizers[0].language, "target": tokenizers[1].language}
     other = {"source": "target", "target": "source"}
-    return Annotations(
-        {
-            side: by_program(str(what), languages[side], languages[other[side]], cache)
-            if is_tagger(str(what))
-            else from_file(Path(what))
-            for side, what in given.items()
-        }
-    )
+    return {
+        side: by_program(str(what), languages[side], languages[other[side]], cache, layers)
+        if is_tagger(str(what))
+        else from_file(Path(what))
+        for side, what in given.items()
+    }

@@ -98,7 +98,8 @@ def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> 
     """Resources from the sources and translations of the task, and from their annotations."""
     pairs = list(zip(segments.source, segments.target, strict=True))
     columns = {"source": segments.annotation_source, "target": segments.annotation_target}
-    annotations = Annotations({k: from_column(v) for k, v in columns.items() if v is not None})
+    sides = {k: from_column(v) for k, v in columns.items() if v is not None}
+    annotations = Annotations(sides, sides)
     return Recipe(OwnText(pairs), tokenizers, annotations, inputs)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
-from features.core.annotation import LAYERS, NOTHING, block_of
+from features.core.annotation import LAYERS, NOTHING, Layer, block_of
 from features.core.errors import InputError
 from features.core.files import atomic_file, clone_or_copy, digest, read_lines, sha256
 from features.core.progress import Progress, silent
@@ -167,11 +167,11 @@ def is_tagger(name: str) -> bool:
     return known or (Path(first) / MANIFEST).is_file()
 
 
-def for_corpora(by: Tagger) -> Tagger:
-    """The annotator without what an annotated corpus does not keep: parses, entities, what programs add."""
+def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
+    """The annotator without what is not kept of an annotated corpus: other layers, what programs add."""
     if isinstance(by, Combined) and by.base is not None:
-        return for_corpora(by.base)
-    return by.for_layers(LAYERS) if isinstance(by, AnnotatorFolder) else by
+        return for_corpora(by.base, layers)
+    return by.for_layers(layers) if isinstance(by, AnnotatorFolder) else by
 
 
 def is_program(name: str) -> bool:

@@ -8,7 +8,7 @@ from features.core.array_types import FloatArray
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.evaluation import baselines
-from qe.evaluation.evaluate import evaluate
+from qe.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.metrics._base import METRICS
 from qe.training.preparation import Prepared, scores_of
@@ -76,6 +76,7 @@ def _report(
         systems,
         dataset.scale,
         baselines=baselines.NAMES,
+        metrics=tuple(dict.fromkeys((*DEFAULT_METRICS, section.metric))),
         samples=section.samples,
         seed=section.seed,
         correction=section.correct,

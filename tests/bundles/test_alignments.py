@@ -16,6 +16,7 @@ from features.core.errors import InputError
 from features.core.progress import silent
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens
 from features.resources._links import Links
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
@@ -75,6 +76,18 @@ def test_phrases_and_units_are_those_of_the_links_past_empty_pairs(tmp_path: Pat
 def test_crooked_links_give_other_phrases(tmp_path: Path) -> None:
     bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]))
     assert phrases(bundle, "red") == {"casa"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["lemma", "stem", "name"])
+def test_tables_of_other_levels_are_made_of_the_links(tmp_path: Path, level: str) -> None:
+    """Links that are crossed in the wrong way make `red` a translation of `casa` at every level."""
+    name = f"{level}_phrase_table"
+    bundle = built(tmp_path, write(tmp_path, ["0-0 1-1", "", "0-0 1-1 2-2"]), [name])
+    table = cast(PhraseTable, bundle.part(name))
+    row = table.phrases(Tokens.from_lists([["red"]]), "source")[0, 0]
+    assert table.phrase(table.target[table.offsets[row]]) == "casa"
+    assert set(bundle.manifest["parts"]) == {name}
 
 
 @pytest.mark.slow

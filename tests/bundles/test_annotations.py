@@ -18,8 +18,18 @@ from features.core.progress import silent
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
-from qe.bundles.annotations import Annotations, CorpusAnnotation, from_column, from_file, sides_to_annotate
+from features.resources.entity_phrase_table import EntityPhraseTable
+from qe.bundles.alignments import Alignments
+from qe.bundles.annotations import (
+    Annotations,
+    CorpusAnnotation,
+    from_column,
+    from_file,
+    sides_to_annotate,
+    sides_with_entities,
+)
 from qe.bundles.cache import resources_for
+from qe.bundles.inputs import Inputs
 from qe.config.experiment import ResourcesSection, load
 from tests.bundles.building import build_bundle
 
@@ -208,3 +218,54 @@ def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
             {"target": "treetagger"},
         )  # fmt: skip
     assert "apertium" in str(raised.value)
+
+
+def entity_blocks(path: Path, lines: list[str]) -> Path:
+    """A CoNLL-U file; words with a capital are persons."""
+    blocks = []
+    for line in lines:
+        rows = enumerate(line.split(), start=1)
+        tags = (f"{k}\t{w}" + "\t_" * 7 + f"\tNER={'B-PER' if w[0].isupper() else 'O'}" for k, w in rows)
+        blocks.append("\n".join(tags))
+    path.write_text("\n\n".join(blocks) + "\n\n", "utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
+    """Tags are not read for it; other entities build it, and what is made of it, again."""
+    texts = {"s": ["then Ana paid", "then Eva paid"], "t": ["luego Ana pagó", "luego Eva pagó"]}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    sides = zip(("source", "target"), texts.values(), strict=True)
+    files = {side: entity_blocks(tmp_path / f"{side}.conllu", lines) for side, lines in sides}
+    links = tmp_path / "links"
+    links.write_text("0-0 1-1 2-2\n" * 2, "utf-8")
+
+    def built() -> Bundle:
+        corpus, parts = (tmp_path / "s", tmp_path / "t"), ["entity_phrase_table"]
+        return build_bundle(
+            *corpus, ("en", "es"), "whitespace", tmp_path / "b", parts, silent, annotations=files,
+            inputs=Inputs(Alignments(links)),
+        )  # fmt: skip
+
+    bundle = built()
+    table = cast(EntityPhraseTable, bundle.part("entity_phrase_table"))
+    assert "<person>" in table.source_vocabulary.words and "ana" not in table.source_vocabulary.words
+    entities = {"source_entity_annotation", "target_entity_annotation"}
+    assert set(bundle.manifest["parts"]) == {"entity_phrase_table", *entities}
+    entity_blocks(files["source"], [line.lower() for line in texts["s"]])
+    again = cast(EntityPhraseTable, built().part("entity_phrase_table"))
+    assert "ana" in again.source_vocabulary.words and "ana" not in again.target_vocabulary.words
+
+
+def test_parts_that_need_entities() -> None:
+    assert sides_to_annotate(["entity_phrase_table"]) == []
+    assert sides_with_entities(["entity_phrase_table"]) == ["source", "target"]
+    assert sides_with_entities(["target_pos_lm", "name_phrase_table"]) == []
+
+
+def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="entities are needed, but the source side") as raised:
+        build(corpus, tmp_path / "b", ["source_entity_annotation"])
+    assert "--task entities" in str(raised.value) and "name_phrases" in str(raised.value)

@@ -23,6 +23,7 @@ from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
+from features.resources.entity_annotation import EntityAnnotation
 from qe.annotators._brackets import escaped
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
@@ -104,9 +105,8 @@ class World:
         def read() -> ParallelCorpus:
             return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
 
-        return build(
-            read, self.folder / "bundle", parts_needed([config]), makers={"annotation": chains_of_corpus}
-        )
+        makers = {"annotation": chains_of_corpus, "entity_annotation": entities_of_corpus}
+        return build(read, self.folder / "bundle", parts_needed([config]), makers=makers)
 
     def config(self, kind: str) -> dict[str, Any]:
         return {"kind": kind, **(PARAMETERS[kind](self.folder) if kind in PARAMETERS else {})}
@@ -196,6 +196,12 @@ def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) 
     tokens = corpus.side(side)
     blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
     return Annotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
+
+
+def entities_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> EntityAnnotation:
+    tokens = corpus.side(side)
+    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
+    return EntityAnnotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
 
 
 @pytest.fixture(scope="session")

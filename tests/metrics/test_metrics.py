@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.metrics import accuracy_score
 
 from qe.metrics._base import METRICS, AdditiveMetric, Metric, RankedMetric
+from qe.metrics.accuracy import Accuracy
 from qe.metrics.delta_avg import DeltaAvg, delta_avg_by_n
 from qe.metrics.kendall import Kendall
 from qe.metrics.mae import Mae
@@ -43,6 +45,16 @@ def test_every_file_is_a_metric(name: str) -> None:
     gold = np.arange(1.0, 9.0)
     best, worse = metric.score(gold, gold), metric.score(gold, gold[::-1])
     assert best > worse if metric.higher_is_better else best < worse
+
+
+def test_accuracy_is_that_of_whole_labels() -> None:
+    """Halves are rounded up, whichever way of the labels is good; scikit-learn counts the rest."""
+    gold, predicted = np.array([1.5, 2.49, 3.0, 4.5, 5.0]), np.array([2.0, 2.5, 2.6, 4.0, 5.4])
+    assert Accuracy().score(gold, predicted) == Accuracy().score(-gold, -predicted) == 60.0
+    rng = np.random.default_rng(0)
+    classes, answers = rng.integers(1, 6, 200), rng.integers(1, 6, 200)
+    expected = 100 * accuracy_score(classes, answers)
+    assert Accuracy().score(classes.astype(float), answers + 0.3) == pytest.approx(expected)
 
 
 def test_files_are_found() -> None:

@@ -52,6 +52,23 @@ def test_the_wmt12_baseline_reaches_its_figures(store: Path, shared_data: Any) -
     assert sorted(int(line.split("\t")[3]) for line in lines) == list(range(1, 423))
 
 
+def test_a_metric_that_only_the_experiment_names_is_scored(store: Path, shared_data: Any) -> None:
+    """Accuracy of constant predictions is the share of labels that round to the same number."""
+    root = shared_data("wmt12-qe").parent
+    (store / "classes.yaml").write_text(
+        "name: classes\ndataset: {format: wmt12, path: wmt12-qe, label: effort}\nfeatures: [surface]\n"
+        "learner: {kind: mean}\nevaluation: {metric: accuracy, samples: 100}\n"
+    )
+    outcome = train(
+        experiment.load(store / "classes.yaml", data_root=root), store / "out", cache=store / "cache"
+    )
+    labels = np.loadtxt(root / "wmt12-qe" / "training_set_annotations" / "target_system.effort")
+    rounded = np.floor(labels + 0.5)
+    expected = 100 * np.mean(rounded == np.floor(labels.mean() + 0.5))
+    figures = outcome.report["cross_validation"]["systems"]["classes"]
+    assert figures["accuracy"] == pytest.approx(expected)
+
+
 def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     output = demo_run.output
     report = json.loads((output / "report.json").read_text())
