@@ -8,7 +8,8 @@ job takes. Its workers have to end by themselves. The job is started again with 
 end, then the next one begins, until all kills are spent. Compared with an unharmed job are
 
     build   every file of the bundle, but for the seconds that its manifest records, and its own checksum
-    train   parameters and values of all trials, predictions, figures of the report, and versions registered
+    train   parameters and values of all trials, predictions, figures of the report but for times, and versions
+            registered
     score   every byte of the output
 
 Jobs are forked from a process that has loaded the code already, so that the kills fall into the work and not
@@ -190,7 +191,7 @@ def run_result(folder: Path) -> object:
     run_id = json.loads((folder / "state.json").read_text("utf-8"))["run_id"]
     client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"], os.environ["MLFLOW_TRACKING_URI"])
     versions = client.search_model_versions(f"name = '{report['registration']['name']}'")
-    told = without(report, frozenset({"seconds", "registration", "trials", "best_trial"}))
+    told = without(report, frozenset({"seconds", "time", "registration", "trials", "best_trial"}))
     trials = [(trial.params, trial.values) for trial in finished(study)]
     predictions = (folder / "predictions.tsv").read_bytes()
     return trials, told, predictions, sum(version.run_id == run_id for version in versions)
