@@ -8,8 +8,8 @@ job takes. Its workers have to end by themselves. The job is started again with 
 end, then the next one begins, until all kills are spent. Compared with an unharmed job are
 
     build   every file of the bundle, but for the seconds that its manifest records, and its own checksum
-    train   parameters and values of all trials, predictions, figures of the report but for times, and versions
-            registered
+    train   parameters and values of all trials, predictions, figures of the report but for times, and
+            versions registered
     score   every byte of the output
 
 Jobs are forked from a process that has loaded the code already, so that the kills fall into the work and not
