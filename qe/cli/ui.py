@@ -52,4 +52,6 @@ def ui(
         "--default-artifact-root",
         artifact_root(),
     ]
+    # MLflow's jobs (judges of language models) would be eight more processes beside the server.
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
     os.execv(sys.executable, [*command, *store])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from qe.__main__ import main
@@ -20,7 +21,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 @pytest.fixture(scope="module")
-def address(demo_run: Any) -> Iterator[str]:
+def server(demo_run: Any) -> Iterator[tuple[str, int]]:
+    """The address of a running `qe ui`, and its process."""
     port = free_port()
     environment = {**os.environ, "MLFLOW_TRACKING_URI": f"sqlite:///{demo_run.output / 'mlflow.db'}"}
     command = [sys.executable, "-m", "qe", "ui", "--port", str(port)]
@@ -30,10 +32,15 @@ def address(demo_run: Any) -> Iterator[str]:
     )  # fmt: skip
     try:
         wait_until_up(f"http://127.0.0.1:{port}/health", process)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         os.killpg(process.pid, 15)
         process.wait(PATIENCE)
+
+
+@pytest.fixture
+def address(server: tuple[str, int]) -> str:
+    return server[0]
 
 
 def page(url: str, profile: Path) -> str:
@@ -80,6 +87,12 @@ def test_the_address_that_is_printed_shows_model_training(
     shown = page(f"{address}{VIEW}", tmp_path)
     assert "Experiments" in shown and ">tests<" in shown
     assert "Prompts" not in shown and "Traces" not in shown  # of the view for language models
+
+
+def test_one_process_serves(server: tuple[str, int]) -> None:
+    """Beside the one that started it: no workers of job queues, which only cost time."""
+    (started,) = psutil.Process(server[1]).children(recursive=True)
+    assert "uvicorn" in started.cmdline()
 
 
 @pytest.mark.slow
