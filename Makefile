@@ -6,6 +6,8 @@ READY := $(VENV)/ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Names and versions with hashes (`make lock`): what training needs, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
+# Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup extras demo test test-fast check format bench lock docs wheel clean
 

@@ -69,7 +69,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
         state.url = f"http://127.0.0.1:{listening.server_address[1]}"
         wanted = tuple((checksum(content), name) for name, content in CONTENT.items())
         plain = ((checksum(b"1\t2\n"), "features/plain.tsv"),)

@@ -52,6 +52,7 @@ def test_where_one_tag_is_missing() -> None:
     assert np.isnan(f1_bad(np.array([0.0, 0, 0, 7]))) and np.isnan(mcc(np.zeros(4)))
 
 
+@pytest.mark.slow
 def test_the_threshold_is_the_best_of_all() -> None:
     for seed in range(10):
         gold, bad, _ = simulated(10, seed)

@@ -154,6 +154,7 @@ def test_kept_columns_equal_those_of_the_whole_family(
             np.testing.assert_array_equal(table[feature.name], whole[feature.name])
 
 
+@pytest.mark.slow
 def test_all_blackbox_has_every_column_of_the_papers_sets_but_those_it_names(
     made: Callable[[str], FeatureSet],
 ) -> None:

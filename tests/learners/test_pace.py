@@ -54,6 +54,7 @@ def test_strong_effects_stay_as_least_squares_has_them() -> None:
         assert fitted.intercept_ == pytest.approx(usual.intercept_, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["empirical_bayes", "subset", "nested"])
 def test_it_is_nearer_to_the_truth_than_least_squares_where_most_effects_are_nothing(estimator: Any) -> None:
     """Three effects of a hundred: the risk of least squares is the number of columns."""

@@ -49,6 +49,7 @@ def best_orders(cost: Cost, wins: Counts, ties: Counts) -> tuple[float, list[tup
     return least, [order for order, value in costs.items() if value <= least + 1e-9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method, cost",
     [

@@ -1,6 +1,7 @@
 """Type I error on simulated null hypotheses; benchmarks/bench_calibration.py is the large version."""
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from qe.significance.bootstrap import bootstrap_scores, bootstrap_test
@@ -18,6 +19,7 @@ def scored(values: Floats) -> Floats:
     return np.stack([values, np.ones_like(values)], axis=-1)
 
 
+@pytest.mark.slow
 def test_defaults_hold_the_level_and_the_published_rules_do_not() -> None:
     rng = np.random.default_rng(11)
     rejected = dict.fromkeys(("randomization", "centred", "win-ratio", "shifted"), 0)

@@ -65,6 +65,7 @@ def test_equal_frequencies_win_nothing(trained: TerrorCat) -> None:
     assert trained.margins(np.zeros((2, len(FREQUENCIES)))).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["ridge", "svr_rbf", "k_neighbours"])
 def test_both_directions_say_the_same(learner: str) -> None:
     pairs, frequencies = by_badness(4, 15)
@@ -201,6 +202,7 @@ def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: 
     assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
 
 
+@pytest.mark.slow
 def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
     folder, outputs = story
     base = ["terrorcat", "train", "--rankings", folder / "train.csv", "--reference", folder / "ref.en",

@@ -97,6 +97,7 @@ def test_workers_share_a_postgresql_study(demo_run: Any, postgresql: str) -> Non
     check_workers(demo_run, postgresql)
 
 
+@pytest.mark.slow
 def test_an_unreachable_database_is_an_error_without_the_password() -> None:
     pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
     with pytest.raises(InputError, match="cannot be used as study storage") as caught:

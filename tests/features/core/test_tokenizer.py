@@ -65,6 +65,7 @@ def test_equals_sacremoses_on_samples_of_every_shared_file(
         assert tokenizer.split(line) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=4), st.sampled_from((*LANGUAGES, "fr")), st.booleans())
 def test_equals_sacremoses_on_invented_lines(lines: list[str], language: str, normalised: bool) -> None:

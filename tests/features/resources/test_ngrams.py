@@ -23,6 +23,7 @@ def ngrams_of(text: list[str], order: int) -> list[tuple[str, ...]]:
     return [tuple(text[i : i + order]) for i in range(len(text) - order + 1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(corpus=texts, looked_up=texts, order=st.integers(1, 4))
 def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list[str]], order: int) -> None:

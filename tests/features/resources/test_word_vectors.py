@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from features.core.corpus import ParallelCorpus
 from features.core.tokens import Tokens
@@ -47,6 +48,7 @@ def test_vectors_have_length_one_or_none() -> None:
     assert not made.vectors[0].any()
 
 
+@pytest.mark.slow
 def test_the_same_twice_and_back_from_disk(tmp_path: Path) -> None:
     one, other = built(), built()
     assert np.array_equal(one.vectors, other.vectors) and np.array_equal(one.classes, other.classes)

@@ -9,6 +9,8 @@ from qe.production.server.answers import Refused
 from qe.production.server.bodies import Bodies, Body, Gone
 from qe.production.server.limits import Limits
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(bytes=100, seconds=1, busy=2)  # 200 bytes of all bodies
 
 

@@ -18,6 +18,8 @@ from qe.production.server.limits import Limits
 from tests.patience import PATIENCE
 from tests.production.server.asgi import connect, exchange, listening, read_answer
 
+pytestmark = pytest.mark.slow
+
 HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
 LIMITS = Limits(connections=6, headers=1, idle=1, seconds=1)
 PATIENT = Limits(connections=6, headers=3600, idle=3600, seconds=3600)
