@@ -3,9 +3,10 @@
 python benchmarks/bench_kill.py                          # 100 kills each of build, train and score
 python benchmarks/bench_kill.py --kills 20 --only score  # artificial data, made in a temporary folder
 
-A kill hits the process that a user would see, and it alone, after a random share of the time that an unharmed
-job takes. Its workers have to end by themselves. The job is started again with --resume until it comes to its
-end, then the next one begins, until all kills are spent. Compared with an unharmed job are
+A kill hits the process that a user would see, and it alone, after a random share of the CPU time that an
+unharmed job takes, so that a busy machine changes nothing. Its workers have to end by themselves. The job is
+started again with --resume until it comes to its end, then the next one begins, until all kills are spent.
+Compared with an unharmed job are
 
     build   every file of the bundle, but for the seconds that its manifest records, and its own checksum
     train   parameters and values of all trials, predictions, figures of the report but for times, and
@@ -88,16 +89,27 @@ def started(job: Job) -> int:
 
 
 def ended(child: int, within: float) -> bool:
-    """Whether the job ends by itself within so many seconds."""
-    deadline = time.monotonic() + within
-    while time.monotonic() < deadline:
+    """Whether the job ends by itself before it and those that it starts have taken so many CPU seconds."""
+    while burned(child) < within:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             if status:
                 raise SystemExit(f"a job ended with status {status}")
             return True
-        time.sleep(0.002)
+        time.sleep(0.04)
     return False
+
+
+def burned(child: int) -> float:
+    """CPU seconds of a process, of its children that have ended, and of those that live."""
+    total = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(child)
+        total = sum(parent.cpu_times()[:4])
+        for process in parent.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(process.cpu_times()[:4])
+    return total
 
 
 def killed(child: int) -> int:
@@ -128,9 +140,9 @@ def torture(verb: str, job: Job, kills: int, seed: int) -> bool:
     unharmed = 0.0
     for _ in range(2):  # the first one compiles, and fills the cache
         job.clear()
-        begin = time.monotonic()
+        begin = sum(os.times()[2:4])
         ended(started(job), 3600)
-        unharmed = time.monotonic() - begin
+        unharmed = sum(os.times()[2:4]) - begin
     expected = job.result()
     job.clear()
     spent = within = jobs = different = left = 0
@@ -147,7 +159,7 @@ def torture(verb: str, job: Job, kills: int, seed: int) -> bool:
         different += job.result() != expected
         job.clear()
     print(
-        f"{verb:6} {spent} kills, {within} of them with work to resume (unharmed: {unharmed:.1f} s);"
+        f"{verb:6} {spent} kills, {within} of them with work to resume (unharmed: {unharmed:.1f} CPU s);"
         f" {jobs} jobs came to their end: {different} results differ, {left} processes were left",
         flush=True,
     )

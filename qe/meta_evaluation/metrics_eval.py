@@ -10,7 +10,7 @@ from pathlib import Path
 
 from features.core.errors import InputError, unknown_name
 from features.core.files import read_lines
-from qe.data.formats._reading import number_problem
+from qe.data.formats._reading import number_in, number_problem
 from qe.meta_evaluation.scores import ScoreTable
 
 _LEVELS = ("seg", "sys")
@@ -128,7 +128,7 @@ def _score(text: str, where: str) -> float:
     problem = number_problem(text, None, None)
     if problem is not None:
         raise InputError(f"the score {problem[0]}", where=where)
-    return float(text)
+    return number_in(text)
 
 
 def _chosen(name: str | None, known: Sequence[str], noun: str, option: str, folder: Path) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from features.core.errors import InputError, unknown_name
-from qe.data.formats._reading import Column, Reading, number_problem
+from qe.data.formats._reading import Column, Reading, number_in, number_problem
 from qe.data.formats.table import KINDS, read_table
 from qe.data.score_files import read_scores
 from qe.meta_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
@@ -145,7 +145,7 @@ def _score(column: Column, row: int) -> float:
     problem = number_problem(text, None, None)
     if problem is not None:
         raise InputError(f"the score {problem[0]}", where=column.where(row), remedy=problem[1])
-    return float(text)
+    return number_in(text)
 
 
 def _joined(known: ScoreTable, more: ScoreTable, path: Path) -> None:

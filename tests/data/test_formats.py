@@ -271,6 +271,12 @@ def test_bad_parallel_text(texts: Path, files: dict[str, str | bytes], message: 
         read_text(texts)
 
 
+def test_blanks_of_any_kind_around_a_number(texts: Path) -> None:
+    write(texts, y="1\x1f\n\u00a02\n\x1c3\n")
+    scores = read_text(texts).split("train").scores
+    assert scores is not None and scores.tolist() == [1, 2, 3]
+
+
 def test_infinite_label_on_an_open_scale(texts: Path) -> None:
     write(texts, y="1\n1e999\n3\n")
     with pytest.raises(InputError, match=r"y:2: .* off the declared scale -inf .. inf"):

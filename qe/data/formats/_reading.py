@@ -148,7 +148,7 @@ class Reading:
         for i, text in enumerate(column.texts):
             problem = number_problem(text, low, high)
             if problem is None:
-                values[i] = float(text)
+                values[i] = number_in(text)
             else:
                 what, remedy = problem
                 self.defect(f"the {noun} {what}", where=column.where(i), remedy=remedy)
@@ -189,11 +189,20 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
     if not _NUMBER.fullmatch(cell):
         comma = "," in cell and _NUMBER.fullmatch(cell.replace(",", "."))
         return f"is not a number ('{cell[:40]}')", "use a decimal point" if comma else ""
-    value = float(cell)
+    value = number_in(text)
     if not np.isfinite(value) or (low is not None and value < low) or (high is not None and value > high):
         bottom, top = ("-inf" if low is None else f"{low:g}"), ("inf" if high is None else f"{high:g}")
         return f"is {cell}, off the declared scale {bottom} .. {top}", ""
     return None
+
+
+def number_in(text: str) -> float:
+    """The number that `number_problem` has no word against. `float` leaves the separators U+001C .. U+001F.
+
+    >>> number_in("2.5\x1f")
+    2.5
+    """
+    return float(text.strip())
 
 
 def equal_lengths(columns: Mapping[str, Column]) -> None:
