@@ -93,7 +93,7 @@ class ExamplePrecision(FittedExtractor):
         names = [f"{side}_{quarter}" for side in get_args(Side) for quarter in get_args(Quarter)]
         examples = {name: NgramCounts.load(path / name) for name in names}
         for ngrams in examples.values():
-            ngrams.check_arrays()
+            ngrams.check_stored()
         return self.with_learned(examples=examples)
 
 

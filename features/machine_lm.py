@@ -123,5 +123,5 @@ class MachineLanguageModel(FittedExtractor):
 
     def restore(self, path: Path) -> Self:
         machine = LanguageModel.load(path)
-        machine.check_arrays()
+        machine.check_stored()
         return self.with_learned(machine=machine)

@@ -154,7 +154,7 @@ class SequenceLanguageModels(FittedExtractor):
         names = [f"{name}_{kind}" for name in SEQUENCES for kind in ("sys", "ref")]
         models = {name: LanguageModel.load(path / name) for name in names}
         for model in models.values():
-            model.check_arrays()
+            model.check_stored()
         return self.with_learned(models=models)
 
 

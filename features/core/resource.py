@@ -3,13 +3,15 @@
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast, final
+from typing import Any, ClassVar, Self, cast, final, get_type_hints
 
 from features.core.corpus import ParallelCorpus
+from features.core.damage import Damaged
 from features.core.files import digest
+from features.core.hints import mistakes
 from features.core.progress import Progress, silent
 from features.core.storage import load_fields, save_fields
 
@@ -77,6 +79,19 @@ class Resource(ABC):
         """Loads what `save` wrote; arrays memory-mapped."""
         return load_fields(path, cls)
 
+    @final
+    def check_stored(self) -> None:
+        """Raises Damaged if settings are none that `builder` takes, or arrays are not sound."""
+        self.check_settings()
+        self.check_arrays()
+
+    @final
+    def check_settings(self) -> None:
+        """Raises Damaged if a recorded setting is none that `builder` takes, by type or range."""
+        for name, hint in _setting_hints(self.builder):
+            for place, mistake in mistakes(self.settings[name], hint, name) if name in self.settings else ():
+                raise Damaged(f"its setting `{place}` {mistake}")
+
     def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
         """Raises Damaged if compiled code would read outside of an array; asked once of what is loaded."""
 
@@ -89,6 +104,17 @@ class Resource(ABC):
             json.dumps(dict(self.settings), sort_keys=True),
             self.corpus_fingerprint,
         )
+
+
+def _setting_hints(builder: type[Any]) -> Iterator[tuple[str, Any]]:
+    """(name, type) of the settings of a builder, those of its dataclasses among them."""
+    hints = get_type_hints(builder, include_extras=True)
+    for entry in fields(builder):
+        hint = hints[entry.name]
+        if is_dataclass(hint) and isinstance(hint, type) and not issubclass(hint, Resource):
+            yield from _setting_hints(hint)
+        else:
+            yield entry.name, hint
 
 
 def kind_of(resource: type[Resource]) -> str:

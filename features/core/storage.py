@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from features.core.damage import REBUILD, Damaged
 from features.core.errors import InputError
 from features.core.files import read_words, write_words
+from features.core.hints import mistakes
 from features.core.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -80,10 +81,10 @@ def _read(path: Path, kind: type[T], meta: Mapping[str, Any], arrays: Mapping[st
 
 def _entry(name: str, value: Any, hint: Any) -> Any:
     """An entry of meta.json as its field has it."""
+    for place, mistake in mistakes(value, hint, name):
+        raise Damaged(f"`{place}` in {_META} {mistake}")
     origin = get_origin(hint)
     if origin is Mapping:
-        if not isinstance(value, dict):
-            raise Damaged(f"`{name}` in {_META} is no mapping")
         return Recorded(value)
     return tuple(value) if origin is tuple else value
 

@@ -44,7 +44,8 @@ def load_part(
 
 
 def check_once(resource: Resource, folder: Path, files: Mapping[str, str]) -> None:
-    """`check_arrays`, unless it has been asked of a large part with the same files before."""
+    """`check_stored`; of a large part with the same files as before its settings alone."""
+    resource.check_settings()
     large = sum((folder / name).stat().st_size for name in files) >= _LARGE
     kind = kind_of(type(resource)), resource.version, _CHECKS
     name = f"sound-{digest(*kind, json.dumps(dict(files), sort_keys=True))}"

@@ -197,7 +197,7 @@ def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
         if line.strip() == b"\\data\\":
             break
     for line in stream:
-        header = re.fullmatch(rb"ngram\s+(\d+)\s*=\s*(\d+)", line.strip())
+        header = re.fullmatch(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,18})", line.strip())
         if header is None:
             break
         if int(header[1]) != len(sizes) + 1:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numba
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from features.core.arrays import finite, rising, rows, typed
@@ -37,7 +38,7 @@ class PhraseTableBuilder(Builder):
     """
 
     aligner: Aligner
-    longest: Count = 5
+    longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
     minimum: Count = 2
     symmetrization: Symmetrization = "grow-diag-final-and"
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
-from features.core.arrays import typed
+from features.core.arrays import finite, typed
 from features.core.corpus import ParallelCorpus
 from features.core.hints import Count, Seed
 from features.core.progress import Progress, silent
@@ -25,6 +25,7 @@ Ints = NDArray[np.int32]
 _BESIDE: Final = 3  # words of the target on either side
 _AROUND: Final = 2  # words of the source on either side of the aligned one
 _LEAST: Final = 2000  # tokens that are worth a thread
+_LARGEST: Final = 1e6  # weight: sums of products of three stay far below the largest single
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,9 @@ class Predictor(Resource):
         typed("hidden", network.hidden, np.float32, (2 * (_BESIDE + _AROUND) + 1) * width, units)
         typed("output", network.output, np.float32, len(self.target_words), units)
         typed("output_bias", network.output_bias, np.float32, len(self.target_words))
+        typed("hidden_bias", network.hidden_bias, np.float32, units)
+        for name, array in vars(network).items():
+            finite(name, array, -_LARGEST, _LARGEST)
 
     def predict(self, source: Tokens, target: Tokens, links: Links) -> Predictions:
         """Of every target token; `links` as the aligner gives them with `source-target`."""

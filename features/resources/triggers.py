@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
-from features.core.arrays import rows
+from features.core.arrays import finite, rows
 from features.core.corpus import ParallelCorpus, Side
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
@@ -101,6 +101,7 @@ class Triggers(Resource):
     def check_arrays(self) -> None:
         values = (self.values, np.float32)
         rows(self.offsets, len(self.given), self.columns, len(self.other), values=values)
+        finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
         """(n,) mean over the distinct words of a text of their mean I with its other distinct words.

@@ -18,7 +18,7 @@ def test_settings_are_a_mapping(tmp_path: Path, settings: object) -> None:
     assert NgramCounts.load(tmp_path).settings == counts.settings
     meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
     (tmp_path / "meta.json").write_text(json.dumps({**meta, "settings": settings}), "utf-8")
-    with pytest.raises(Damaged, match=r"`settings` in meta\.json is no mapping"):
+    with pytest.raises(Damaged, match=r"`settings` in meta\.json must be a mapping"):
         NgramCounts.load(tmp_path)
 
 
