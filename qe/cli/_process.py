@@ -30,13 +30,17 @@ class Stopped(BaseException):
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
     """Signals that ask to end raise Stopped in the block, so that it ends as by an error: locks, temporary
-    files and worker processes go. One that is ignored (nohup) stays ignored.
+    files and worker processes go. One that is ignored (nohup) stays ignored. Errors that an end so sudden
+    leads to (a lock that a library removes twice) are not what there is to tell.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    received: list[int] = []
+
     def stop(number: int, frame: object) -> None:
+        received.append(number)
         raise Stopped(number)
 
     numbers = [getattr(signal, name) for name in _SAID if hasattr(signal, name)]
@@ -47,6 +51,10 @@ def stopped_by_signals() -> Iterator[None]:
         signal.signal(number, stop)
     try:
         yield
+    except Exception:
+        if received:
+            raise Stopped(received[0]) from None
+        raise
     finally:
         for number in taken:
             signal.signal(number, before[number])
