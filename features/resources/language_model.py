@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Final, Literal, Self, cast
 
 import numba
 import numpy as np
@@ -38,6 +38,10 @@ from features.resources._ngram_tables import (
 )
 
 Direction = Literal["forward", "backward"]
+
+# Tools write -99 or -100 for what has no probability; sums of both stay numbers when they are no logarithms.
+_LEAST: Final = -100.0
+_MOST_BACKOFF: Final = 30.0
 
 _KENLM_FILE = "model.kenlm"
 _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
@@ -248,8 +252,8 @@ class LanguageModel(Resource):
         self.trie.check_arrays(len(self.vocabulary))
         typed("log10", self.log10, np.float32, self.trie.begins[-1])
         typed("backoff", self.backoff, np.float32, self.trie.begins[-2])
-        finite("log10", self.log10)
-        finite("backoff", self.backoff)
+        finite("log10", self.log10, _LEAST, 1)
+        finite("backoff", self.backoff, -_MOST_BACKOFF, _MOST_BACKOFF)
 
     @property
     def _content(self) -> Arpa:

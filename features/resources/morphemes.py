@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import typed
+from features.core.arrays import typed, within
 from features.core.corpus import ParallelCorpus, Side
+from features.core.damage import Damaged
 from features.core.errors import InputError
 from features.core.hints import Count, Seed
 from features.core.packages import install
@@ -76,6 +77,9 @@ class Morphemes(Resource):
 
     def check_arrays(self) -> None:
         typed("counts", self.counts, np.int64, len(self.morphemes))
+        within("counts", self.counts, 1, 2**31)
+        if not 0 <= self.words < 2**31 or self.words + len(self.counts) == 0:
+            raise Damaged(f"`words` must be a whole number from 0, but is {self.words}")
 
     @cached_property
     def _costs(self) -> tuple[dict[str, float], float]:

@@ -1,17 +1,19 @@
 """NgramDocuments: in how many corpus segments every n-gram occurs, segment boundaries included."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numba
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
-from features.core.arrays import typed
+from features.core.arrays import typed, within
 from features.core.corpus import ParallelCorpus, Side
+from features.core.damage import Damaged
 from features.core.errors import InputError
-from features.core.hints import Count
+from features.core.hints import Count, NotNegative, mistakes
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.threads import even_ranges, side_by_side
@@ -200,6 +202,10 @@ class NgramDocuments(Resource):
         self.trie.check_arrays(len(self.vocabulary))
         for name, counts in (("occurrences", self.occurrences), ("documents", self.documents)):
             typed(name, counts, np.int32, self.trie.begins[-1])
+            within(name, counts, 0, 2**31)
+        for name, hint in (("segments", Annotated[int, Ge(0), Le(2**31 - 1)]), ("mean_length", NotNegative)):
+            for _, mistake in mistakes(self.settings[name], hint):
+                raise Damaged(f"its setting `{name}` {mistake}")
 
 
 def _as_seen(tokens: Tokens, case: Case, punctuation: bool) -> Tokens:

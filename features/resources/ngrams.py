@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import typed
+from features.core.arrays import typed, within
 from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
 from features.core.hints import Count
@@ -191,6 +191,7 @@ class NgramCounts(Resource):
     def check_arrays(self) -> None:
         self.trie.check_arrays(len(self.vocabulary))
         typed("occurrences", self.occurrences, np.int32, self.trie.begins[-1])
+        within("occurrences", self.occurrences, 0, 2**31)
 
 
 def _position(offsets: Offsets) -> NDArray[np.int64]:

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from features.core.annotation import Layer
 from features.core.array_types import FloatArray
+from features.core.arrays import typed
 from features.core.corpus import ParallelCorpus, Side
 from features.core.hints import Share
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.tokens import Tokens, segment_mean
-from features.core.vocabulary import UNK, Vocabulary
+from features.core.vocabulary import MARKERS, UNK, Vocabulary
 from features.resources.annotation import Annotation
 
 LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the tagger's mistake
@@ -36,7 +37,7 @@ class TagDictionaryBuilder(Builder):
         known = np.flatnonzero(counts)
         made = TagDictionary(
             words=Vocabulary([words.types[i] for i in known]),
-            tags=counts[known],
+            tags=np.asarray(counts[known], np.int64),
             settings=self.settings,
             corpus_fingerprint=corpus.fingerprint,
         )
@@ -59,6 +60,9 @@ class TagDictionary(Resource):
 
     words: Vocabulary
     tags: NDArray[np.int64]
+
+    def check_arrays(self) -> None:
+        typed("tags", self.tags, np.int64, len(self.words) - len(MARKERS))
 
     def ambiguous(self, tokens: Tokens) -> FloatArray:
         """(n,) share of tokens whose word has more than one tag; NaN without tokens."""
