@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.columns import Longs
+from features._word_quality.columns import Longs, columns_in
 from features._word_quality.network import Matrix, _inputs, _moments
 from features._word_quality.pooling import (
     Learned,
@@ -81,7 +81,7 @@ class Beginnings:
     ) -> Parameters:
         taught = network.parameters
         token = np.zeros((width, taught["token"].shape[1]), np.float32)
-        token[[names.index(name) for name in self.columns]] = taught["token"]
+        token[columns_in(names, self.columns)] = taught["token"]
         return {
             **taught,
             "token": token,

@@ -1,9 +1,13 @@
 """Columns: named values of the tokens of a batch, and how they move to neighbours and across links."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from features.core.damage import REBUILD
+from features.core.errors import InputError
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -52,6 +56,20 @@ def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
     for k, column in enumerate(columns.values()):
         result[:, k] = column
     return result
+
+
+def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """The places of the columns `wanted` among `names`.
+
+    Raises InputError for one that is not there: a model asks for it that was not made so.
+
+    >>> columns_in(("lm", "place"), ("place",))
+    [1]
+    """
+    absent = [name for name in wanted if name not in names]
+    if absent:
+        raise InputError(f"a model of words is damaged: there is no column '{absent[0]}'", remedy=REBUILD)
+    return [names.index(name) for name in wanted]
 
 
 def prefixed(prefix: str, columns: Columns) -> Columns:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from features._phrase_decoding.decoder import decode
 from features._word_quality.beginnings import Lesson
+from features._word_quality.columns import columns_in
 from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.source_side import describe_sources, projected
@@ -69,7 +70,7 @@ def chosen(
     values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
 ) -> NDArray[np.float32]:
     """(n, k) the columns `wanted` of values with columns `names`."""
-    return np.ascontiguousarray(values[:, [names.index(name) for name in wanted]])
+    return np.ascontiguousarray(values[:, columns_in(names, wanted)])
 
 
 def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:

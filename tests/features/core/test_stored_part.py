@@ -1,0 +1,112 @@
+"""Parts whose files are as they were saved, checksums and all, but say what no part can."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features._word_quality.columns import columns_in
+from features.core.damage import Damaged
+from features.core.errors import InputError
+from features.core.resource import Resource
+from features.core.stored_part import load_part
+from features.core.tokens import Tokens
+from features.resources.language_model import LanguageModel
+from features.resources.morphemes import Morphemes
+from features.resources.ngram_documents import NgramDocuments
+from features.resources.ngrams import NgramCounts
+
+TEXTS = Tokens.from_lists([["a", "house"], ["the", "red", "house"]])
+
+
+def counts() -> NgramCounts:
+    return NgramCounts.from_tokens(TEXTS, order=2).with_settings(side="source")
+
+
+def documents() -> NgramDocuments:
+    return NgramDocuments.from_tokens(TEXTS, order=2)
+
+
+def model() -> LanguageModel:
+    return LanguageModel.from_tokens(TEXTS, order=2)
+
+
+def morphemes() -> Morphemes:
+    return Morphemes(("a", "b"), np.array([2, 1]), 2, settings={}, corpus_fingerprint="")
+
+
+def stored(part: Resource, path: Path, settings: dict[str, Any]) -> Resource:
+    """The part, with other settings in its file, loaded."""
+    path.mkdir()
+    part.save(path)
+    meta = json.loads((path / "meta.json").read_text("utf-8"))
+    meta["settings"] |= settings
+    (path / "meta.json").write_text(json.dumps(meta), "utf-8")
+    return load_part(path, type(part), None)
+
+
+@pytest.mark.parametrize("make", [counts, documents, model, morphemes])
+def test_whole_parts_load(make: Callable[[], Resource], tmp_path: Path) -> None:
+    part = make()
+    assert stored(part, tmp_path / "part", {}).fingerprint == part.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "message"),
+    [
+        (counts, {"order": "2"}, "its setting `order` must be a whole number from 1, but got '2'"),
+        (counts, {"order": 0}, "`order` must be a whole number from 1, but got 0"),
+        (counts, {"case": "UPPER"}, "`case` must be 'lower' or 'true', but got 'UPPER'"),
+        (counts, {"side": None}, "`side` must be 'source' or 'target', but got None"),
+        (documents, {"segments": 1e300}, "`segments` must be a whole number"),
+        (documents, {"segments": 10**18}, "`segments` must be a whole number from 0 to 2147483647"),
+        (documents, {"mean_length": []}, "`mean_length` must be a number from 0"),
+        (model, {"minimum": {}}, "`minimum` must be a whole number from 1"),
+    ],
+)
+def test_settings_that_the_builder_does_not_take(
+    make: Callable[[], Resource], settings: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Damaged, match=message):
+        stored(make(), tmp_path / "part", settings)
+
+
+def wrong_counts() -> Resource:
+    part = counts()
+    return replace(part, occurrences=np.full_like(part.occurrences, -1))
+
+
+def wrong_probabilities() -> Resource:
+    part = model()
+    return replace(part, log10=np.full_like(part.log10, -1e6))
+
+
+def wrong_backoff() -> Resource:
+    part = model()
+    return replace(part, backoff=np.full_like(part.backoff, 1e38))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (wrong_counts, "`occurrences` must lie in 0 .. 2147483647, but has -1"),
+        (wrong_probabilities, "`log10` must hold numbers from -100 to 1"),
+        (wrong_backoff, "`backoff` must hold numbers from -30 to 30"),
+        (lambda: replace(morphemes(), counts=np.array([1, 0])), "`counts` must lie in 1 .. "),
+        (lambda: replace(morphemes(), words=-5), "`words` must be a whole number from 0, but is -5"),
+    ],
+)
+def test_values_that_lead_to_infinite_features(
+    make: Callable[[], Resource], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Damaged, match=message):
+        stored(make(), tmp_path / "part", {})
+
+
+def test_a_model_of_words_with_a_column_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="is damaged: there is no column 'speed'"):
+        columns_in(("lm", "place"), ("place", "speed"))
