@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.damage import whole
 from features.core.errors import InputError
 
 _REMEDY = "train the annotator again"
@@ -23,10 +24,8 @@ def save(path: Path, meta: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
 def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, Any]:
     """`meta.json`. Raises InputError for a missing key, and a file that is damaged or of another `version`:
     the weights of hashed features mean nothing to other features."""
-    try:
+    with whole("the annotator", path / "meta.json", _REMEDY):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        raise InputError("cannot be read", where=path / "meta.json", remedy=_REMEDY) from None
     missing = [key for key in keys if not isinstance(meta, dict) or key not in meta]
     if missing:
         raise InputError(f"lacks {', '.join(missing)}", where=path / "meta.json", remedy=_REMEDY)
@@ -37,10 +36,8 @@ def load_meta(path: Path, keys: Sequence[str], version: str = "") -> dict[str, A
 def load_array(path: Path, name: str, kind: Any, dimensions: int) -> NDArray[Any]:
     """An array of the given type. Raises InputError for any other."""
     file = path / f"{name}.npy"
-    try:
+    with whole("the annotator", file, _REMEDY):
         array = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        raise InputError("cannot be read", where=file, remedy=_REMEDY) from None
     if array.dtype != np.dtype(kind) or array.ndim != dimensions:
         raise InputError(
             f"must hold {dimensions} dimensions of {np.dtype(kind)}, but holds {array.ndim} of {array.dtype}",

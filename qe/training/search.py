@@ -35,6 +35,7 @@ from qe.models.pipeline import Candidate, imputer, scaler
 from qe.selection._base import SELECTORS, NothingSelected, Selector
 from qe.tracking.address import without_password
 from qe.training.drawing import Drawing, drawing_of, ended
+from qe.training.journal_lock import JournalLock
 
 SEEDS = MOST_SEED + 1  # sums of seeds begin anew behind the largest
 _ANEW = "start anew with --overwrite"
@@ -566,6 +567,6 @@ def journal(path: Path) -> optuna.storages.BaseStorage:
     Raises InputError for a damaged one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    backend = JournalFileBackend(str(path))
+    backend = JournalFileBackend(str(path), JournalLock(str(path)))
     with whole("the study", path, _ANEW):
         return optuna.storages.JournalStorage(backend)

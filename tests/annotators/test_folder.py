@@ -110,7 +110,7 @@ def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
         ("constituents/binary.npy", np.array([[0, 0, -1, 1]]), "a symbol is out of bounds"),
         ("constituents/uses.npy", np.array([[0, 10**6, 1]]), "a word is out of bounds"),
         ("constituents/uses.npy", np.array([[0, 0, 0]]), "a count is not positive"),
-        ("entities/entities.npy", np.array([object()], object), "cannot be read"),
+        ("entities/entities.npy", np.array([object()], object), "the annotator is damaged"),
     ],
 )
 def test_forged_arrays_are_refused_whatever_the_checksums_say(
