@@ -34,7 +34,7 @@ def experiment_schema() -> Schema:
     sections["EvaluationSection"]["properties"]["metric"] |= metric
     for name in ("settings", "read"):
         sections["ResourcesSection"]["properties"][name]["propertyNames"] = {"enum": [*known_parts()]}
-    keys["dataset"] = _dataset(sections.pop("DatasetSection"))
+    keys["dataset"]["items"] = _dataset(sections.pop("DatasetSection"))
     keys["features"]["items"] = _features()
     keys["trees"]["items"] = _chosen(TREES.names, lambda name: _of_class(TREES.get(name)))
     keys["translations"]["additionalProperties"] = {"enum": [*ENGINES.names]}
@@ -53,21 +53,25 @@ def _allow_single(model: type[BaseModel], properties: Schema) -> None:
     """One value stands for a list of it, where the section says so."""
     for name, field in model.model_fields.items():
         if any(isinstance(note, BeforeValidator) for note in field.metadata):
+            name = field.alias or name
             listed = properties[name]
             about = {key: listed.pop(key) for key in ("title", "description", "default") if key in listed}
             properties[name] = {**about, "anyOf": [listed["items"], listed]}
 
 
 def _dataset(section: Schema) -> Schema:
-    """`format`, `path`, and the keys of each format."""
-    common: Schema = {"format": {"enum": [*FORMATS.names]}, "path": section["properties"]["path"]}
+    """`format`, `path`, the keys of every dataset, and those of each format."""
+    common: Schema = {**section["properties"], "format": {"enum": [*FORMATS.names]}}
+    single = common["train"]["items"]
+    common["train"] = {**common["train"], "anyOf": [single, {"type": "array", "items": single}]}
+    del common["train"]["items"], common["train"]["type"]
     return {
         "description": section["description"],
         "type": "object",
         "properties": common,
         "required": ["format", "path"],
         "allOf": [
-            _if("format", name, _of_class(FORMATS.get(name), ("format", "path"))) for name in FORMATS.names
+            _if("format", name, _of_class(FORMATS.get(name), [*common])) for name in FORMATS.names
         ],
     }
 

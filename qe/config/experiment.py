@@ -6,7 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from features.core.errors import InputError, shown, together
 from features.core.strict_yaml import read_mapping
@@ -30,17 +30,6 @@ _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
-
-
-class DatasetSection(BaseModel):
-    """`format` and `path`; the other keys are the format's own."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-    format: str
-    path: Path
-
-    def options(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
 
 
 class TextSection(Section):
@@ -97,6 +86,60 @@ class ResourcesSection(Section):
         """Side -> CoNLL-U file, of the sides that have one."""
         files = {"source": self.source_annotation, "target": self.target_annotation}
         return {side: path for side, path in files.items() if path is not None}
+
+
+class DatasetSection(BaseModel):
+    """`format` and `path`; of training rows at most `rows`, drawn at random. Other keys are the format's own.
+
+    Datasets behind the first help to learn, and have keys of their own:
+
+    train      their splits that are learned from
+    weight     how much a row counts beside a row of the first
+    scaling    how labels are put on the first one's scale: `standard` (mean and deviation), `ranks` (the label
+               of the same rank), or `none`: labels of the same name and direction, taken as they are
+    align      whether columns of features are put on the first one's mean and deviation too
+    together   whether families that learn from labels are fitted on the rows of both; else, on its rows alone
+               for its rows. It needs the first one's languages, and takes its resources
+    resources  for this pair; none: those of the experiment, in the same languages
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    format: str
+    path: Path
+    rows: int | None = Field(None, ge=1)
+    train: Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)] = ("train",)
+    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
+    scaling: Literal["standard", "ranks", "none"] = "standard"
+    align: bool = False
+    together: bool = False
+    resources: ResourcesSection | None = None
+
+    @model_validator(mode="after")
+    def _of_one_bundle(self) -> Self:
+        if self.together and self.resources is not None:
+            raise ValueError("`together` takes the experiment's resources; leave out `together` or `resources`")
+        return self
+
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+    def settings(self) -> dict[str, Any]:
+        """JSON values, without the keys that are not given."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+# Keys of datasets behind the first one, and where the first one says it.
+_OF_OTHERS: Mapping[str, str] = {
+    **dict.fromkeys(("weight", "scaling", "align", "together"), ""),
+    "train": "; say it in `split.train`",
+    "resources": "; say it in the experiment's `resources`",
+}
+
+
+def _first_and_others(sections: tuple[DatasetSection, ...]) -> tuple[DatasetSection, ...]:
+    for key in _OF_OTHERS.keys() & sections[0].model_fields_set:
+        raise ValueError(f"`{key}` is for datasets behind the first one{_OF_OTHERS[key]}")
+    return sections
 
 
 class SplitSection(Section):
@@ -202,6 +245,10 @@ class PublishedSection(Section):
     rmse: float | None = None
 
 
+_WITH_PATHS: Sequence[tuple[str, type[BaseModel]]] = (
+    ("dataset", DatasetSection),
+    ("resources", ResourcesSection),
+)
 _MODEL = ("learner", "selection", "features", "trees", "weight")  # settings that make another model
 
 
@@ -221,7 +268,12 @@ class Experiment(Section):
     absent: tuple[str, ...] = ()
     published: PublishedSection | None = None
     seed: Seed = 0
-    dataset: DatasetSection
+    datasets: Annotated[
+        tuple[DatasetSection, ...],
+        BeforeValidator(_as_list),
+        Field(min_length=1),
+        AfterValidator(_first_and_others),
+    ] = Field(alias="dataset")
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
     translations: dict[Literal["pseudo_reference", "back_translation"], str] = Field(default_factory=dict)
     annotations: dict[Literal["source", "target", "pseudo_reference"], str] = Field(default_factory=dict)
@@ -241,6 +293,16 @@ class Experiment(Section):
     tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
     _changed: tuple[str, ...] = PrivateAttr(())
 
+    @property
+    def dataset(self) -> DatasetSection:
+        """The first dataset: its rows are predicted, evaluated and reported."""
+        return self.datasets[0]
+
+    @property
+    def others(self) -> tuple[DatasetSection, ...]:
+        """The other datasets, which help to learn."""
+        return self.datasets[1:]
+
     def made_columns(self) -> dict[str, str]:
         """Columns of segments that programs make: name -> program."""
         annotations = {f"annotation_{side}": by for side, by in self.annotations.items()}
@@ -249,9 +311,10 @@ class Experiment(Section):
     def inputs(self) -> list[Path]:
         """The files, and the folders read whole, that the experiment names; a dataset's folder is not one."""
         paths = set(_paths(ResourcesSection))
-        resources = {} if self.resources is None else self.resources.model_dump(include=paths)
-        named = [self.dataset.path] if self.dataset.path.is_file() else []
-        named += list(_leaves(resources, Path))
+        sections = [self.resources, *(section.resources for section in self.others)]
+        named = [section.path for section in self.datasets if section.path.is_file()]
+        for section in sections:
+            named += _leaves({} if section is None else section.model_dump(include=paths), Path)
         named += [Path(p) for f in self.features for k in _PATH_KEYS & f.keys() for p in _leaves(f[k], str)]
         return [*named, *(path / "study.journal" for path in self.search.warm_start)]
 
@@ -268,8 +331,10 @@ class Experiment(Section):
         return name if len(name) <= 200 else f"{name[:199]}…"
 
     def settings(self) -> dict[str, Any]:
-        """The experiment as JSON values."""
-        return self.model_dump(mode="json")
+        """The experiment as JSON values; a single dataset is no list."""
+        values = self.model_dump(mode="json", exclude={"datasets"})
+        sections = [section.settings() for section in self.datasets]
+        return values | {"dataset": sections if self.others else sections[0]}
 
 
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
@@ -323,10 +388,7 @@ def _completed(
     for text in overrides:
         mistakes += _refused(override, keys, text)
     mistakes += _refused(_fill_in, keys)
-    for name, section in (("dataset", DatasetSection), ("resources", ResourcesSection)):
-        if isinstance(keys.get(name), dict):
-            paths = _paths(section)
-            keys[name] = {k: _resolved(v, root) if k in paths else v for k, v in keys[name].items()}
+    keys |= {name: _located(keys[name], section, root) for name, section in _WITH_PATHS if name in keys}
     if isinstance(keys.get("annotations"), dict):
         keys["annotations"] = {side: _annotator(name, root) for side, name in keys["annotations"].items()}
     # An experiment of trees alone needs no other features.
@@ -336,6 +398,19 @@ def _completed(
         keys["features"] = [_with_paths(f, root) for f in features]
         mistakes += wrong
     return keys, mistakes
+
+
+def _located(value: Any, section: type[BaseModel], root: Path) -> Any:
+    """A section, or each of a list of them, with absolute paths."""
+    if isinstance(value, list):
+        return [_located(inner, section, root) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    paths = _paths(section)
+    located = {key: _resolved(inner, root) if key in paths else inner for key, inner in value.items()}
+    if section is DatasetSection and "resources" in located:
+        located["resources"] = _located(located["resources"], ResourcesSection, root)
+    return located
 
 
 def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
@@ -357,10 +432,17 @@ def _leaves(value: Any, kind: type[Leaf]) -> Iterator[Leaf]:
 
 
 def _fill_in(content: dict[str, Any]) -> None:
-    """Languages for the placeholders in the strings under `resources`."""
-    resources, dataset = content.get("resources"), content.get("dataset")
-    if not isinstance(resources, dict):
-        return
+    """Languages for the placeholders in the strings under `resources`, of the datasets too."""
+    datasets = _as_list(content.get("dataset"))
+    if isinstance(content.get("resources"), dict):
+        content["resources"] = _filled(content["resources"], datasets[0] if datasets else None)
+    for dataset in datasets:
+        if isinstance(dataset, dict) and isinstance(dataset.get("resources"), dict):
+            dataset["resources"] = _filled(dataset["resources"], dataset)
+
+
+def _filled(resources: dict[str, Any], dataset: Any) -> Any:
+    """`resources` with the languages of a dataset's pair."""
     pair = dataset.get("pair") if isinstance(dataset, dict) else None
     source, _, target = str(pair or "").partition("-")
     known = {"pair": pair, "source": source, "target": target}
@@ -381,7 +463,7 @@ def _fill_in(content: dict[str, Any]) -> None:
             value = value.replace(f"{{{name}}}", known[name])
         return value
 
-    content["resources"] = filled("resources", resources)
+    return filled("resources", resources)
 
 
 def _paths(section: type[BaseModel]) -> list[str]:

@@ -110,8 +110,9 @@ def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[s
     """The keys allowed where the unknown one stands."""
     here = model
     for part in location[:-1]:
-        if isinstance(part, str) and part in here.model_fields:
-            here = _model_in(here.model_fields[part].annotation) or here
+        entry = next((e for n, e in here.model_fields.items() if part in (n, e.alias)), None)
+        if entry is not None:
+            here = _model_in(entry.annotation) or here
     return [entry.alias or name for name, entry in here.model_fields.items()]
 
 
