@@ -70,9 +70,7 @@ def _dataset(section: Schema) -> Schema:
         "type": "object",
         "properties": common,
         "required": ["format", "path"],
-        "allOf": [
-            _if("format", name, _of_class(FORMATS.get(name), [*common])) for name in FORMATS.names
-        ],
+        "allOf": [_if("format", name, _of_class(FORMATS.get(name), [*common])) for name in FORMATS.names],
     }
 
 

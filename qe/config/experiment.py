@@ -6,7 +6,15 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    model_validator,
+)
 
 from features.core.errors import InputError, shown, together
 from features.core.strict_yaml import read_mapping
@@ -95,8 +103,8 @@ class DatasetSection(BaseModel):
 
     train      their splits that are learned from
     weight     how much a row counts beside a row of the first
-    scaling    how labels are put on the first one's scale: `standard` (mean and deviation), `ranks` (the label
-               of the same rank), or `none`: labels of the same name and direction, taken as they are
+    scaling    how labels are put on the first one's scale: `standard` (mean and deviation), `ranks` (the
+               label of the same rank), or `none`: labels of the same name and direction, taken as they are
     align      whether columns of features are put on the first one's mean and deviation too
     together   whether families that learn from labels are fitted on the rows of both; else, on its rows alone
                for its rows. It needs the first one's languages, and takes its resources
@@ -117,7 +125,9 @@ class DatasetSection(BaseModel):
     @model_validator(mode="after")
     def _of_one_bundle(self) -> Self:
         if self.together and self.resources is not None:
-            raise ValueError("`together` takes the experiment's resources; leave out `together` or `resources`")
+            raise ValueError(
+                "`together` takes the experiment's resources; leave out `together` or `resources`"
+            )
         return self
 
     def options(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Companions: what training leaves beside the model for those who score with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
+from features.core.segments import Segments
 from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
 from qe.models.drift import Profile
@@ -96,8 +97,11 @@ def make_companions(
     seed: int = 0,
     calibration: CalibrationRows | None = None,
     conditions: Conditions | None = None,
+    others: Sequence[Segments] = (),
 ) -> Companions:
     """From the training rows: (n, k) features, (n,) out-of-fold predictions, the rows of every fold.
+
+    others  segments of other datasets that were learned from
 
     With `calibration`, intervals are split-conformal: the difficulty is learned from the training rows, how
     far intervals reach from the others. `conditions` say what the intervals are to hold for.
@@ -110,9 +114,13 @@ def make_companions(
         intervals,
         Background.make(table, seed),
         Profile.make(training.segments, table, list(without_trees(features).columns), seed),
-        Learned.make(zip(training.segments.source, training.segments.target, strict=True)),
+        Learned.make(pair for batch in (training.segments, *others) for pair in _pairs(batch)),
         _held_out(calibration or rows),
     )
+
+
+def _pairs(segments: Segments) -> Iterator[tuple[str, str]]:
+    return zip(segments.source, segments.target, strict=True)
 
 
 def _held_out(rows: CalibrationRows) -> HeldOut:

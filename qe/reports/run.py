@@ -106,7 +106,7 @@ def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Se
     """The segments of these ids; or None, and why: the data have moved or changed."""
     experiment = report["experiment"]
     try:
-        section = DatasetSection(**experiment["dataset"])
+        section = DatasetSection(**first_dataset(experiment))
         dataset = make_format(section.format, section.options()).read(section.path)
         names = experiment["split"]["train"] if name == "train" else [name]
         segments = concatenate([dataset.split(one) for one in names]).segments
@@ -118,6 +118,12 @@ def _texts(report: Mapping[str, Any], name: str, ids: Sequence[str]) -> tuple[Se
     if len(place) < len(segments) or not place.keys() >= set(ids):
         return None, "the segments cannot be told by their ids"
     return segments.take([place[one] for one in ids]), ""
+
+
+def first_dataset(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of the dataset that is predicted, from the settings of an experiment."""
+    sections = experiment["dataset"]
+    return dict(sections[0] if isinstance(sections, list) else sections)
 
 
 def _lead(report: Mapping[str, Any]) -> str:
@@ -133,7 +139,7 @@ def _lead(report: Mapping[str, Any]) -> str:
 
 
 def _languages(report: Mapping[str, Any]) -> tuple[str, str]:
-    dataset = report["experiment"]["dataset"]
+    dataset = first_dataset(report["experiment"])
     return str(dataset.get("source_language") or ""), str(dataset.get("target_language") or "")
 
 

@@ -119,17 +119,23 @@ def _learning_curve(
         progress("learning curve", done, len(FRACTIONS))
         predicted = _out_of_fold(objective, candidate, partial(_thinned, fraction=fraction, seed=seed))
         scored = evaluate(data.scores, {"all": predicted}, data.dataset.scale, metrics=METRICS, samples=0)
-        rows = int(np.mean([round(fraction * len(fold.scores)) for fold in objective.folds]))
+        rows = int(np.mean([round(fraction * _own(fold)) for fold in objective.folds]))
         curve[rows] = dict(scored.systems["all"].metrics)
     return curve
 
 
+def _own(fold: FoldData) -> int:
+    """How many training rows are of the first dataset."""
+    return len(fold.scores) - fold.others
+
+
 def _thinned(fold: FoldData, fraction: float, seed: int) -> FoldData:
-    rows = np.sort(
-        np.random.default_rng(seed).permutation(len(fold.scores))[: round(fraction * len(fold.scores))]
-    )
+    """A fold with a fraction of the first dataset's training rows, and all of the others'."""
+    own = _own(fold)
+    drawn = np.sort(np.random.default_rng(seed).permutation(own)[: round(fraction * own)])
+    rows = np.concatenate([drawn, np.arange(own, len(fold.scores))])
     weights = None if fold.weights is None else fold.weights[rows]
-    places = None if fold.training_rows is None else fold.training_rows[rows]
+    places = None if fold.training_rows is None else fold.training_rows[drawn]
     return replace(
         fold, train=fold.train.iloc[rows], scores=fold.scores[rows], weights=weights, training_rows=places
     )

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
@@ -16,6 +15,7 @@ from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
 from qe.selection._base import SELECTORS
 from qe.training import search
+from qe.training.auxiliary import FoldTables, together_with
 from qe.training.preparation import Prepared, folds_of, scores_of, weights_of
 
 
@@ -34,8 +34,8 @@ def search_candidates(
     experiment, training = prepared.experiment, prepared.training
     data = []
     for repeat in prepared.repeats:
-        for fold, tables in zip(repeat, prepared.extraction.folds(training, repeat), strict=True):
-            data.append(fold_data(experiment, training, *fold, *tables))
+        for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True):
+            data.append(fold_data(experiment, training, *fold, tables))
     objective = _objective(experiment, prepared.dataset, data)
     section = experiment.search
     storage = search.storage_at(section.storage) if section.storage else None
@@ -64,16 +64,16 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         return None
     predictions = np.full(len(training), np.nan)
     outer = folds_of(training, experiment, experiment.split.outer)
-    tables = prepared.extraction.folds(training, outer)
-    for number, ((train_rows, held_out), (own, other)) in enumerate(zip(outer, tables, strict=True)):
+    tables = prepared.folds_of(outer)
+    for number, ((train_rows, held_out), table) in enumerate(zip(outer, tables, strict=True)):
         progress("nested cross-validation", number, len(outer))
         fitting = training.take(train_rows)
         data = [
-            fold_data(experiment, fitting, rows, out, own.iloc[rows], own.iloc[out], train_rows[rows])
+            fold_data(experiment, fitting, rows, out, table.inner(rows, out), train_rows[rows])
             for rows, out in folds_of(fitting, experiment, experiment.split.folds)
         ]
         best = search.run(_objective(experiment, dataset, data), experiment.search, seed=experiment.seed).best
-        whole = fold_data(experiment, training, train_rows, held_out, own, other)
+        whole = fold_data(experiment, training, train_rows, held_out, table)
         predictions[held_out] = whole.predict(best, dataset.scale, experiment.seed)
     return predictions
 
@@ -111,18 +111,25 @@ def fold_data(
     split: Split,
     train_rows: NDArray[np.int64],
     held_out: NDArray[np.int64],
-    own: pd.DataFrame,
-    other: pd.DataFrame,
+    tables: FoldTables,
     columns: NDArray[np.int64] | None = None,
 ) -> search.FoldData:
     """`columns`: the places of the training rows among all, if `split` is not all of them."""
     scores, weights = scores_of(split), weights_of(split, experiment)
-    return search.FoldData(
-        own,
+    scored = split.segments.take(held_out)
+    rows = together_with(
+        [lesson.without(scored) for lesson in tables.lessons],
+        tables.own,
         scores[train_rows],
         None if weights is None else weights[train_rows],
-        other,
+    )
+    return search.FoldData(
+        rows.table,
+        rows.scores,
+        rows.weights,
+        tables.other,
         scores[held_out],
         held_out,
         train_rows if columns is None else columns,
+        rows.others,
     )

@@ -12,7 +12,7 @@ from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_need
 from features.core.tree_columns import make_trees
 from qe.config import experiment as experiment_file
 from qe.config.distributions import Distribution
-from qe.config.experiment import IN_MEMORY, Experiment, StrategySection
+from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection, StrategySection
 from qe.config.spaces import grid, parse_space
 from qe.data.formats._base import option_errors
 from qe.learners._base import LEARNERS
@@ -51,7 +51,8 @@ def check(experiment: Experiment, *, in_memory: bool = False) -> None:
 def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
     """What is wrong with an experiment whose keys are right, a line each, with its place."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
-        yield from _of_dataset(experiment)
+        yield from _of_dataset(experiment.dataset, "dataset")
+    yield from _of_others(experiment)
     yield from _of_programs(experiment)
     parts = list[str]()
     yield from _of_features(experiment, parts)
@@ -76,6 +77,7 @@ class Plan:
         return {
             "name": made.name,
             "dataset": "an object" if data.format == IN_MEMORY else f"{data.format} at {data.path}",
+            "others": [f"{other.format} at {other.path}" for other in made.others],
             "extractors": [config["kind"] for config in expand(made.features)],
             "trees": [tree.name for tree in make_trees(made.trees)],
             "resources": parts_needed(made.features),
@@ -99,7 +101,7 @@ class Plan:
         outer = f", inside {plan['outer']} outer folds" if plan["outer"] else ""
         trials = f"{plan['trials']} trials of {', '.join(plan['searched'])}" if plan["searched"] else "none"
         lines = {
-            "data": plan["dataset"],
+            "data": plan["dataset"] + "".join(f", with {other}" for other in plan["others"]),
             "features": f"{extractors} extractors{trees}, of {resources} resources",
             "folds": f"{times}{plan['folds']} by {plan['by']}{outer}",
             "selection": ", ".join(plan["selectors"]),
@@ -109,12 +111,29 @@ class Plan:
         return f"{plan['name']}: ok\n" + "\n".join(f"  {name:<10}{text}" for name, text in lines.items())
 
 
-def _of_dataset(experiment: Experiment) -> Iterator[str]:
-    section = experiment.dataset
+def _of_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     for error in option_errors(section.format, section.options()):
-        yield _at("dataset", error)
+        text = _at("dataset", error)
+        yield text if place == "dataset" else place + text.removeprefix("dataset")
     if not section.path.exists():
-        yield f"dataset.path: no such dataset: {section.path}; check it, or --data-root"
+        yield f"{place}.path: no such dataset: {section.path}; check it, or --data-root"
+
+
+def _of_others(experiment: Experiment) -> Iterator[str]:
+    """Of the datasets behind the first one."""
+    if not experiment.others:
+        return
+    if experiment.trees:
+        yield "trees: with several datasets there can be none"
+    for config in _right(experiment.features):
+        if EXTRACTORS.get(config["kind"]).reads_files:
+            yield f"features: '{config['kind']}' reads values of one dataset, but there are several"
+    for number, section in enumerate(experiment.others, start=1):
+        place = f"dataset.{number}"
+        yield from _of_dataset(section, place)
+        if section.weight != 1:
+            for learner in _without_weights(experiment):
+                yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
 
 
 def _of_programs(experiment: Experiment) -> Iterator[str]:
@@ -151,6 +170,15 @@ def _of_features(experiment: Experiment, parts: list[str]) -> Iterator[str]:
         yield "features: there are none"
 
 
+def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The extractors, those of sets too, whose names are known."""
+    for config in configs:
+        try:
+            yield from (each for each in expand([config]) if each["kind"] in EXTRACTORS.names)
+        except InputError:  # told of with the features
+            continue
+
+
 def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
     """What an extractor says itself, if it needs no resources; of others, that parts are of another kind."""
     try:
@@ -179,28 +207,36 @@ def _of_trees(experiment: Experiment) -> Iterator[str]:
 
 
 def _of_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]:
-    section = experiment.resources
+    yield from _of_bundle(experiment, experiment.resources, "resources", parts)
+    for number, other in enumerate(experiment.others, start=1):
+        if other.resources is not None:
+            yield from _of_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
+
+
+def _of_bundle(
+    experiment: Experiment, section: ResourcesSection | None, place: str, parts: Sequence[str]
+) -> Iterator[str]:
     if section is None:
         if parts:
             remedy = "name a parallel corpus (source, target) or a bundle built by `qe resources build`"
-            yield f"resources: the features need {', '.join(parts)}; {remedy}"
+            yield f"{place}: the features need {', '.join(parts)}; {remedy}"
         return
     if section.bundle is not None:
         if not (section.bundle / MANIFEST).is_file():
-            yield f"resources.bundle: no {MANIFEST} in {section.bundle}; build it with `qe resources build`"
+            yield f"{place}.bundle: no {MANIFEST} in {section.bundle}; build it with `qe resources build`"
         return
     for part in _named(experiment):  # only these: to know all parts is to import all kinds of resources
         if part in parts and part not in known_parts():
             yield _at("features", unknown_part(part))
     if parts and section.incomplete:
-        yield "resources: needs both source and target, or a bundle"
+        yield f"{place}: needs both source and target, or a bundle"
     corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
     for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
         path = getattr(section, key)
         if path is not None and not path.is_file():
-            yield f"resources.{key}: no such file: {path}"
+            yield f"{place}.{key}: no such file: {path}"
     if section.read or section.settings:
-        yield from _of_parts(section.read, section.settings, section.alignments)
+        yield from _of_parts(section.read, section.settings, section.alignments, place)
 
 
 def _named(experiment: Experiment) -> set[str]:
@@ -211,7 +247,7 @@ def _named(experiment: Experiment) -> set[str]:
 
 
 def _of_parts(
-    read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None
+    read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
 ) -> Iterator[str]:
     """Of files that parts are read from, and settings of parts."""
     from qe.bundles.alignments import Alignments
@@ -223,13 +259,13 @@ def _of_parts(
         try:
             makers |= PartFiles({part: path}).readers
         except InputError as error:
-            yield _at(f"resources.read.{part}", error)
+            yield _at(f"{place}.read.{part}", error)
     for part, values in settings.items():
         for key, value in values.items():
             try:
                 checked({part: {key: value}}, makers)
             except InputError as error:
-                yield _at(f"resources.settings.{part}", error)
+                yield _at(f"{place}.settings.{part}", error)
 
 
 def _of_splits(experiment: Experiment) -> Iterator[str]:
@@ -259,9 +295,15 @@ def _of_strategies(experiment: Experiment) -> Iterator[str]:
             if section.kind in [other.kind for other in sections[:number]]:
                 yield f"{place}: '{section.kind}' stands there twice; join their search spaces"
     if experiment.weights != "none":
-        for section in experiment.learner:
-            if section.kind in LEARNERS.names and not takes_weights(LEARNERS, section.kind):
-                yield f"weights: the learner '{section.kind}' takes no weights; set `weights: none`"
+        for kind in _without_weights(experiment):
+            yield f"weights: the learner '{kind}' takes no weights; set `weights: none`"
+
+
+def _without_weights(experiment: Experiment) -> Iterator[str]:
+    """The learners that cannot weigh rows."""
+    for section in experiment.learner:
+        if section.kind in LEARNERS.names and not takes_weights(LEARNERS, section.kind):
+            yield section.kind
 
 
 def _of_search(experiment: Experiment) -> Iterator[str]:

@@ -18,14 +18,14 @@ from qe.training.preparation import Prepared, scores_of, weights_of
 def fit_model(prepared: Prepared, best: Candidate) -> Model:
     """The candidate fitted on all training rows, with everything that scoring needs."""
     experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
-    table = prepared.training_table()
-    pipeline = fit(best.pipeline(experiment.seed), table, prepared.scores, prepared.weights)
+    rows = prepared.learned_rows()
+    pipeline = fit(best.pipeline(experiment.seed), rows.table, rows.scores, rows.weights)
     segments = training.segments
     return Model(
         experiment.name,
         best,
         pipeline,
-        extraction.fitted_extractors(training),
+        extraction.fitted_extractors(prepared.fitting),
         prepared.dataset.scale,
         (segments.source_tokenizer, segments.target_tokenizer),
         prepared.bundle,
@@ -45,6 +45,7 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> 
         prepared.experiment.seed,
         None if calibration is None else _calibration(prepared, model, calibration),
         _conditions(prepared, model),
+        [each.split.segments for each in prepared.auxiliaries],
     )
 
 
@@ -72,7 +73,7 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
 
 def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
     """(n, k) features and (n,) predictions of rows that the model never saw."""
-    table = prepared.extraction.scored(prepared.training, split.segments)
+    table = prepared.extraction.scored(prepared.fitting, split.segments)
     return numbers(table), model.predict_features(table)
 
 
@@ -104,11 +105,10 @@ def bounds_of(
     Infinite where the level needs more rows than a group has.
     """
     training = prepared.training
-    extraction = prepared.extraction
     table = (
         prepared.training_table()
         if split is training
-        else extraction.fit_and_score(training, split.segments)[1]
+        else prepared.extraction.scored(prepared.fitting, split.segments)
     )
     column, _ = _groups_and_weights(prepared, split)
     return intervals.reached(numbers(table), predicted, level, column)
@@ -119,6 +119,6 @@ def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
     predictions = {}
     for name, split in prepared.dataset.splits.items():
         if name not in prepared.experiment.split.train:
-            table = prepared.extraction.scored(prepared.training, split.segments)
+            table = prepared.extraction.scored(prepared.fitting, split.segments)
             predictions[name] = model.predict_features(table)
     return predictions

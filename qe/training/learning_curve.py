@@ -81,7 +81,7 @@ def learning_curve(
     """Figures of models that learn from `sizes` rows, drawn at random `draws` times from those of each fold.
 
     A larger draw holds the smaller one of the same number. Families that learn from labels learn from the
-    drawn rows alone.
+    drawn rows alone. Rows of other datasets help at every size.
 
     Raises InputError if a fold has fewer rows than the largest size.
     """
@@ -122,8 +122,7 @@ def _predicted(
     folds = []
     for (train, held_out), generator in zip(data.first_folds, generators, strict=True):
         rows = np.sort(generator.permutation(train)[:size])
-        own, other = data.extraction.fold(data.training, rows, held_out)
-        folds.append(fold_data(data.experiment, data.training, rows, held_out, own, other))
+        folds.append(fold_data(data.experiment, data.training, rows, held_out, data.fold(rows, held_out)))
     gathered = np.full(len(data.training), np.nan)
     for fold, predicted in zip(folds, replace(objective, folds=folds).predictions(candidate), strict=True):
         gathered[fold.rows] = predicted

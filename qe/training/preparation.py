@@ -1,5 +1,6 @@
 """Preparation: from an experiment's file to data, folds, resources and the way to feature tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
@@ -15,7 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.progress import Progress, silent
 from features.core.tree_columns import make_trees
 from qe.bundles.cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
-from qe.config.experiment import Experiment
+from qe.config.experiment import DatasetSection, Experiment
 from qe.config.schema import MOST_SEED
 from qe.data.dataset import Dataset, Split, concatenate
 from qe.data.formats._base import make_format
@@ -23,9 +25,20 @@ from qe.data.splits import Fold, make_folds
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learners._base import LEARNERS
 from qe.programs.made_columns import with_made_columns
+from qe.training.auxiliary import (
+    Auxiliary,
+    Fitting,
+    FoldTables,
+    Rows,
+    fold_tables,
+    tables_of_folds,
+    together_with,
+    whole_tables,
+)
 from qe.training.calibration import check_calibration, check_groups
 from qe.training.clock import Clock
 from qe.training.extraction import Extraction
+from qe.training.other_datasets import First, auxiliary, drawn
 
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
 
@@ -37,6 +50,7 @@ class Prepared:
     training      the rows that are learned from; all have labels
     folds         of every repeat, one repeat after the other
     calibration   labelled rows that are not learned from, for split-conformal intervals
+    auxiliaries   the datasets behind the first, which help to learn
     """
 
     experiment: Experiment
@@ -46,6 +60,7 @@ class Prepared:
     bundle: Bundle | None
     extraction: Extraction
     calibration: Split | None = None
+    auxiliaries: tuple[Auxiliary, ...] = ()
 
     @property
     def scores(self) -> FloatArray:
@@ -81,7 +96,28 @@ class Prepared:
 
     def training_table(self) -> pd.DataFrame:
         """(n, k) features of the training rows, fitted families cross-fitted."""
-        return self.extraction.training_table(self.training, self.first_folds)
+        return self._whole.own
+
+    def learned_rows(self) -> Rows:
+        """What the final model learns from: the training rows, then those of other datasets."""
+        return together_with(self._whole.lessons, self._whole.own, self.scores, self.weights)
+
+    @cached_property
+    def _whole(self) -> FoldTables:
+        return whole_tables(self.extraction, self.auxiliaries, self.training, self.first_folds)
+
+    @cached_property
+    def fitting(self) -> Split:
+        """The rows that families which learn from labels are fitted on for the final model."""
+        return Fitting.of(self.training, self.auxiliaries, self.training.segments.take([])).split
+
+    def fold(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> FoldTables:
+        """Features of one fold of the training rows."""
+        return fold_tables(self.extraction, self.auxiliaries, self.training, train, held_out)
+
+    def folds_of(self, folds: Sequence[Fold]) -> list[FoldTables]:
+        """Features of all these folds of the training rows."""
+        return tables_of_folds(self.extraction, self.auxiliaries, self.training, folds)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -149,7 +185,22 @@ def prepare(
             if name not in experiment.split.train:
                 extraction.trees(split.segments)
         _check_parsed(extraction, training)
-    return Prepared(experiment, dataset, training, folds, bundle, extraction, calibration)
+    first = First(experiment, dataset, training, extraction)
+    auxiliaries, notes = _auxiliaries(first, cache, progress)
+    dataset = replace(dataset, notes=(*dataset.notes, *notes))
+    return Prepared(experiment, dataset, training, folds, bundle, extraction, calibration, auxiliaries)
+
+
+def _auxiliaries(first: First, cache: Path, progress: Progress) -> tuple[tuple[Auxiliary, ...], list[str]]:
+    """The datasets behind the first, and what is to be said of each."""
+    made, notes = [], []
+    for number, section in enumerate(first.experiment.others, start=1):
+        read = read_dataset(first.experiment, section, f"dataset.{number}.path")
+        dataset = translated(read, first.experiment, cache, progress)
+        each, note = auxiliary(number, dataset, first, cache, progress)
+        made.append(each)
+        notes.append(note)
+    return tuple(made), notes
 
 
 def set_aside(dataset: Dataset, training: Split, experiment: Experiment) -> tuple[Split, Split]:
@@ -202,14 +253,16 @@ def _check_parsed(extraction: Extraction, training: Split) -> None:
             )
 
 
-def read_dataset(experiment: Experiment) -> Dataset:
-    """The experiment's dataset, tokenized as its `text` section says.
+def read_dataset(
+    experiment: Experiment, section: DatasetSection | None = None, place: str = "dataset.path"
+) -> Dataset:
+    """The experiment's (first) dataset, or that of a section, tokenized as its `text` section says.
 
     Raises InputError for unknown keys of the format and for whatever the format finds wrong.
     """
-    section = experiment.dataset
+    section = experiment.dataset if section is None else section
     if not section.path.exists():
-        raise InputError("no such dataset", where=section.path, remedy="check `dataset.path`, or --data-root")
+        raise InputError("no such dataset", where=section.path, remedy=f"check `{place}`, or --data-root")
     return tokenized(make_format(section.format, section.options()).read(section.path), experiment)
 
 
@@ -250,7 +303,7 @@ def _retokenized(split: Split, changes: dict[str, Any]) -> Split:
 
 
 def training_split(dataset: Dataset, experiment: Experiment) -> Split:
-    """The rows that are learned from.
+    """The rows that are learned from: all of the splits, or so many as `dataset.rows` says.
 
     Raises InputError if they have no labels, or labels are undefined.
     """
@@ -260,7 +313,7 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
     if not np.isfinite(split.scores).all():
         row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
         raise InputError(f"segment '{split.segments.id[row]}' has no label")
-    return split
+    return drawn(split, experiment.dataset.rows, experiment.split.seed)
 
 
 def test_split(dataset: Dataset, experiment: Experiment) -> str | None:

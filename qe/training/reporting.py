@@ -42,6 +42,14 @@ def assemble(made: Made) -> dict[str, Any]:
             "git_commit": git_commit(),
             "dataset": dataset.fingerprint,
             "files": {Path(name).name: value for name, value in dataset.provenance.items()},
+            "other_datasets": [
+                {
+                    "name": each.name,
+                    "fingerprint": each.fingerprint,
+                    "files": {Path(name).name: value for name, value in each.provenance.items()},
+                }
+                for each in prepared.auxiliaries
+            ],
             "features": extraction.feature_set.fingerprint,
             "feature_files": extraction.feature_set.checksums(),
             "resources": {n: p["fingerprint"] for n, p in prepared.parts.items()},

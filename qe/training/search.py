@@ -51,6 +51,7 @@ class FoldData:
     Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
     for every choice of its own parameters.
     `training_rows` are the places of its training rows among the rows that a kernel's columns stand for.
+    The last `others` training rows are of other datasets.
     """
 
     train: pd.DataFrame
@@ -60,6 +61,7 @@ class FoldData:
     gold: FloatArray
     rows: Rows
     training_rows: Rows | None = None
+    others: int = 0
     _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -168,7 +168,8 @@ def _content(prepared: Prepared, model: Model) -> str:
     settings = prepared.experiment.settings()
     chosen = {key: settings[key] for key in ("seed", "split", "weights", "weight_power", "intervals")}
     made_from = (prepared.dataset.fingerprint, model.feature_set.fingerprint, model.candidate.settings())
-    return digest(json.dumps(chosen, sort_keys=True), *made_from)
+    others = (each.fingerprint for each in prepared.auxiliaries)
+    return digest(json.dumps(chosen, sort_keys=True), *made_from, *others)
 
 
 def log_end(

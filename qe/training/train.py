@@ -119,7 +119,8 @@ def _trained(
 
 def _inputs(prepared: Prepared) -> list[Path]:
     experiment = prepared.experiment
-    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path)]
+    others = [file for each in prepared.auxiliaries for file in each.files]
+    return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path), *others]
 
 
 def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, progress: Progress) -> Made:
@@ -169,4 +170,5 @@ def _fingerprint(prepared: Prepared) -> str:
         json.dumps(relevant, sort_keys=True),
         prepared.dataset.fingerprint,
         prepared.extraction.feature_set.fingerprint,
+        *(each.fingerprint for each in prepared.auxiliaries),
     )

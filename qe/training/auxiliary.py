@@ -1,0 +1,273 @@
+"""Auxiliary data: labelled rows of other datasets, which help to learn and are never held out."""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import digest
+from features.core.segments import Segments
+from qe.config.experiment import DatasetSection
+from qe.data.dataset import LabelScale, Split, concatenate
+from qe.training.extraction import Extraction
+
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """One dataset behind the first: its rows, and the way to their features.
+
+    split       ids differ from those of all other datasets
+    scale       of its labels
+    onto        the scale of the first dataset's labels
+    importance  (n,) weights of its rows beside a row of the first dataset
+    name        the dataset's
+    provenance  file -> SHA-256 of what was read
+    files       where these lie
+    """
+
+    place: str
+    section: DatasetSection
+    split: Split
+    scale: LabelScale
+    onto: LabelScale
+    importance: FloatArray
+    extraction: Extraction
+    name: str
+    provenance: Mapping[str, str]
+    files: Sequence[Path]
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies what it teaches."""
+        section = self.section
+        how = (section.weight, section.scaling, section.align, section.together)
+        extraction = self.extraction.feature_set.fingerprint
+        return digest(how, self.split.fingerprint, self.scale, self.importance.tobytes(), extraction)
+
+    def free_of(self, held_out: Segments) -> NDArray[np.int64]:
+        """The rows whose source is none of those, punctuation and tokenization aside."""
+        return unrepeated(self.split.segments, held_out.source)
+
+    def scaled(self, rows: NDArray[np.int64], gold: FloatArray) -> Split:
+        """Those rows with labels on the scale of the first dataset, whose labels in this fold are `gold`."""
+        split = self.split.take(rows)
+        assert split.scores is not None  # preparation has checked
+        labels = rescaled(split.scores, self.scale, gold, self.onto, self.section.scaling)
+        return replace(split, scores=labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """`rows` of a dataset behind the first, with the features (n, k) that they have in a fold."""
+
+    auxiliary: Auxiliary
+    rows: NDArray[np.int64]
+    table: pd.DataFrame
+
+    def without(self, held_out: Segments) -> "Lesson":
+        """Only the rows whose source is none of those."""
+        kept = np.isin(self.rows, self.auxiliary.free_of(held_out))
+        return self if kept.all() else Lesson(self.auxiliary, self.rows[kept], self.table[kept])
+
+    def labels(self, gold: FloatArray) -> FloatArray:
+        """(n,) on the scale of the first dataset, whose labels in this fold are `gold`."""
+        scores = self.auxiliary.scaled(self.rows, gold).scores
+        assert scores is not None
+        return scores
+
+    @property
+    def weights(self) -> FloatArray:
+        """(n,)"""
+        return self.auxiliary.importance[self.rows]
+
+    def features(self, own: pd.DataFrame) -> pd.DataFrame:
+        """(n, k); put on mean and deviation of the first dataset's rows `own` where that is asked for."""
+        return aligned(self.table, own) if self.auxiliary.section.align else self.table
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is learned from: features, labels and weights; the last `others` rows are of other datasets."""
+
+    table: pd.DataFrame
+    scores: FloatArray
+    weights: FloatArray | None
+    others: int
+
+
+def together_with(
+    lessons: Sequence[Lesson], own: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
+) -> Rows:
+    """Rows of the first dataset and of lessons; no weights where all count the same."""
+    if not lessons:
+        return Rows(own, scores, weights, 0)
+    tables = [own, *(lesson.features(own) for lesson in lessons)]
+    labels = [scores, *(lesson.labels(scores) for lesson in lessons)]
+    first = np.ones(len(scores)) if weights is None else weights
+    counts = np.concatenate([first, *(lesson.weights for lesson in lessons)])
+    others = sum(len(lesson.rows) for lesson in lessons)
+    return Rows(pd.concat(tables), np.concatenate(labels), None if (counts == 1).all() else counts, others)
+
+
+def rescaled(
+    labels: FloatArray, scale: LabelScale, gold: FloatArray, onto: LabelScale, how: str
+) -> FloatArray:
+    """(n,) labels on another scale, within its ends, and turned round where it has the other direction.
+
+    how  `standard`: mean and deviation become those of `gold`, labels of that scale; `ranks`: each becomes
+         the quantile of `gold` that it is of the labels; `none`: nothing changes
+
+    >>> one, other = LabelScale("hter", 0, 1, False), LabelScale("da", None, None, True)
+    >>> rescaled(np.array([0.0, 0.2, 0.4]), one, np.array([-10.0, 0.0, 10.0]), other, "standard").tolist()
+    [10.0, 0.0, -10.0]
+
+    Raises InputError for `none` where name or direction of the scales differ.
+    """
+    turned = scale.sign * onto.sign
+    if how == "none":
+        if (scale.name, turned) != (onto.name, 1):
+            raise InputError(
+                f"labels '{scale.name}' cannot stand for '{onto.name}' as they are",
+                remedy="set `scaling: standard` or `scaling: ranks`",
+            )
+        return onto.clip(labels)
+    if how == "ranks":
+        shares = (rankdata(turned * labels) - 0.5) / len(labels)
+        return onto.clip(np.quantile(gold, shares, method="hazen"))
+    deviation = labels.std()
+    standard = (labels - labels.mean()) / (deviation if deviation > 0 else 1.0)
+    return onto.clip(gold.mean() + turned * gold.std() * standard)
+
+
+def aligned(table: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Columns moved and stretched to the mean and deviation that they have in `own`, NaN aside.
+
+    A column that does not vary is moved alone; one that is undefined throughout, in either table, stays.
+    """
+    deviation = table.std(ddof=0).replace(0.0, np.nan)
+    factor = (own.std(ddof=0) / deviation).fillna(1.0)
+    moved = (table - table.mean()) * factor + own.mean()
+    untouched = table.isna().all() | own.isna().all()
+    return moved.where(~untouched, table, axis=1)
+
+
+def unrepeated(segments: Segments, sources: Iterable[str]) -> NDArray[np.int64]:
+    """The rows whose source is none of `sources`, letters and digits compared."""
+    known = {letters(text) for text in sources}
+    return np.array([i for i, text in enumerate(segments.source) if letters(text) not in known], np.int64)
+
+
+def letters(text: str) -> str:
+    """What tokenization leaves as it is: letters and digits in lower case; of a text without any, itself.
+
+    >>> letters("It &apos;s Anna 's .") == letters("It's Anna's.")
+    True
+    """
+    return _NO_LETTER.sub("", html.unescape(text)).casefold() or text.strip()
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTables:
+    """Features of one fold: of the training rows, of the held-out rows, and of other datasets' rows."""
+
+    own: pd.DataFrame
+    other: pd.DataFrame
+    lessons: tuple[Lesson, ...] = ()
+
+    def inner(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> "FoldTables":
+        """A fold inside the training rows, with their features."""
+        return FoldTables(self.own.iloc[train], self.own.iloc[held_out], self.lessons)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """What families that learn from labels are fitted on: the rows of the first dataset, then `added`."""
+
+    split: Split
+    added: Sequence[tuple[Auxiliary, NDArray[np.int64]]]
+
+    @classmethod
+    def of(cls, first: Split, auxiliaries: Sequence[Auxiliary], held_out: Segments) -> "Fitting":
+        """The rows of the datasets that are learned from together, without repetitions of `held_out`."""
+        assert first.scores is not None
+        added = [(each, each.free_of(held_out)) for each in auxiliaries if each.section.together]
+        added = [(each, rows) for each, rows in added if len(rows)]
+        return cls(concatenate([first, *(each.scaled(rows, first.scores) for each, rows in added)]), added)
+
+    def lessons(self, table: pd.DataFrame, first: int) -> list[Lesson]:
+        """Of the rows behind the `first` ones of a table of all."""
+        lessons = []
+        for auxiliary, rows in self.added:
+            lessons.append(Lesson(auxiliary, rows, table.iloc[first : first + len(rows)]))
+            first += len(rows)
+        return lessons
+
+
+def fold_tables(
+    extraction: Extraction,
+    auxiliaries: Sequence[Auxiliary],
+    split: Split,
+    train: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+) -> FoldTables:
+    """One fold: families that learn from labels are fitted on its training rows and what goes with them."""
+    first, scoring = split.take(train), split.take(held_out).segments
+    fitting = Fitting.of(first, auxiliaries, scoring)
+    static = pd.concat(
+        [extraction.static(part) for part in (split.segments, *(a.split.segments for a, _ in fitting.added))]
+    )
+    own, other = extraction.fit_and_score(fitting.split, scoring, static)
+    lessons = fitting.lessons(own, len(train)) + _apart(auxiliaries, first, scoring)
+    return FoldTables(own.iloc[: len(train)], other, tuple(lessons))
+
+
+def tables_of_folds(
+    extraction: Extraction,
+    auxiliaries: Sequence[Auxiliary],
+    split: Split,
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> list[FoldTables]:
+    """`fold_tables` of all folds; they share what is fitted where nothing is fitted on several datasets."""
+    if any(each.section.together for each in auxiliaries):
+        return [fold_tables(extraction, auxiliaries, split, *fold) for fold in folds]
+    tables = extraction.folds(split, folds)
+    return [
+        FoldTables(*own, tuple(_apart(auxiliaries, split.take(train), split.take(held_out).segments)))
+        for own, (train, held_out) in zip(tables, folds, strict=True)
+    ]
+
+
+def whole_tables(
+    extraction: Extraction,
+    auxiliaries: Sequence[Auxiliary],
+    split: Split,
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> FoldTables:
+    """All rows are learned from; the table of held-out rows has none."""
+    nothing = split.segments.take([])
+    fitting = Fitting.of(split, auxiliaries, nothing)
+    own = extraction.training_table(fitting.split, () if fitting.added else folds)
+    lessons = fitting.lessons(own, len(split)) + _apart(auxiliaries, split, nothing)
+    return FoldTables(own.iloc[: len(split)], own.iloc[:0], tuple(lessons))
+
+
+def _apart(auxiliaries: Sequence[Auxiliary], first: Split, held_out: Segments) -> list[Lesson]:
+    """Lessons of datasets whose families learn from their own rows alone."""
+    assert first.scores is not None
+    lessons = []
+    for each in auxiliaries:
+        rows = each.free_of(held_out)
+        if len(rows) and not each.section.together:
+            table = each.extraction.training_table(each.scaled(rows, first.scores))
+            lessons.append(Lesson(each, rows, table))
+    return lessons
