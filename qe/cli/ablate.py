@@ -44,7 +44,8 @@ def ablate(
     """Measure every feature family alone and left out, and draw the learning curve.
 
     One search with all features chooses the parameters; subsets are measured with those, on the same folds.
-    With --sizes, families that learn from labels are fitted anew on the rows drawn, and nothing else.
+    With --sizes, families that learn from labels are fitted anew on the rows drawn, and nothing else. An
+    experiment with several datasets has two curves: with the others, and without them.
 
     Examples:
 
@@ -111,12 +112,12 @@ def _sizes(
     """The learning curve at given sizes: measured, drawn, printed."""
     from features.core.outputs import check_output
     from qe.evaluation.plots import save
-    from qe.training.learning_curve import learning_curve
+    from qe.training.learning_curve import ALONE, WITH, learning_curves
 
     if plot is not None:
         check_output(plot, [file, *experiment.inputs()])
     with progress_bar(quiet or as_json) as progress:
-        curve = learning_curve(
+        curves = learning_curves(
             experiment,
             sizes,
             cache=cache,
@@ -128,16 +129,18 @@ def _sizes(
     if plot is not None:
         from qe.training.learning_curve_plot import learning_curve_plot
 
-        save(learning_curve_plot(curve, experiment.evaluation.metric), plot)
+        save(learning_curve_plot(curves, experiment.evaluation.metric), plot)
     if as_json:
         import json
 
-        print(json.dumps(curve.to_json(), indent=1))
-    else:
-        _print_curve(curve)
+        alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
+        print(json.dumps(curves[WITH if alone else ALONE].to_json() | alone, indent=1))
+        return
+    for name, curve in curves.items():
+        _print_curve(curve, f", {name}" if len(curves) > 1 else "")
 
 
-def _print_curve(curve: "LearningCurve") -> None:
+def _print_curve(curve: "LearningCurve", what: str) -> None:
     from rich.table import Table
 
     from qe.cli._common import table_console
@@ -145,7 +148,9 @@ def _print_curve(curve: "LearningCurve") -> None:
     from qe.training.learning_curve import METRICS
 
     table = Table(
-        "training rows", title="learning curve; [95 % over segments], mean of the draws", title_justify="left"
+        "training rows",
+        title=f"learning curve{what}; [95 % over segments], mean of the draws",
+        title_justify="left",
     )
     for metric in METRICS:
         table.add_column(TITLES.get(metric, metric), justify="right")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from optuna.trial import FixedTrial
 
 from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
@@ -13,6 +14,7 @@ from qe.config.experiment import Experiment, StrategySection
 from qe.data.dataset import Dataset, Split
 from qe.learners._base import LEARNERS
 from qe.metrics._base import METRICS
+from qe.models.pipeline import Candidate
 from qe.selection._base import SELECTORS
 from qe.training import search
 from qe.training.auxiliary import FoldTables, together_with
@@ -51,6 +53,18 @@ def search_candidates(
         progress=progress,
     )
     return result, objective
+
+
+def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, search.Objective]:
+    """The candidate that the study chooses; where there is nothing to search, nothing is fitted for it.
+
+    The objective's folds are empty then.
+    """
+    objective = _objective(prepared.experiment, prepared.dataset, [])
+    if objective.space.single:
+        return objective.space.draw(FixedTrial({})), objective
+    result, objective = search_candidates(prepared, progress=progress)
+    return result.best, objective
 
 
 def nested_predictions(prepared: Prepared, progress: Progress = silent) -> FloatArray | None:

@@ -13,19 +13,24 @@ from features.core.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
-from qe.training.candidates import fold_data, search_candidates
+from qe.training.candidates import best_candidate, fold_data
 from qe.training.preparation import Prepared, prepare
 from qe.training.search import Objective
 
 METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
+WITH, ALONE = "with the other datasets", "its own labels alone"
 
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """Out-of-fold figures of models that learned from so many rows, one entry for each draw of them."""
+    """Out-of-fold figures of models that learned from so many rows, one entry for each draw of them.
+
+    predicted  (draws, n) predictions of all rows
+    """
 
     rows: int
     draws: tuple[SystemScores, ...]
+    predicted: FloatArray
 
     def mean(self, metric: str) -> float:
         """Over draws."""
@@ -68,6 +73,35 @@ class LearningCurve:
         }
 
 
+def learning_curves(
+    experiment: Experiment,
+    sizes: Sequence[int],
+    *,
+    cache: Path,
+    draws: int = 3,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, LearningCurve]:
+    """Name -> curve. With other datasets, and without them, where the experiment has several; else one.
+
+    Raises InputError as `learning_curve` does.
+    """
+    variants = {WITH: experiment, ALONE: without_others(experiment)}
+    names = (WITH, ALONE) if experiment.others else (ALONE,)
+    return {
+        name: learning_curve(
+            variants[name], sizes, cache=cache, draws=draws, samples=samples, seed=seed, progress=progress
+        )
+        for name in names
+    }
+
+
+def without_others(experiment: Experiment) -> Experiment:
+    """The experiment with its first dataset alone."""
+    return experiment.model_copy(update={"datasets": experiment.datasets[:1]})
+
+
 def learning_curve(
     experiment: Experiment,
     sizes: Sequence[int],
@@ -80,8 +114,8 @@ def learning_curve(
 ) -> LearningCurve:
     """Figures of models that learn from `sizes` rows, drawn at random `draws` times from those of each fold.
 
-    A larger draw holds the smaller one of the same number. Families that learn from labels learn from the
-    drawn rows alone. Rows of other datasets help at every size.
+    A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
+    labels learn from the drawn rows alone. Rows of other datasets help at every size.
 
     Raises InputError if a fold has fewer rows than the largest size.
     """
@@ -93,13 +127,13 @@ def learning_curve(
             where="--sizes",
             remedy="name smaller sizes",
         )
-    result, objective = search_candidates(data, progress=progress)
+    candidate, objective = best_candidate(data, progress)
     ordered, curve = sorted(set(sizes)), []
     for done, size in enumerate(ordered):
-        figures = []
-        for draw in range(draws):
+        figures, gathered = [], []
+        for draw in range(draws if size < smallest else 1):
             progress("learning curve", done * draws + draw, len(ordered) * draws)
-            predicted = _predicted(data, objective, result.best, size, np.random.SeedSequence([seed, draw]))
+            predicted = _predicted(data, objective, candidate, size, np.random.SeedSequence([seed, draw]))
             report = evaluate(
                 data.scores,
                 {"model": predicted},
@@ -109,9 +143,10 @@ def learning_curve(
                 seed=seed,
             )
             figures.append(report.systems["model"])
-        curve.append(Size(size, tuple(figures)))
+            gathered.append(predicted)
+        curve.append(Size(size, tuple(figures), np.stack(gathered)))
     progress("learning curve", len(ordered) * draws, len(ordered) * draws)
-    return LearningCurve(result.best, tuple(curve))
+    return LearningCurve(candidate, tuple(curve))
 
 
 def _predicted(

@@ -25,22 +25,25 @@ NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class First:
-    """The first dataset of an experiment: what the others must fit, and must not repeat."""
+    """The first dataset of an experiment: what the others must fit, and must not repeat.
+
+    training  those of the `labelled` rows that are learned from
+    """
 
     experiment: Experiment
     dataset: Dataset
+    labelled: Split
     training: Split
     extraction: Extraction
 
     @property
     def not_learned_from(self) -> Iterator[str]:
-        """Sources of test splits, and of rows that are set aside."""
-        learned = set(self.training.segments.id)
+        """Sources of the other splits, and of labelled rows that are set aside."""
         for name, split in self.dataset.splits.items():
-            of_training = name in self.experiment.split.train
-            for identifier, source in zip(split.segments.id, split.segments.source, strict=True):
-                if not (of_training and identifier in learned):
-                    yield source
+            if name not in self.experiment.split.train:
+                yield from split.segments.source
+        learned, rows = set(self.training.segments.id), self.labelled.segments
+        yield from (text for i, text in zip(rows.id, rows.source, strict=True) if i not in learned)
 
 
 def auxiliary(

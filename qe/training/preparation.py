@@ -149,7 +149,7 @@ def prepare(
         check_groups(experiment)
     read = read_dataset(experiment) if dataset is None else tokenized(dataset, experiment)
     dataset = translated(read, experiment, cache, progress)
-    training = training_split(dataset, experiment)
+    labelled = training = training_split(dataset, experiment)
     corpus = training.segments  # what own resources would be built from
     needed = parts_needed(experiment.features)
     if needed and corpus_absent(experiment.resources):
@@ -185,7 +185,7 @@ def prepare(
             if name not in experiment.split.train:
                 extraction.trees(split.segments)
         _check_parsed(extraction, training)
-    first = First(experiment, dataset, training, extraction)
+    first = First(experiment, dataset, labelled, training, extraction)
     auxiliaries, notes = _auxiliaries(first, cache, progress)
     dataset = replace(dataset, notes=(*dataset.notes, *notes))
     return Prepared(experiment, dataset, training, folds, bundle, extraction, calibration, auxiliaries)

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from features.core.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
-from qe.training.learning_curve import learning_curve
+from qe.training.learning_curve import ALONE, learning_curve
 from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
 
@@ -60,7 +60,7 @@ def test_draws_differ_and_have_intervals(demo_run: Any) -> None:
         assert bounds is not None and bounds[0] < size.mean("pearson") < bounds[1]
     again = learning_curve(loaded(demo_run), [40, 80], cache=demo_run.output / "cache", draws=3, samples=100)
     assert again.to_json() == curve.to_json()
-    assert learning_curve_plot(curve, "pearson").axes[0].get_xlabel() == "training rows"
+    assert learning_curve_plot({ALONE: curve}, "pearson").axes[0].get_xlabel() == "training rows"
 
 
 def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
