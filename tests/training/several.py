@@ -1,0 +1,56 @@
+"""Several made-up datasets in one experiment."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qe.config import experiment
+
+WORDS = ("house", "tree", "red", "green", "walks", "sings", "the", "a", "never", "often", "seven", "river")
+
+
+def text(rng: np.random.Generator) -> str:
+    return " ".join(rng.choice(WORDS, rng.integers(3, 16)))
+
+
+def write(path: Path, n: int, seed: int, *, first: int = 0, higher: bool = True) -> list[str]:
+    """A table of n segments: longer ones are worse; the last `first` sources are those of seed 0's first."""
+    rng = np.random.default_rng(seed)
+    sources = [text(rng) for _ in range(n)]
+    if first:
+        twins = np.random.default_rng(0)
+        sources[-first:] = [f"{text(twins)} ." for _ in range(first)]  # as another tokenizer leaves them
+    lengths = np.array([len(source.split()) for source in sources])
+    scores = (-1 if higher else 1) * lengths + rng.normal(0, 1, n)
+    rows = [f"{s}\t{s} .\t{score:.4f}" for s, score in zip(sources, scores, strict=True)]
+    path.write_text("\n".join(["source\ttarget\tscore", *rows]) + "\n")
+    return sources
+
+
+def section(file: str, higher: bool = True, target: str = "de", **more: Any) -> dict[str, Any]:
+    label = {"name": "da" if higher else "hter", "low": None, "high": None, "higher_is_better": higher}
+    return {
+        "format": "table",
+        "path": file,
+        "label": label,
+        "source_language": "en",
+        "target_language": target,
+        "columns": {"scores": "score"},
+        **more,
+    }
+
+
+def made(folder: Path, *datasets: Any, **more: Any) -> experiment.Experiment:
+    content = {
+        "name": "several",
+        "dataset": list(datasets),
+        "features": ["surface"],
+        "split": {"folds": 3},
+        "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},
+        "search": {"trials": 1, "objective": "pearson"},
+        "evaluation": {"metric": "pearson", "samples": 100},
+        "tracking": {"register": False},
+        **more,
+    }
+    return experiment.made(content, folder)

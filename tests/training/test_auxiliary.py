@@ -1,0 +1,174 @@
+"""Datasets behind the first: what they teach, and what they must not see."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau, zscore
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from features.core.errors import InputError
+from features.surface import Surface
+from qe.data.dataset import LabelScale
+from qe.training.auxiliary import aligned, letters, rescaled
+from qe.training.candidates import nested_predictions, search_candidates
+from qe.training.fitting import fit_model
+from qe.training.preparation import Prepared, prepare
+from tests.training.several import made, section, write
+
+DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "first.tsv", 60, 0)
+    write(tmp_path / "other.tsv", 50, 1, first=20, higher=False)
+    write(tmp_path / "spanish.tsv", 40, 2)
+    return tmp_path
+
+
+def test_standard_labels_have_mean_and_deviation_of_the_fold() -> None:
+    rng = np.random.default_rng(0)
+    labels, gold = rng.uniform(0, 1, 50), rng.normal(3, 7, 80)
+    scaled = rescaled(labels, HTER, gold, DA, "standard")
+    np.testing.assert_allclose(zscore(scaled), -zscore(labels))
+    assert (scaled.mean(), scaled.std()) == pytest.approx((gold.mean(), gold.std()))
+    assert (rescaled(np.ones(5), HTER, gold, DA, "standard") == gold.mean()).all()
+
+
+def test_ranked_labels_are_quantiles_of_the_fold() -> None:
+    rng = np.random.default_rng(0)
+    labels, gold = rng.uniform(0, 1, 60), rng.normal(3, 7, 60)
+    scaled = rescaled(labels, HTER, gold, DA, "ranks")
+    np.testing.assert_allclose(
+        np.sort(scaled), np.sort(gold)
+    )  # as many quantiles as labels: those themselves
+    assert kendalltau(scaled, labels).statistic == pytest.approx(-1)
+
+
+def test_labels_stay_within_the_ends_of_the_scale() -> None:
+    labels, gold = np.array([0.0, 0.0, 0.0, 9.0]), np.array([0.0, 0.1, 0.2])
+    assert rescaled(labels, DA, gold, HTER, "standard").min() == 0
+
+
+def test_labels_of_another_kind_cannot_be_taken_as_they_are() -> None:
+    labels = np.array([0.1, 0.2])
+    assert (rescaled(labels, HTER, labels, HTER, "none") == labels).all()
+    with pytest.raises(InputError, match="'hter' cannot stand for 'da' as they are; set `scaling: standard`"):
+        rescaled(labels, HTER, labels, DA, "none")
+
+
+def test_aligned_columns_have_the_moments_of_the_others() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(0, 1, 9), "same": 1.0, "none": np.nan, "gaps": [np.nan, *range(8)]})
+    own = pd.DataFrame({"a": rng.normal(5, 3, 7), "same": 4.0, "none": 2.0, "gaps": rng.normal(1, 2, 7)})
+    moved = aligned(table, own)
+    for column in ("a", "gaps"):
+        np.testing.assert_allclose(moved[column].mean(), own[column].mean())
+        np.testing.assert_allclose(moved[column].std(ddof=0), own[column].std(ddof=0))
+    assert (moved["same"] == 4).all() and moved["none"].isna().all() and np.isnan(moved["gaps"].iloc[0])
+
+
+def test_texts_without_letters_are_compared_as_they_are() -> None:
+    assert letters("...") != letters("?") and letters("Über-Bau") == letters("über bau")
+
+
+def test_the_fold_is_ridge_regression_on_both(folder: Path) -> None:
+    """Against scikit-learn: standardised columns, weights, labels put on the fold's scale."""
+    other = section("spanish.tsv", target="es", weight=0.25)
+    prepared = prepare(made(folder, section("first.tsv"), other), folder / "cache")
+    _, objective = search_candidates(prepared)
+    fold, (train, held_out) = objective.folds[0], prepared.first_folds[0]
+    (auxiliary,) = prepared.auxiliaries
+    own = Surface().extract(prepared.training.segments)
+    rows = np.vstack([own[train], Surface().extract(auxiliary.split.segments)])
+    gold, labels = prepared.scores[train], auxiliary.split.scores
+    assert labels is not None
+    y = np.concatenate([gold, gold.mean() + gold.std() * zscore(labels)])
+    whole = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    filled = whole.fit_transform(rows)
+    asked = whole.transform(own[held_out])
+    weights = np.repeat([1, 0.25], [len(train), len(labels)])
+    expected = Ridge(alpha=10).fit(filled, y, sample_weight=weights).predict(asked)
+    predicted = fold.predict(prepared_candidate(prepared), prepared.dataset.scale, 0)
+    np.testing.assert_allclose(predicted, expected, atol=1e-8)
+
+
+def prepared_candidate(prepared: Prepared) -> Any:
+    return search_candidates(prepared)[0].best
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_segments_that_repeat_never_cross_a_fold(folder: Path, together: bool) -> None:
+    other = section("other.tsv", higher=False, together=together)
+    prepared = prepare(made(folder, section("first.tsv"), other), folder / "cache")
+    (auxiliary,) = prepared.auxiliaries
+    assert len(auxiliary.split) == (30 if together else 50)
+    source = dict(zip(auxiliary.split.segments.id, auxiliary.split.segments.source, strict=True))
+    _, objective = search_candidates(prepared)
+    for fold, (_, held_out) in zip(objective.folds, prepared.first_folds, strict=True):
+        known = {letters(text) for text in prepared.training.segments.take(held_out).source}
+        learned = fold.train.index[len(fold.train) - fold.others :]
+        assert not known & {letters(source[name]) for name in learned}
+        assert fold.others == (30 if together else 50 - sum(row < 20 for row in held_out))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) -> None:
+    """With other labels of the rows held out, the predictions of these rows are the same to the last bit."""
+    other = section("other.tsv", higher=False, together=together, scaling="ranks", weight=0.5, align=True)
+    experiment = made(folder, section("first.tsv"), other, features=["surface", {"kind": "bag_of_words"}])
+    prepared = prepare(experiment, folder / "cache")
+    _, held_out = prepared.first_folds[1]
+    changed = prepared.scores.copy()
+    changed[held_out] = np.random.default_rng(5).normal(100, 50, len(held_out))
+    again = replace(prepared, training=replace(prepared.training, scores=changed))
+    first, second = (search_candidates(each)[1].folds for each in (prepared, again))
+    candidate = prepared_candidate(prepared)
+    one, two = (folds[1].predict(candidate, prepared.dataset.scale, 0) for folds in (first, second))
+    assert (one == two).all()
+    assert (first[0].predict(candidate, prepared.dataset.scale, 0)
+            != second[0].predict(candidate, prepared.dataset.scale, 0)).any()  # fmt: skip
+
+
+def test_nested_predictions_see_no_twin_of_an_outer_row(folder: Path, monkeypatch: Any) -> None:
+    other = section("other.tsv", higher=False)
+    experiment = made(folder, section("first.tsv"), other, split={"folds": 2, "outer": 3})
+    prepared = prepare(experiment, folder / "cache")
+    predicted = nested_predictions(prepared)
+    assert predicted is not None and np.isfinite(predicted).all()
+    assert np.corrcoef(predicted, prepared.scores)[0, 1] > 0.8
+
+
+def test_the_model_learns_from_all_of_them(folder: Path) -> None:
+    """Its fitted families learn from both datasets where they are learned from together."""
+    other = section("other.tsv", higher=False, together=True)
+    experiment = made(folder, section("first.tsv"), other, features=[{"kind": "bag_of_words"}])
+    prepared = prepare(experiment, folder / "cache")
+    assert len(prepared.fitting) == 90 and len(prepared.training_table()) == 60
+    rows = prepared.learned_rows()
+    assert len(rows.table) == len(rows.scores) == 90 and rows.others == 30 and rows.weights is None
+    model = fit_model(prepared, prepared_candidate(prepared))
+    gold = prepared.scores
+    assert np.corrcoef(model.predict(prepared.training.segments), gold)[0, 1] > 0.8
+
+
+def test_other_kinds_of_labels_help(folder: Path) -> None:
+    """Four labels of its own, and 40 of another pair, against these four alone."""
+    few = section("first.tsv", rows=4)
+    split = {"folds": 2}
+    alone = prepare(made(folder, few, split=split), folder / "cache")
+    both = prepare(made(folder, few, section("spanish.tsv", target="es"), split=split), folder / "cache")
+    rest = prepare(made(folder, section("first.tsv")), folder / "cache").training
+    assert len(alone.training) == len(both.training) == 4 and rest.scores is not None
+    figures = []
+    for prepared in (alone, both):
+        model = fit_model(prepared, prepared_candidate(prepared))
+        figures.append(np.corrcoef(model.predict(rest.segments), rest.scores)[0, 1])
+    assert figures[1] > figures[0] + 0.02
