@@ -65,6 +65,13 @@ def test_it_accepts_a_right_one(validator: Any) -> None:
     assert mistakes(validator, BASE) == []
 
 
+def test_it_accepts_several_datasets(validator: Any) -> None:
+    first = {"format": "wmt12", "path": "x", "rows": 5}
+    other = {**first, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}
+    resources = {"resources": {"bundle": "b"}, "train": ["train"]}
+    assert mistakes(validator, {**BASE, "dataset": [first, other, {**first, **resources}]}) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
@@ -75,6 +82,11 @@ def test_it_accepts_a_right_one(validator: Any) -> None:
         {"dataset": {"format": "wmt12", "path": "x", "pair": "en-es"}},
         {"dataset": {"format": "wmt12", "path": "x", "label": "da"}},
         {"dataset": {"format": "table", "path": "x"}},
+        {"dataset": []},
+        {"dataset": [BASE["dataset"], {"format": "wmt12", "path": "x", "weight": 0}]},
+        {"dataset": [BASE["dataset"], {"format": "wmt12", "path": "x", "scaling": "log"}]},
+        {"dataset": [BASE["dataset"], {"format": "wmt12", "path": "x", "pair": "en-es"}]},
+        {"dataset": [BASE["dataset"], {"format": "wmt12", "path": "x", "resources": {"bundel": "b"}}]},
         {"features": ["surfaces"]},
         {"features": [{"kind": "surface", "orders": [1]}]},
         {"features": [{"kind": "machine_lm", "order": "three"}]},

@@ -1,0 +1,146 @@
+"""Experiments with several datasets: what is refused, what is said, and a run from end to end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.core.errors import InputError
+from features.core.segments import Segments
+from qe.models.learned import Learned
+from qe.models.model import Model
+from qe.training.ablation import ablate
+from qe.training.check import Plan, check
+from qe.training.learning_curve import ALONE, WITH, learning_curves, without_others
+from qe.training.learning_curve_plot import learning_curve_plot
+from qe.training.preparation import prepare
+from qe.training.train import train
+from tests.training.several import made, section, write
+
+FIRST = section("first.tsv")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "first.tsv", 60, 0)
+    write(tmp_path / "other.tsv", 50, 1, first=20, higher=False)
+    write(tmp_path / "spanish.tsv", 40, 2)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("other", "more", "message"),
+    [
+        (
+            {"together": True, "target": "es"},
+            {},
+            r"dataset.1 \(other.tsv\): `together` needs the languages .* es",
+        ),
+        ({"train": ["dev"]}, {}, "dataset.1 .*has no split 'dev'; it has train"),
+        ({"columns": {}}, {}, "dataset.1 .*: segments of train have no labels"),
+        ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot stand for 'da' as they are"),
+        (
+            {"path": "first.tsv", "together": True},
+            {},
+            "dataset.1 .*: all sources are among .*leave `together`",
+        ),
+        ({"target": "es"}, {"features": ["ibm1"]}, "dataset.1 .*: the features need resources of en-es"),
+        ({}, {"features": [{"kind": "decoder"}]}, "the segments have no column"),
+    ],
+    ids=["languages", "split", "labels", "scaling", "repeated", "resources", "columns"],
+)
+def test_what_cannot_help_is_refused(
+    folder: Path, other: dict[str, Any], more: dict[str, Any], message: str
+) -> None:
+    given = section(
+        "other.tsv", higher=False, **{"blind": ["train"], **other} if "columns" in other else other
+    )
+    if "blind" in given:
+        given |= {"splits": {"train": "other.tsv"}, "path": "."}
+    resources = {}
+    if more.get("features") == ["ibm1"]:
+        for side in ("en", "de"):
+            (folder / side).write_text("a b c\nd e\n" * 20)
+        resources = {"resources": {"source": "en", "target": "de"}}
+    with pytest.raises(InputError, match=message):
+        prepare(made(folder, FIRST, given, **more, **resources), folder / "cache")
+
+
+def test_mistakes_are_told_with_their_place(folder: Path) -> None:
+    wrong = {**section("gone.tsv"), "format": "tabel", "weight": 2, "resources": {"source": "nowhere"}}
+    experiment = made(
+        folder, FIRST, wrong,
+        learner={"kind": "k_neighbours", "params": {}},
+        trees=[{"kind": "dependencies", "side": "source"}],
+        features=["surface", {"kind": "precomputed", "files": {"train": "x.tsv"}, "names": "baseline17"}],
+    )  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        check(experiment)
+    told = str(caught.value)
+    for part in (
+        "dataset.1: unknown format 'tabel'",
+        f"dataset.1.path: no such dataset: {folder / 'gone.tsv'}",
+        "dataset.1.weight: the learner 'k_neighbours' takes no weights; leave out `weight`",
+        "trees: with several datasets there can be none",
+        "features: 'precomputed' reads values of one dataset, but there are several",
+        f"dataset.1.resources.source: no such file: {folder / 'nowhere'}",
+    ):
+        assert part in told
+
+
+def test_the_plan_names_them(folder: Path) -> None:
+    plan = Plan(made(folder, FIRST, section("spanish.tsv", target="es")))
+    assert plan.to_json()["others"] == [f"table at {folder / 'spanish.tsv'}"]
+    assert "spanish.tsv" in str(plan)
+
+
+def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:
+    limited = prepare(made(folder, {**FIRST, "rows": 20}), folder / "cache").training.segments
+    whole = prepare(made(folder, FIRST), folder / "cache").training.segments
+    expected = np.sort(np.random.default_rng(0).permutation(60)[:20])
+    assert limited.id == whole.take(expected).id
+
+
+def test_a_run_from_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    write(folder / "dev.tsv", 20, 3)
+    first = {**section("."), "splits": {"train": "first.tsv", "dev": "dev.tsv"}}
+    other = section("other.tsv", higher=False, together=True, weight=0.5)
+    third = section("spanish.tsv", target="es", align=True)
+    experiment = made(folder, first, other, third, features=["surface", "bag_of_words"])
+    outcome = train(experiment, tmp_path / "run", cache=folder / "cache")
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert [each["name"] for each in report["recipe"]["other_datasets"]] == ["other.tsv", "spanish.tsv"]
+    assert report["data"]["splits"] == {"train": 60, "dev": 20}
+    assert any("dataset.1 (other.tsv): 30 segments help to learn" in note for note in report["data"]["notes"])
+    assert report["experiment"]["dataset"][1]["weight"] == 0.5
+    assert outcome.figures("test").loc["several", "pearson"] > 0.8
+    loaded, learned = Model.load(tmp_path / "run" / "model"), Learned.load(tmp_path / "run" / "model")
+    assert learned is not None
+    for name in ("other.tsv", "spanish.tsv"):
+        rows = [line.split("\t") for line in (folder / name).read_text().splitlines()[1:21]]
+        assert learned.knows((row[0], row[1]) for row in rows).all()
+    segments = Segments(("the red house",), ("the red house .",), *loaded.tokenizers)
+    assert np.isfinite(loaded.predict(segments)).all()
+
+
+def test_learning_curves_with_the_others_and_without(folder: Path) -> None:
+    experiment = made(folder, FIRST, section("spanish.tsv", target="es"))
+    curves = learning_curves(experiment, [10, 40], cache=folder / "cache", draws=2, samples=0)
+    assert list(curves) == [WITH, ALONE]
+    few, alone = (curve.sizes[0].mean("pearson") for curve in curves.values())
+    assert few > alone
+    assert [len(size.draws) for size in curves[WITH].sizes] == [2, 1]  # all rows are drawn once
+    assert len(learning_curve_plot(curves, "pearson").axes[0].get_legend_handles_labels()[1]) == 2
+    single = learning_curves(without_others(experiment), [10, 40], cache=folder / "cache", draws=2, samples=0)
+    assert single[ALONE].to_json() == curves[ALONE].to_json()
+
+
+def test_ablation_thins_the_first_dataset_alone(folder: Path) -> None:
+    experiment = made(
+        folder, FIRST, section("spanish.tsv", target="es"), features=["surface", "bag_of_words"]
+    )
+    ablation = ablate(experiment, cache=folder / "cache", samples=0)
+    assert max(ablation.curve) == 40 and set(ablation.report.systems) >= {"all", "only surface"}
