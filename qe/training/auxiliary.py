@@ -19,6 +19,7 @@ from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, Split, concatenate
 from qe.training.extraction import Extraction
 
+_MOST = 2.0  # that a column is stretched, or shrunk
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -152,10 +153,12 @@ def rescaled(
 def aligned(table: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     """Columns moved and stretched to the mean and deviation that they have in `own`, NaN aside.
 
+    They are stretched by 1/2 to 2: a column that hardly varies in a few rows of `own` would else take over
+    what was learned of its wide range elsewhere, and a row outside the narrow one would get any score.
     A column that does not vary is moved alone; one that is undefined throughout, in either table, stays.
     """
     deviation = table.std(ddof=0).replace(0.0, np.nan)
-    factor = (own.std(ddof=0) / deviation).fillna(1.0)
+    factor = (own.std(ddof=0) / deviation).fillna(1.0).clip(1 / _MOST, _MOST)
     moved = (table - table.mean()) * factor + own.mean()
     untouched = table.isna().all() | own.isna().all()
     return moved.where(~untouched, table, axis=1)

@@ -33,7 +33,8 @@ def _draw(axes: Axes, curve: LearningCurve, metric: str, label: str, colour: str
     rows = [size.rows for size in curve.sizes]
     if all(size.interval(metric) for size in curve.sizes):
         low, high = np.array([size.interval(metric) for size in curve.sizes], np.float64).T
-        axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0, label="95 %, over segments")
+        label_of_band = "" if axes.collections else "95 %, over segments"
+        axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0, label=label_of_band)
     for size in curve.sizes:
         values = [draw.metrics[metric] for draw in size.draws]
         axes.plot([size.rows] * len(values), values, "o", color=colour, alpha=0.45, markersize=4, mew=0)

@@ -67,11 +67,13 @@ def test_labels_of_another_kind_cannot_be_taken_as_they_are() -> None:
 def test_aligned_columns_have_the_moments_of_the_others() -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(0, 1, 9), "same": 1.0, "none": np.nan, "gaps": [np.nan, *range(8)]})
-    own = pd.DataFrame({"a": rng.normal(5, 3, 7), "same": 4.0, "none": 2.0, "gaps": rng.normal(1, 2, 7)})
+    own = pd.DataFrame({"a": rng.normal(5, 1.2, 7), "same": 4.0, "none": 2.0, "gaps": rng.normal(1, 2, 7)})
+    own["wide"], table["wide"] = rng.normal(0, 50, 7), rng.normal(0, 1, 9)
     moved = aligned(table, own)
     for column in ("a", "gaps"):
         np.testing.assert_allclose(moved[column].mean(), own[column].mean())
         np.testing.assert_allclose(moved[column].std(ddof=0), own[column].std(ddof=0))
+    assert moved["wide"].std(ddof=0) == pytest.approx(2 * table["wide"].std(ddof=0))
     assert (moved["same"] == 4).all() and moved["none"].isna().all() and np.isnan(moved["gaps"].iloc[0])
 
 
