@@ -115,7 +115,7 @@ class DatasetSection(BaseModel):
     format: str
     path: Path
     rows: int | None = Field(None, ge=1)
-    train: Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)] = ("train",)
+    train: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_list)] = ("train",)
     weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     scaling: Literal["standard", "ranks", "none"] = "standard"
     align: bool = False
@@ -280,8 +280,8 @@ class Experiment(Section):
     seed: Seed = 0
     datasets: Annotated[
         tuple[DatasetSection, ...],
-        BeforeValidator(_as_list),
         Field(min_length=1),
+        BeforeValidator(_as_list),
         AfterValidator(_first_and_others),
     ] = Field(alias="dataset")
     text: TextSection = Field(default_factory=lambda: TextSection.model_validate({}))
