@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
 
     Everything is NaN for an empty source.
     """
+
+    judges: ClassVar[tuple[Kind, ...]] = ("source",)
 
     rounds: Count = 150
     seed: Seed = 0

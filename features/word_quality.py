@@ -64,6 +64,7 @@ class WordQuality(Knowledge, WordLevelExtractor):
     """
 
     stem: ClassVar[str] = "word_quality"  # of the names of columns
+    judges: ClassVar[tuple[Kind, ...]] = ("word", "gap")
 
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from features._word_quality.columns import Longs
 from features._word_quality.labels import Flags
 from features.core.array_types import FloatArray
-from features.core.extractor import FittedExtractor
+from features.core.extractor import Extractor, FittedExtractor
 from features.core.segments import Segments
 
 Kind = Literal["word", "gap", "source"]
@@ -52,7 +52,12 @@ def gathered(n: int, pieces: Sequence[tuple[NDArray[np.int64], Places]]) -> list
 
 
 class WordLevelExtractor(FittedExtractor):
-    """A fitted extractor whose columns sum up what it says of the places of a segment."""
+    """A fitted extractor whose columns sum up what it says of the places of a segment.
+
+    judges  the kinds of places that it gives P(BAD) of
+    """
+
+    judges: ClassVar[tuple[Kind, ...]]
 
     @abstractmethod
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
@@ -73,3 +78,25 @@ class WordLevelExtractor(FittedExtractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         return self.columns_of(self.places(segments))
+
+
+def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
+    """Kind of places -> which of the extractors judges it.
+
+    Of several, the first that no other one's class is derived from: such a one sees what it sees, and more.
+    """
+    result: dict[Kind, int] = {}
+    for kind in PLACES:
+        of_kind = [
+            (i, e) for i, e in enumerate(extractors) if isinstance(e, WordLevelExtractor) and kind in e.judges
+        ]
+        for i, extractor in of_kind:
+            if not any(_derived(other, extractor) for _, other in of_kind):
+                result[kind] = i
+                break
+    return result
+
+
+def _derived(one: object, other: object) -> bool:
+    """Whether one's class is derived from the other's."""
+    return type(one) is not type(other) and isinstance(one, type(other))
