@@ -254,7 +254,7 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
     if any("ece" in _shown(report) for report in reports.values()):
         lines.append(
             f"ECE: mean of |mean P(BAD) - share of BAD| over {BINS} bins of equal mass, weighted by their"
-            " tags; resamples overstate it where it is small"
+            " tags; intervals: basic bootstrap, since resamples overstate it"
         )
     if any(report.comparisons for report in reports.values()):
         sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())

@@ -18,7 +18,8 @@ def reliability_plot(parts: Mapping[str, Mapping[str, Sequence[Bin]]]) -> Figure
     for axes, (part, systems) in zip(panels, parts.items(), strict=True):
         _panel(axes, systems)
         n = sum(one.n for one in next(iter(systems.values())))
-        _title(axes, f"Reliability of {part}", f"n = {n:,} · bins of equal mass · bars: 95 %")
+        of = "source words" if part == "source" else part
+        _title(axes, f"Reliability of {of}", f"n = {n:,} · bins of equal mass · bars: 95 %")
     return figure
 
 

@@ -19,7 +19,7 @@ from qe.significance.cautions import cautions
 from qe.significance.clusters import clusters
 from qe.significance.corrections import correct
 from qe.significance.family import Key, Rule, Scope, Table
-from qe.significance.intervals import percentile_interval
+from qe.significance.intervals import basic_interval, percentile_interval
 from qe.significance.levels import Levels
 from qe.significance.randomization import randomization_tests
 from qe.significance.result import LEVEL, Measure, TestResult, check_enough, check_seed
@@ -133,7 +133,8 @@ class WordReport:
     """Scores of all systems on the same tags.
 
     scores       system -> metric -> score; `ece` where probabilities are known
-    ci           system -> metric -> 95 % percentile interval over segments; empty without resampling
+    ci           system -> metric -> 95 % percentile interval over segments (`ece`: basic bootstrap); empty
+                 without resampling
     reliability  system -> bins of its probabilities, where these are known
     comparisons  all pairs, or each system with each baseline, by every metric
     clusters     metric -> systems that cannot be told apart, best first; empty with baselines
@@ -221,7 +222,7 @@ def evaluate_words(
     return WordReport(
         scores,
         {
-            name: {m: percentile_interval(values, CONFIDENCE) for m, values in by_metric.items()}
+            name: {m: _interval(m, values, scores[name][m]) for m, values in by_metric.items()}
             for name, by_metric in resampled.items()
         },
         comparisons,
@@ -235,6 +236,12 @@ def evaluate_words(
         cautions(table, judged, Levels.of(None, len(offsets) - 1)) if judged else (),
         {name: reliability(gold, bad) for name, bad in known.items()},
     )  # fmt: skip
+
+
+def _interval(metric: str, resampled: FloatArray, observed: float) -> tuple[float, float]:
+    if metric == "ece":
+        return basic_interval(resampled, observed, CONFIDENCE, low=0.0)
+    return percentile_interval(resampled, CONFIDENCE)
 
 
 def _check(
