@@ -4,9 +4,9 @@
 
 `--rows` random training segments are learned from (`word_quality` as the experiment has it, and
 `source_word_quality` from tags of the source); calibration and thresholds come from their cross-fitted
-probabilities (5 folds), as `qe train` does it; figures are of `--test` others. Intervals: bootstrap of segments
-(1,000 samples, seed 0). Spans: how many of their places are BAD, beside their `mass`. `--keep FILE` keeps the
-probabilities (npz), and takes them from there if the file exists.
+probabilities (5 folds), as `qe train` does it; figures are of `--test` others. Intervals: bootstrap of
+segments (1,000 samples, seed 0). Spans: how many of their places are BAD, beside their `mass`. `--keep FILE`
+keeps the probabilities (npz), and takes them from there if the file exists.
 """
 
 import argparse
@@ -122,9 +122,8 @@ def spans(
     r = np.corrcoef(mass, there)[0, 1]
     print(f"spans: {len(mass):,}, correlation of mass with BAD places {r:.3f}")
     for third in np.array_split(order, 3):
-        print(
-            f"  mean mass {np.mean(np.array(mass)[third]):.3f}, BAD places {np.mean(np.array(there)[third]):.3f}"
-        )
+        means = np.mean(np.array(mass)[third]), np.mean(np.array(there)[third])
+        print(f"  mean mass {means[0]:.3f}, BAD places {means[1]:.3f}")
 
 
 if __name__ == "__main__":
