@@ -39,6 +39,7 @@ class _Shares(WordLevelExtractor):
 
     shares: Mapping[int, float] = field(default_factory=dict)
     rows: frozenset[str] = frozenset()
+    fits: list[int] = field(default_factory=list)
 
     @property
     def features(self) -> list[Feature]:
@@ -48,6 +49,7 @@ class _Shares(WordLevelExtractor):
         return ("word_tags",)
 
     def fit(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
+        self.fits.append(len(segments))
         bad = self.bad_places(segments, labels)["word"]
         sizes = _sizes(segments)
         shares = {int(size): float((bad[sizes == size].sum() + 1) / ((sizes == size).sum() + 4))
@@ -141,9 +143,14 @@ def test_no_label_of_a_row_reaches_its_tags(folds: int) -> None:
 @pytest.mark.parametrize("folds", [2, 6])
 def test_what_is_kept_beside_columns_is_what_fits_would_say(folds: int, tmp_path: Path) -> None:
     training = split("train", ROWS, 1)
-    ready = prepared(training, folds, tmp_path)
+    extractor = _Shares()
+    ready = prepared(training, folds, tmp_path, (extractor,))
     ready.extraction.folds(training, ready.first_folds)  # the columns, and beside them the words
+    ready.extraction.training_table(training, ready.first_folds)
+    ready.extraction.scored(training, ready.dataset.splits["dev"].segments)
+    there = len(extractor.fits)
     kept, anew = words_of(ready), made(training, folds)
+    assert len(extractor.fits) == there  # nothing was fitted for the words alone
     assert kept is not None and kept.learned == anew.learned
     np.testing.assert_array_equal(kept.out_of_fold["gap"].bad, anew.out_of_fold["gap"].bad)
     assert list((tmp_path / "features").glob("shares-*.npz"))
