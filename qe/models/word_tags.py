@@ -15,7 +15,7 @@ from qe.models.description import REMEDY, from_json
 
 FILE = "word_tags.json"
 METRICS = ("f1_mult", "mcc")  # of which thresholds are kept
-DIGITS = 6  # of probabilities and thresholds, so that a written probability and its tag agree
+DIGITS = 6  # of probabilities, so that a written probability and its tag agree
 _VERSION = 1
 _EDGE = 1e-6  # probabilities are kept this far from 0 and 1 in log-odds
 _REGULARISATION = 1e6  # C of scikit-learn: as good as none
@@ -46,11 +46,12 @@ class PlaceTags:
             return None
         platt = LogisticRegression(C=_REGULARISATION).fit(_log_odds(probability)[:, np.newaxis], bad)
         slope, intercept = float(platt.coef_[0, 0]), float(platt.intercept_[0])
-        if slope <= 0:  # the probabilities say nothing of these tags: all get the same one
-            slope, intercept = 0.0, float(_log_odds(np.array([bad.mean()]))[0])
+        n, there = len(bad), int(bad.sum())
+        if slope <= 0:  # the probabilities say nothing of these tags: all get the same one, and are OK
+            return cls(0.0, float(_log_odds(np.array([there / n]))[0]), f1_mult=1.0, mcc=1.0, n=n, bad=there)
         calibrated = _calibrated(probability, slope, intercept)
-        best = {metric: round(best_threshold(bad, calibrated, metric), DIGITS) for metric in METRICS}
-        return cls(slope, intercept, **best, n=len(bad), bad=int(bad.sum()))
+        f1_mult, mcc = (best_threshold(bad, calibrated, metric) for metric in METRICS)
+        return cls(slope, intercept, f1_mult, mcc, n=n, bad=there)
 
     def probability(self, probability: FloatArray) -> FloatArray:
         """(t,) calibrated P(BAD), rounded as it is written."""

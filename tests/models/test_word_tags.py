@@ -52,6 +52,7 @@ def test_where_nothing_can_be_learned() -> None:
     against = PlaceTags.fit(np.arange(100) < 30, np.linspace(0, 1, 100))  # the lower, the more often BAD
     assert against is not None
     np.testing.assert_allclose(against.probability(np.array([0.0, 0.5, 1.0])), 0.3, atol=1e-6)
+    assert against.threshold("mcc") == against.threshold("f1_mult") == 1  # all are OK
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
