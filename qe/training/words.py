@@ -93,7 +93,7 @@ def word_section(words: Words | None, samples: int | None, seed: int) -> dict[st
 def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
     """Part -> the bins of calibrated out-of-fold probabilities of the training rows."""
     return {
-        PARTS[kind]: dict(_report(words, kind, METRIC, tagged.bad, 0, 0).reliability)
+        PARTS[kind]: {"out of fold": _report(words, kind, METRIC, tagged.bad, 0, 0).reliability[METRIC]}
         for kind, tagged in words.out_of_fold.items()
     }
 
