@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
+from features._word_quality.labels import Flags
 from features._word_quality.model import TokenModel
+from features._word_quality.places import Kind, Places, WordLevelExtractor
 from features._word_quality.two_sides import TwoSides
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
@@ -21,7 +23,7 @@ _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 t
 
 
 @dataclass(frozen=True, eq=False)
-class SourceWordQuality(TwoSides):
+class SourceWordQuality(TwoSides, WordLevelExtractor):
     """P(BAD) of every source token, 16 aggregates per segment.
 
     labels  `source_tags`: given tags, one per source token; `post_edit`: a source token is BAD where a target
@@ -36,6 +38,8 @@ class SourceWordQuality(TwoSides):
 
     Everything is NaN for an empty source.
     """
+
+    judges: ClassVar[tuple[Kind, ...]] = ("source",)
 
     rounds: Count = 150
     seed: Seed = 0
@@ -60,7 +64,7 @@ class SourceWordQuality(TwoSides):
             raise InputError("quality of source words is learned from source words, but there are none")
         prepared = self._prepared(segments, labels)
         sides = prepared._sides(segments, own=True)
-        bad = prepared._bad_source(segments, labels, sides)
+        bad = prepared._bad_source(segments, labels, sides.links)
         model = TokenModel.fit(
             sides.source.inputs, bad, sides.source.segment, rounds=self.rounds, seed=self.seed
         )
@@ -70,8 +74,16 @@ class SourceWordQuality(TwoSides):
         """(n_source_tokens,) P(BAD). Raises InputError if it was not fitted."""
         return self.learned(self._model).probability(self._sides(segments).source.inputs)
 
-    def extract(self, segments: Segments) -> FloatArray:
-        return aggregate(self.probability(segments), np.asarray(segments.source_tokens.offsets))
+    def places(self, segments: Segments) -> Mapping[Kind, Places]:
+        return {"source": Places(self.probability(segments), np.asarray(segments.source_tokens.offsets))}
+
+    def bad_places(
+        self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
+    ) -> Mapping[Kind, Flags]:
+        return {"source": self._bad_source(segments, labels)}
+
+    def columns_of(self, places: Mapping[Kind, Places]) -> FloatArray:
+        return aggregate(places["source"].bad, places["source"].offsets)
 
     def save(self, path: Path) -> None:
         self.learned(self._model).save(path / "model")

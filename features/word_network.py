@@ -92,7 +92,7 @@ class WordNetwork(TwoSides):
         prepared = self._prepared(segments, labels)
         sides = prepared._sides(segments, own=True)
         target = prepared._bad_target(segments, labels)
-        bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides)}
+        bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides.links)}
         scores = np.asarray(labels["scores"], np.float64)
         rate = error_rate(target, sides.target.offsets)
         outcomes = np.column_stack([standardised(scores), standardised(rate)])

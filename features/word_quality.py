@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.extension import Extension, Extras
-from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
+from features._word_quality.labels import Flags, TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
+from features._word_quality.places import Kind, Places, WordLevelExtractor
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
 from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Feature
 from features.core.files import digest
 from features.core.hints import Count, Seed
 from features.core.segments import Segments
@@ -44,7 +45,7 @@ class TokenQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class WordQuality(Knowledge, FittedExtractor):
+class WordQuality(Knowledge, WordLevelExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
@@ -63,6 +64,7 @@ class WordQuality(Knowledge, FittedExtractor):
     """
 
     stem: ClassVar[str] = "word_quality"  # of the names of columns
+    judges: ClassVar[tuple[Kind, ...]] = ("word", "gap")
 
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
@@ -144,14 +146,23 @@ class WordQuality(Knowledge, FittedExtractor):
         gaps = models["gap"].probability(table.gap_inputs(self))
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
 
-    def extract(self, segments: Segments) -> FloatArray:
+    def places(self, segments: Segments) -> Mapping[Kind, Places]:
         quality = self.tokens(segments)
-        blocks = [
-            aggregate(quality.words, quality.offsets),
-            aggregate(quality.gaps, quality.gap_offsets),
-        ]
-        result = np.hstack(blocks)
-        result[np.diff(quality.offsets) == 0] = np.nan
+        return {
+            "word": Places(quality.words, quality.offsets),
+            "gap": Places(quality.gaps, quality.gap_offsets),
+        }
+
+    def bad_places(
+        self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
+    ) -> Mapping[Kind, Flags]:
+        bad = self._labels(segments, labels)
+        return {"word": bad.words, "gap": bad.gaps}
+
+    def columns_of(self, places: Mapping[Kind, Places]) -> FloatArray:
+        words, gaps = places["word"], places["gap"]
+        result = np.hstack([aggregate(words.bad, words.offsets), aggregate(gaps.bad, gaps.offsets)])
+        result[np.diff(words.offsets) == 0] = np.nan
         return result
 
     def save(self, path: Path) -> None:

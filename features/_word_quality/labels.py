@@ -66,6 +66,19 @@ def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
     return TokenLabels(words, gaps)
 
 
+def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
+    """How many words of the post-edits stand in a gap that is BAD, on average (`post_edit_labels`); 1.0 if
+    no gap is.
+
+    >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
+    1.5
+    """
+    left, right = common_ids(target, post_edit)
+    inserted = _inserted(left, target.offsets, right, post_edit.offsets)
+    gaps = post_edit_labels(target, post_edit).gaps.sum()
+    return float(inserted / gaps) if gaps else 1.0
+
+
 def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
     """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE).
 
@@ -116,6 +129,19 @@ def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
             i -= 1
         else:
             j -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _inserted(left: Any, left_offsets: Any, right: Any, right_offsets: Any) -> int:
+    """Words of the right side that stand for no word of the left one."""
+    count = len(right)
+    for k in range(len(left_offsets) - 1):
+        one = left[left_offsets[k] : left_offsets[k + 1]]
+        other = right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(one), np.int64)
+        trace(one, other, edit_costs(one, other), partner)
+        count -= (partner >= 0).sum()
+    return count
 
 
 @numba.njit(cache=True, nogil=True)

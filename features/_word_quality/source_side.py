@@ -73,7 +73,7 @@ def describe_sources(
 ) -> SourceTable:
     """The table of a batch; `target` is that of its target tokens, whose columns are seen through links."""
     source = segments.source_tokens
-    ends = _ends(links, source.offsets, segments.target_tokens.offsets)
+    ends = link_ends(links, segments)
     best = linked_target(links, *ends, len(source.ids))
     columns = {
         **_own(segments, links, knowledge),
@@ -200,8 +200,9 @@ def _lowest(values: Floats, source: Longs, target: Longs, size: int) -> Floats:
     return np.where(np.isinf(result), np.nan, result)
 
 
-def _ends(links: TokenLinks, source: Longs, target: Longs) -> tuple[Longs, Longs]:
+def link_ends(links: TokenLinks, segments: Segments) -> tuple[Longs, Longs]:
     """(n_links,) the two tokens of every link, numbered through the batch."""
+    source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
     segment = np.repeat(np.arange(len(links.links)), np.diff(links.links.offsets))
     return (
         np.asarray(source[segment] + links.links.source, np.int64),

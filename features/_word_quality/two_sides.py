@@ -18,7 +18,7 @@ from features._word_quality.labels import TokenLabels, post_edit_labels, tag_lab
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
-from features._word_quality.source_side import Flags, describe_sources, projected
+from features._word_quality.source_side import Flags, describe_sources, link_ends, projected
 from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import FittedExtractor
@@ -122,11 +122,18 @@ class TwoSides(Knowledge, FittedExtractor):
         post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
         return post_edit_labels(target.lower(), post_edit.lower())
 
-    def _bad_source(self, segments: Segments, labels: Mapping[str, Any], sides: Sides) -> Flags:
-        """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are."""
+    def _bad_source(
+        self, segments: Segments, labels: Mapping[str, Any], links: tuple[Longs, Longs] | None = None
+    ) -> Flags:
+        """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are.
+
+        `links` are those of the segments, if they are known.
+        """
+        source = segments.source_tokens
         if self.labels == "source_tags" or (self.labels == "word_tags" and "source_tags" in labels):
-            return source_tag_labels(labels["source_tags"], segments.source_tokens.lengths)
-        return projected(self._bad_target(segments, labels).words, sides.links, len(sides.source.segment))
+            return source_tag_labels(labels["source_tags"], source.lengths)
+        ends = links or link_ends(aligned_links(segments, self.aligner), segments)
+        return projected(self._bad_target(segments, labels).words, ends, len(source.ids))
 
     def _save_sides(self, path: Path) -> None:
         (path / "used.json").write_text(json.dumps(sorted(self._used)), "utf-8")

@@ -309,8 +309,12 @@ def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> st
 
 def checked(extractor: Extractor, segments: Segments) -> np.ndarray[Any, np.dtype[np.float64]]:
     """What the extractor computes, its contract verified: shape, type, finite or NaN."""
-    block = extractor.extract(segments)
-    expected = (len(segments), len(extractor.names))
+    return verified(extractor, extractor.extract(segments), len(segments))
+
+
+def verified(extractor: Extractor, block: FloatArray, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The columns of n segments that an extractor computed, its contract verified as by `checked`."""
+    expected = (n, len(extractor.names))
     name = type(extractor).__name__
     if block.shape != expected or block.dtype != np.float64:
         raise TypeError(f"{name} must return float64 {expected}, but returned {block.dtype} {block.shape}")

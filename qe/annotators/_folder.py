@@ -130,7 +130,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
             and all(isinstance(v, str) and Path(k).name == k for k, v in about["files"].items())
             for task, about in tasks.items()
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sound = False
     if not sound:
         raise InputError("is no manifest of annotators that this version reads", where=file, remedy=_REMEDY)

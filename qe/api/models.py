@@ -38,6 +38,8 @@ class LoadedModel:
         low, high      with `interval` (such as 0.9): bounds that hold this share of true labels
         because        with `explain`: that many features that moved the score most
         tokens, bad, gaps  with `words`: P(BAD) of every target word, and of every gap between words
+        tags, gap_tags, spans, source_tokens, source_bad, source_tags  likewise, where the model has learned
+                       them: OK or BAD (thresholds of F1-mult), spans of BAD words, and the same of the source
         reason         why a row has no score; else empty
 
         Raises qe.InputError for a column that is missing, and for what the model does not offer.

@@ -53,7 +53,18 @@ def notes(report: Mapping[str, Any]) -> list[str]:
     if front:
         steps = ", ".join(f"{p['features']} features at {p['cost']:g}: {p['metric']:.3f}" for p in front)
         lines.append(f"Pareto front of the selection (metric, higher is better): {steps}")
-    return lines
+    return [*lines, *_word_lines(report.get("words") or {})]
+
+
+def _word_lines(words: Mapping[str, Any]) -> list[str]:
+    """What the folds say of words, gaps and source words, a line each."""
+    titles = {"f1_mult": "F1-mult", "mcc": "MCC"}
+    return [
+        f"{part} (out of fold): "
+        + ", ".join(f"{titles[m]} {_cell(section['tagged_by'][m], m, True)}" for m in titles)
+        + f", ECE {_cell(section['tagged_by']['f1_mult'], 'ece', True)}"
+        for part, section in words.items()
+    ]
 
 
 def _title(report: Mapping[str, Any]) -> str:

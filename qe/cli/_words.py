@@ -10,7 +10,8 @@ import numpy as np
 from features.core.array_types import BoolArray
 from features.core.errors import InputError
 from qe.cli._common import progress_bar
-from qe.data.tag_files import TagFile, read_tags, same_tags
+from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
+from qe.evaluation.reliability import BINS
 from qe.evaluation.word_level import (
     METRICS,
     WordReport,
@@ -22,7 +23,7 @@ from qe.evaluation.word_level import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-_TITLES = {"mcc": "MCC", "f1_mult": "F1-mult", "f1_bad": "F1 BAD", "f1_ok": "F1 OK"}
+_TITLES = {"mcc": "MCC", "f1_mult": "F1-mult", "f1_bad": "F1 BAD", "f1_ok": "F1 OK", "ece": "ECE"}
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,21 @@ class WordOptions:
     """How probabilities become tags, and what is compared.
 
     layout     tags (gap, word, gap, ...), words, gaps or source
+    source     gold tags of source words, evaluated beside those of the target
+    sources    [NAME=]FILE of source words, where they are not in the systems' own files
     threshold  on P(BAD)
     tune       [NAME=]FILE of probabilities for the development set `tune_gold`, where thresholds are chosen
     folds      choose thresholds inside so many folds of the segments themselves
     """
 
-    layout: str
+    layout: Layout
     threshold: float | None
     tune: Sequence[str]
     tune_gold: Path | None
     folds: int | None
+    metric: str
+    source: Path | None
+    sources: Sequence[str]
     baselines: Sequence[str]
     samples: int | None
     seed: int
@@ -52,6 +58,15 @@ class WordOptions:
             raise InputError("--threshold, --tune and --folds exclude each other", remedy="give one of them")
         if bool(self.tune) != (self.tune_gold is not None):
             raise InputError("--tune and --tune-gold go together", remedy="give both")
+        if self.source is not None and self.layout != "tags":
+            raise InputError("--source-gold goes with the layout `tags`", remedy="leave one of them out")
+        if self.sources and self.source is None:
+            raise InputError("--source-predictions needs --source-gold", remedy="give both")
+        if self.source is not None and self.tune:
+            raise InputError(
+                "--source-gold does not go with --tune",
+                remedy="evaluate source words by themselves: --layout source",
+            )
 
 
 def evaluate_tag_files(
@@ -61,52 +76,97 @@ def evaluate_tag_files(
 
     Raises InputError for files that do not fit each other, and probabilities without a way to tags.
     """
-    labels = read_tags(gold)
-    _check_gold(labels)
-    files = _named(systems)
-    for file in files.values():
-        same_tags(labels, file)
-    tuning = _tuning(files, options)
+    parts = _parts(gold, systems, options.layout)
+    if options.source is not None:
+        parts |= _parts(options.source, _of_source(systems, options.sources), "source")
+    tuning = _tuning(systems, options)
     reports = {}
     with progress_bar(quiet) as progress:
-        for part, own in labels.parts(options.layout).items():  # type: ignore[arg-type]
-            predictions = {
-                name: _tags(name, file.parts(options.layout)[part], own, tuning.get((name, part)), options)  # type: ignore[arg-type]
+        for part, (own, files) in parts.items():
+            tags = {
+                name: _tags(name, file, own, tuning.get((name, part)), options)
                 for name, file in files.items()
             }
             reports[part] = evaluate_words(
-                own.bad == 1, predictions, own.offsets,
-                baselines=options.baselines, samples=options.samples, seed=options.seed,
-                correction=options.correction, family=options.family, progress=progress,
-            )  # fmt: skip
+                own.bad == 1,
+                tags,
+                own.offsets,
+                baselines=options.baselines,
+                samples=options.samples,
+                seed=options.seed,
+                correction=options.correction,
+                family=options.family,
+                probabilities={name: file.bad for name, file in files.items() if file.probabilities},
+                progress=progress,
+            )
     return reports
 
 
-def _check_gold(gold: TagFile) -> None:
+_Part = tuple[TagFile, dict[str, TagFile]]
+
+
+def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Part]:
+    """Part -> gold tags, and what every system says."""
+    labels = _read_gold(gold)
+    files = _named(systems, layout)
+    for file in files.values():
+        same_tags(labels, file)
+    by_system = {name: file.parts(layout) for name, file in files.items()}
+    return {
+        part: (own, {name: parts[part] for name, parts in by_system.items()})
+        for part, own in labels.parts(layout).items()
+    }
+
+
+def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """The files of source words: those named, and of the other systems the files of scored rows."""
+    named = {_split(argument)[0] for argument in sources}
+    names = {_split(argument)[0] for argument in systems}
+    unknown = sorted(named - names)
+    if unknown:
+        raise InputError(f"--source-predictions names '{unknown[0]}'", remedy=f"systems: {', '.join(names)}")
+    given = list(sources)
+    for argument in systems:
+        name, path = _split(argument)
+        if name not in named and is_scored(path):
+            given.append(argument)
+        elif name not in named:
+            raise InputError(f"no source words of '{name}'", remedy=f"add --source-predictions {name}=FILE")
+    return given
+
+
+def _read_gold(path: Path) -> TagFile:
+    """Raises InputError for a file of probabilities."""
+    gold = read_tags(path)
     if gold.probabilities:
         raise InputError("holds probabilities, but gold tags are OK and BAD", where=gold.path)
+    return gold
 
 
-def _named(arguments: Sequence[str]) -> dict[str, TagFile]:
+def _split(argument: str) -> tuple[str, Path]:
+    """NAME=FILE, or FILE, whose name without its ending is that of the system."""
+    name, equals, rest = argument.partition("=")
+    if equals and not Path(argument).exists():
+        return name, Path(rest)
+    return Path(argument).stem, Path(argument)
+
+
+def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
     files: dict[str, TagFile] = {}
     for argument in arguments:
-        name, equals, rest = argument.partition("=")
-        named = bool(equals) and not Path(argument).exists()
-        file = read_tags(Path(rest if named else argument))
-        name = name if named else file.path.stem
+        name, path = _split(argument)
         if name in files:
             raise InputError(f"two systems are named '{name}'", remedy="use NAME=FILE")
-        files[name] = file
+        files[name] = read_scored(path, layout) if is_scored(path) else read_tags(path)
     return files
 
 
-def _tuning(files: dict[str, TagFile], options: WordOptions) -> dict[tuple[str, str], float]:
+def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:
     """(system, part) -> the threshold that is best on the development set."""
     if options.tune_gold is None:
         return {}
-    gold = read_tags(options.tune_gold)
-    _check_gold(gold)
-    tuned = _named(options.tune)
+    files, tuned = _named(systems, options.layout), _named(options.tune, options.layout)
+    gold = _read_gold(options.tune_gold)
     for name, file in files.items():
         if file.probabilities and name not in tuned:
             raise InputError(f"no --tune file of '{name}'", remedy=f"add --tune {name}=FILE")
@@ -115,28 +175,35 @@ def _tuning(files: dict[str, TagFile], options: WordOptions) -> dict[tuple[str, 
         if name not in files:
             raise InputError(f"--tune names '{name}'", remedy=f"systems: {', '.join(files)}")
         same_tags(gold, file)
-        for part, own in gold.parts(options.layout).items():  # type: ignore[arg-type]
-            given = file.parts(options.layout)[part]  # type: ignore[arg-type]
-            thresholds[name, part] = best_threshold(own.bad == 1, given.bad)
+        for part, own in gold.parts(options.layout).items():
+            given = file.parts(options.layout)[part]
+            thresholds[name, part] = best_threshold(own.bad == 1, given.bad, options.metric)
     return thresholds
 
 
 def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options: WordOptions) -> BoolArray:
-    """(t,) whether a tag is BAD."""
+    """(t,) whether a tag is BAD: by a threshold if one is asked for, else as the file says."""
     if not file.probabilities:
         return np.asarray(file.bad == 1)
     if options.folds is not None:
         return cross_thresholded(
-            gold.bad == 1, file.bad, gold.offsets, folds=options.folds, seed=options.seed
+            gold.bad == 1,
+            file.bad,
+            gold.offsets,
+            folds=options.folds,
+            metric=options.metric,
+            seed=options.seed,
         )
     threshold = options.threshold if tuned is None else tuned
-    if threshold is None:
+    if threshold is not None:
+        return np.asarray(file.bad >= threshold)
+    if file.tags is None:
         raise InputError(
             f"'{name}' holds probabilities, and tags need a threshold",
             where=file.path,
             remedy="give --threshold, --tune and --tune-gold, or --folds",
         )
-    return np.asarray(file.bad >= threshold)
+    return file.tags
 
 
 def word_tables(reports: dict[str, WordReport]) -> "list[Table]":
@@ -149,21 +216,31 @@ def word_tables(reports: dict[str, WordReport]) -> "list[Table]":
         title = f"{part}: {report.segments:,} segments, {report.tags[0]:,} tags, {report.tags[1]:,} BAD"
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         table.add_column("System", overflow="fold", min_width=12)
-        for metric in METRICS:
-            for header in (_TITLES[metric], *(["95 % interval"] if report.ci and metric == "mcc" else [])):
-                table.add_column(header, justify="right", no_wrap=True)
+        for metric in _shown(report):
+            table.add_column(_TITLES[metric], justify="right", no_wrap=True)
         for name in sorted(report.scores, key=lambda name: -report.scores[name]["mcc"]):
-            cells = [name]
-            for metric in METRICS:
-                cells.append(f"{report.scores[name][metric]:.3f}")
-                if report.ci and metric == "mcc":
-                    low, high = report.ci[name][metric]
-                    cells.append(f"{low:.3f}..{high:.3f}")
-            table.add_row(*cells)
+            table.add_row(name, *(_cell(report, name, metric) for metric in _shown(report)))
         tables.append(table)
         if report.comparisons:
             tables.append(_differences(report))
     return tables
+
+
+def _shown(report: WordReport) -> list[str]:
+    """The metrics of a table's columns."""
+    calibrated = any("ece" in scores for scores in report.scores.values())
+    return [*METRICS, *(["ece"] if calibrated else [])]
+
+
+def _cell(report: WordReport, name: str, metric: str) -> str:
+    """The score, and under it the interval."""
+    if metric not in report.scores[name]:
+        return "-"
+    score = f"{report.scores[name][metric]:.3f}"
+    if not report.ci:
+        return score
+    low, high = report.ci[name][metric]
+    return f"{score}\n{low:.3f}..{high:.3f}"
 
 
 def word_notes(reports: dict[str, WordReport]) -> list[str]:
@@ -174,6 +251,11 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
         segments = next(iter(reports.values())).segments
         lines.append(f"{recipe['samples']:,} samples of {segments:,} whole segments, seed {recipe['seed']};"
                      f" 95 % intervals: {recipe['interval']}")  # fmt: skip
+    if any("ece" in _shown(report) for report in reports.values()):
+        lines.append(
+            f"ECE: mean of |mean P(BAD) - share of BAD| over {BINS} bins of equal mass, weighted by their"
+            " tags; intervals: basic bootstrap, since resamples overstate it"
+        )
     if any(report.comparisons for report in reports.values()):
         sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())
         test = next(one.result.test for report in reports.values() for one in report.comparisons)
@@ -202,3 +284,14 @@ def _differences(report: WordReport) -> "Table":
             p = "?" if one.result.undecided else f"{one.p_corrected:.4f}"
             table.add_row(one.system, one.baseline, f"{one.result.difference:.3f}", interval, p)
     return table
+
+
+def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
+    """The reliability diagrams of all parts. Raises InputError if no system gives probabilities."""
+    from qe.evaluation.plots import save
+    from qe.evaluation.reliability_plot import reliability_plot
+
+    parts = {part: report.reliability for part, report in reports.items() if report.reliability}
+    if not parts:
+        raise InputError("no system gives probabilities", where="--reliability", remedy="leave it out")
+    save(reliability_plot(parts), path)

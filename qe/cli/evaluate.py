@@ -39,6 +39,12 @@ class Test(StrEnum):
     ar, bootstrap, tukey = "ar", "bootstrap", "tukey"
 
 
+class WordMetric(StrEnum):
+    """What thresholds of word-level probabilities are best by."""
+
+    mcc, f1_mult = "mcc", "f1_mult"
+
+
 class Family(StrEnum):
     """Which comparisons are corrected together."""
 
@@ -137,6 +143,22 @@ def evaluate(
     folds: Annotated[
         int | None, typer.Option(help="With --words: thresholds chosen inside so many folds.", min=2)
     ] = None,
+    thresholds_by: Annotated[
+        WordMetric | None,
+        typer.Option(help="With --tune or --folds: what thresholds are best by. (default: mcc)"),
+    ] = None,
+    source_gold: Annotated[
+        Path | None, typer.Option(help="With --words: gold tags of source words, beside those of the target.")
+    ] = None,
+    source_predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE", help="Source words of a system whose own file does not hold them."
+        ),
+    ] = None,
+    reliability: Annotated[
+        Path | None, typer.Option(help="With --words: draw how reliable probabilities are (PNG).")
+    ] = None,
     bayes: Annotated[
         bool,
         typer.Option(
@@ -177,6 +199,9 @@ def evaluate(
         --bucket quality
 
         qe evaluate --words --gold dev.tags --predictions a=a.tags b=b.probs --threshold 0.5
+
+        qe evaluate --words --gold dev.tags --source-gold dev.src_tags --predictions model=scores.jsonl
+        --reliability reliability.png
     """
     from features.core.errors import InputError
     from features.core.files import read_lines
@@ -189,6 +214,10 @@ def evaluate(
         "--threshold": threshold,
         "--tune": tune,
         "--tune-gold": tune_gold,
+        "--thresholds-by": thresholds_by,
+        "--source-gold": source_gold,
+        "--source-predictions": source_predictions,
+        "--reliability": reliability,
     }
     if words:
         others: dict[str, object] = {
@@ -201,11 +230,26 @@ def evaluate(
         }  # fmt: skip
         _apart(others, "does not go with --words")
         _words(
-            gold, [*(predictions or []), *(more or [])], json, output, quiet,
-            layout=layout or "tags", threshold=threshold, tune=tune or (), tune_gold=tune_gold, folds=folds,
-            baselines=baseline or (), samples=samples, seed=seed, correction=correct.value,
+            gold,
+            [*(predictions or []), *(more or [])],
+            json,
+            output,
+            quiet,
+            reliability,
+            layout=layout or "tags",
+            threshold=threshold,
+            tune=tune or (),
+            tune_gold=tune_gold,
+            folds=folds,
+            metric=(thresholds_by or WordMetric.mcc).value,
+            source=source_gold,
+            sources=source_predictions or (),
+            baselines=baseline or (),
+            samples=samples,
+            seed=seed,
+            correction=correct.value,
             family=family.value,
-        )  # fmt: skip
+        )
         return
     _apart({**given_words, "--folds": folds}, "goes with --words")
     systems = _systems([*(predictions or []), *(more or [])], column)
@@ -305,21 +349,31 @@ def _apart(given: dict[str, object], rule: str) -> None:
 
 
 def _words(
-    gold: Path, systems: list[str], json: bool, output: Path | None, quiet: bool, **options: Any
+    gold: Path,
+    systems: list[str],
+    json: bool,
+    output: Path | None,
+    quiet: bool,
+    reliability: Path | None,
+    **options: Any,
 ) -> None:
     from features.core.errors import InputError
     from features.core.outputs import check_output
-    from qe.cli._words import WordOptions, evaluate_tag_files, word_notes, word_tables
+    from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files, word_notes, word_tables
 
     if not systems:
         raise InputError("nothing to evaluate", remedy="give --predictions")
     chosen = WordOptions(**options)
+    arguments = [*systems, *chosen.tune, *chosen.sources]
+    named = [Path(text if Path(text).exists() else text.partition("=")[2]) for text in arguments]
+    inputs = [path for path in (gold, chosen.tune_gold, chosen.source, *named) if path is not None]
     if output is not None:
-        named = [
-            Path(text if Path(text).exists() else text.partition("=")[2]) for text in [*systems, *chosen.tune]
-        ]
-        check_output(output, [path for path in (gold, chosen.tune_gold, *named) if path is not None])
+        check_output(output, inputs)
+    if reliability is not None:
+        check_output(reliability, [*inputs, *([output] if output is not None else [])])
     reports = evaluate_tag_files(gold, systems, chosen, quiet)
+    if reliability is not None:
+        draw_reliability(reliability, reports)
     _emit({part: report.to_json() for part, report in reports.items()}, json, output)
     if not json:
         for table in word_tables(reports):

@@ -1,6 +1,7 @@
 """`qe score`: score new translations with a trained model."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.scorer import Options
     from qe.spark.scoring import ScoredTable
+
+
+class TagMetric(StrEnum):
+    """Metrics whose thresholds make tags of P(BAD)."""
+
+    f1_mult, mcc = "f1_mult", "mcc"
 
 
 def score(
@@ -60,9 +67,16 @@ def score(
         typer.Option(
             "--tokens",
             help="Add columns `tokens`, `bad` and `gaps`: how probable it is that each word, and each gap "
-            "between words, is wrong (a model with word_quality).",
+            "between words, is wrong (a model with word_quality); tags, spans and source words, where the "
+            "model has learned them.",
         ),
     ] = False,
+    tags: Annotated[
+        TagMetric | None,
+        typer.Option(
+            help="With --tokens: whose best thresholds, on training words, make tags. (default: f1_mult)"
+        ),
+    ] = None,
     flags: Annotated[
         bool,
         typer.Option(
@@ -97,7 +111,9 @@ def score(
 
     With --tokens, `tokens` are the words of the translation as the model splits them, `bad` the probability
     of each to be wrong, and `gaps` that of words missing before each and after the last (one more): lists in
-    JSONL and Parquet, joined by blanks in TSV and CSV.
+    JSONL and Parquet, joined by blanks in TSV and CSV. `tags` and `gap_tags` are OK or BAD, `spans` the runs
+    of BAD words with their severity (JSON in TSV and CSV), `source_tokens`, `source_bad` and `source_tags`
+    the same of the source, for a model with source_word_quality (docs/word-level.md).
 
     On Spark the input is any address that Spark reads (a file, a folder, hdfs://..., the name of a table) and
     the output a folder of parts; its rows are those of the local engine, to the last bit (docs/scale.md).
@@ -113,6 +129,8 @@ def score(
         qe score --model output/demo/model --input new.tsv --output scores.tsv --flags
 
         qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
+
+        qe score --model output/mlqe/model --input new.tsv --output scores.jsonl --tokens --tags mcc
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
 
@@ -130,6 +148,8 @@ def score(
         )
     from qe.api.models import model_folder
 
+    if tags is not None and not tokens:
+        raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
     folder = model_folder(model, require_signature)
     if any(is_translation_file(Path(name)) for name in input_):
         others: dict[str, object] = {"--resume": resume, "--workers": workers, "--drift": drift}
@@ -182,6 +202,7 @@ def score(
                 cache=remembered if cache else 0,
                 triage=thresholds,
                 flags=flags,
+                tag_by=(tags or TagMetric.f1_mult).value,
             ),
             columns=name_pairs(columns or (), "--columns"),
             keep=keep,

@@ -1,8 +1,10 @@
 """Tag files of word-level quality estimation: OK and BAD, or P(BAD), one line per segment."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,12 +24,14 @@ class TagFile:
     bad            (t,) P(BAD); of tags, 1 for BAD and 0 for OK
     offsets        (n + 1,) tags offsets[i]:offsets[i + 1] belong to segment i
     probabilities  whether the file holds probabilities: a threshold must make tags of them
+    tags           (t,) whether each is tagged BAD, of a file that says so beside its probabilities
     """
 
     path: Path
     bad: FloatArray
     offsets: IntArray
     probabilities: bool
+    tags: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -62,7 +66,8 @@ class TagFile:
 
     def _only(self, rows: BoolArray, sizes: IntArray) -> "TagFile":
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return TagFile(self.path, self.bad[rows], offsets, self.probabilities)
+        tags = None if self.tags is None else self.tags[rows]
+        return TagFile(self.path, self.bad[rows], offsets, self.probabilities, tags)
 
 
 def read_tags(path: Path) -> TagFile:
@@ -87,6 +92,80 @@ def read_tags(path: Path) -> TagFile:
         raise InputError("no tags", where=path)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return TagFile(path, np.array(values), offsets, kinds == {True})
+
+
+# Layout -> the columns of scored rows that hold its probabilities, and its tags.
+_COLUMNS: Mapping[str, tuple[str, str]] = {
+    "words": ("bad", "tags"),
+    "gaps": ("gaps", "gap_tags"),
+    "source": ("source_bad", "source_tags"),
+}
+
+
+def is_scored(path: Path) -> bool:
+    """Whether a file is what `qe score --tokens` writes, by its name (JSONL)."""
+    return path.name.removesuffix(".gz").endswith(".jsonl")
+
+
+def read_scored(path: Path, layout: Layout) -> TagFile:
+    """P(BAD), and tags where there are any, of the rows that `qe score --tokens` writes as JSONL.
+
+    Raises InputError for lines that are no such rows, and rows that were not scored.
+    """
+    rows = [_scored(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    if not rows:
+        raise InputError("no rows", where=path)
+    if layout != "tags":
+        return _of_rows([_column(row, layout) for row in rows], path)
+    pairs = zip((_column(row, "gaps") for row in rows), (_column(row, "words") for row in rows), strict=True)
+    return _of_rows([[*_woven(gaps, words)] for gaps, words in pairs], path)
+
+
+_Cell = tuple[float, str]  # P(BAD), and the tag, or nothing
+
+
+def _scored(line: str, path: Path, number: int) -> tuple[dict[str, Any], str]:
+    where = f"{path}:{number}"
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"not valid JSON ({error})", where=where) from None
+    if not isinstance(row, dict):
+        raise InputError("not a JSON object", where=where)
+    return row, where
+
+
+def _column(row: tuple[dict[str, Any], str], layout: str) -> list[_Cell]:
+    content, where = row
+    name, tag_name = _COLUMNS[layout]
+    bad, tags = content.get(name), content.get(tag_name)
+    if not isinstance(bad, list) or not all(_is_probability(value) for value in bad):
+        raise InputError(
+            f"no probabilities `{name}`", where=where, remedy="give what `qe score --tokens` writes"
+        )
+    if tags is None:
+        return [(float(value), "") for value in bad]
+    if not isinstance(tags, list) or len(tags) != len(bad) or not all(tag in TAGS for tag in tags):
+        raise InputError(f"`{tag_name}` must be OK or BAD for each of `{name}`", where=where)
+    return list(zip(map(float, bad), tags, strict=True))
+
+
+def _is_probability(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _woven(gaps: Sequence[_Cell], words: Sequence[_Cell]) -> list[_Cell]:
+    """Gap, word, gap, ..., word, gap."""
+    return [cell for pair in zip(gaps, words, strict=False) for cell in pair] + list(gaps[len(words) :])
+
+
+def _of_rows(rows: Sequence[Sequence[_Cell]], path: Path) -> TagFile:
+    cells = [cell for row in rows for cell in row]
+    if not cells:
+        raise InputError("no tags", where=path)
+    tags = None if any(tag == "" for _, tag in cells) else np.array([tag == "BAD" for _, tag in cells], bool)
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return TagFile(path, np.array([bad for bad, _ in cells], np.float64), offsets, True, tags)
 
 
 def _value(word: str, path: Path, line: int) -> float:

@@ -1,4 +1,4 @@
-"""Word-level evaluation: MCC and F1 of OK and BAD from counts per segment, intervals, tests, thresholds."""
+"""Word-level evaluation: MCC, F1 of OK and BAD, calibration error; intervals, tests, thresholds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,13 @@ from features.core.progress import Progress, silent
 from features.core.undefined import or_none
 from qe.data.splits import make_folds
 from qe.evaluation.pairs import CONFIDENCE, Comparison
+from qe.evaluation.reliability import Bin, calibration_sums, ece, reliability
 from qe.significance.bootstrap import bootstrap_scores
 from qe.significance.cautions import cautions
 from qe.significance.clusters import clusters
 from qe.significance.corrections import correct
 from qe.significance.family import Key, Rule, Scope, Table
-from qe.significance.intervals import percentile_interval
+from qe.significance.intervals import basic_interval, percentile_interval
 from qe.significance.levels import Levels
 from qe.significance.randomization import randomization_tests
 from qe.significance.result import LEVEL, Measure, TestResult, check_enough, check_seed
@@ -131,8 +132,10 @@ def cross_thresholded(
 class WordReport:
     """Scores of all systems on the same tags.
 
-    scores       system -> metric -> score
-    ci           system -> metric -> 95 % percentile interval over segments; empty without resampling
+    scores       system -> metric -> score; `ece` where probabilities are known
+    ci           system -> metric -> 95 % percentile interval over segments (`ece`: basic bootstrap); empty
+                 without resampling
+    reliability  system -> bins of its probabilities, where these are known
     comparisons  all pairs, or each system with each baseline, by every metric
     clusters     metric -> systems that cannot be told apart, best first; empty with baselines
     segments     how many there are
@@ -147,6 +150,7 @@ class WordReport:
     tags: tuple[int, int]
     recipe: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    reliability: Mapping[str, Sequence[Bin]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
@@ -161,6 +165,7 @@ class WordReport:
             "segments": self.segments, "tags": self.tags[0], "bad": self.tags[1], "systems": systems,
             "comparisons": [one.to_json() for one in self.comparisons], "clusters": dict(self.clusters),
             "recipe": dict(self.recipe), "notes": list(self.notes),
+            "reliability": {name: [b.to_json() for b in bins] for name, bins in self.reliability.items()},
         }  # fmt: skip
 
 
@@ -174,11 +179,13 @@ def evaluate_words(
     seed: int = 0,
     correction: str = "holm",
     family: Scope = "metric",
+    probabilities: Mapping[str, FloatArray] | None = None,
     progress: Progress = silent,
 ) -> WordReport:
     """Scores every system, and compares them by exchanging their tags segment by segment.
 
     gold, predictions  (t,) whether a tag is BAD
+    probabilities      (t,) P(BAD) of the systems that give it: its calibration is measured, too
     offsets            (n + 1,) where segments begin and end: segments are the units of intervals and tests
     baselines          names among `predictions` that the others are compared with; none: all pairs
     samples            resamples; 0: no intervals, no tests; default: what the comparisons need
@@ -201,7 +208,11 @@ def evaluate_words(
     scores = {
         name: {m: float(metric(total)) for m, metric in METRICS.items()} for name, total in totals.items()
     }
-    resampled = _resampled(counts, drawn, seed) if drawn else {}
+    known = dict(probabilities or {})
+    sums = {name: calibration_sums(gold, bad, offsets) for name, bad in known.items()}
+    for name, by_bin in sums.items():
+        scores[name]["ece"] = float(ece(by_bin.sum(axis=0)))
+    resampled = _resampled(counts, sums, drawn, seed) if drawn else {}
     results = _tested(counts, pairs, drawn, seed, progress) if drawn else {}
     judged = table.judge(results) if results else {}
     comparisons = []
@@ -211,7 +222,7 @@ def evaluate_words(
     return WordReport(
         scores,
         {
-            name: {m: percentile_interval(values, CONFIDENCE) for m, values in by_metric.items()}
+            name: {m: _interval(m, values, scores[name][m]) for m, values in by_metric.items()}
             for name, by_metric in resampled.items()
         },
         comparisons,
@@ -223,7 +234,14 @@ def evaluate_words(
             "units": "segments", "correction": correction, "family": table.to_json(),
         },
         cautions(table, judged, Levels.of(None, len(offsets) - 1)) if judged else (),
+        {name: reliability(gold, bad) for name, bad in known.items()},
     )  # fmt: skip
+
+
+def _interval(metric: str, resampled: FloatArray, observed: float) -> tuple[float, float]:
+    if metric == "ece":
+        return basic_interval(resampled, observed, CONFIDENCE, low=0.0)
+    return percentile_interval(resampled, CONFIDENCE)
 
 
 def _check(
@@ -247,11 +265,16 @@ def _check(
         check_enough(samples)
 
 
-def _resampled(counts: Mapping[str, FloatArray], samples: int, seed: int) -> dict[str, dict[str, FloatArray]]:
+def _resampled(
+    counts: Mapping[str, FloatArray], calibration: Mapping[str, FloatArray], samples: int, seed: int
+) -> dict[str, dict[str, FloatArray]]:
     """System -> metric -> (samples,) scores of the same virtual test sets."""
     runs = np.stack(list(counts.values()))
     sums = bootstrap_scores(runs, lambda drawn: drawn, samples=samples, seed=seed)
-    return {name: {m: metric(sums[i]) for m, metric in METRICS.items()} for i, name in enumerate(counts)}
+    scores = {name: {m: metric(sums[i]) for m, metric in METRICS.items()} for i, name in enumerate(counts)}
+    for name, one in calibration.items():
+        scores[name]["ece"] = bootstrap_scores(one, ece, samples=samples, seed=seed)[0]
+    return scores
 
 
 def _tested(

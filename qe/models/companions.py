@@ -20,6 +20,7 @@ from qe.models.learned import Learned
 from qe.models.model import Companion
 from qe.models.shift import DensityRatio
 from qe.models.taxonomies._base import Column, Grouping, to_json
+from qe.models.word_tags import WordTags
 
 Rows = NDArray[np.int64]
 
@@ -27,7 +28,7 @@ Rows = NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Companions:
     """Intervals from out-of-fold predictions, these themselves, rows for explanations, a profile of the
-    training data, and which segments they were.
+    training data, and which segments they were; what tags words, for models that judge them.
     """
 
     intervals: Intervals
@@ -35,10 +36,12 @@ class Companions:
     profile: Profile
     learned: Learned
     held_out: HeldOut
+    word_tags: WordTags | None = None
 
     def all(self) -> tuple[Companion, ...]:
         """In the order in which they are saved."""
-        return (self.intervals, self.background, self.profile, self.learned, self.held_out)
+        words = () if self.word_tags is None else (self.word_tags,)
+        return (self.intervals, self.background, self.profile, self.learned, self.held_out, *words)
 
     def report(self) -> dict[str, Any]:
         """The coverage of the intervals on the rows that calibrated them, for report.json.

@@ -77,6 +77,7 @@ def run_page(folder: Path) -> str:
         importance=_kept_plots(
             folder, {"Features by how much the error rises without them": "feature_importance"}
         ),
+        words=_kept_plots(folder, {"How often words are BAD, by P(BAD); out of fold": "reliability"}),
         segments=segments,
         segment_note=note,
         coloured=coloured,

@@ -87,7 +87,7 @@ def score_file(
     scorer = Scorer.load(model_path, options or Options())
     names = Names(columns or {})
     _check_columns(scorer, source, names)
-    kept = Kept.make(source, scorer.options.columns, kind, names.header("id")) if keep else None
+    kept = Kept.make(source, scorer.output_columns, kind, names.header("id")) if keep else None
     work = _Work(scorer, kind, chunk, names, kept)
     with locked_file(output):
         asked = _asked(scorer.options, names, keep)
@@ -183,7 +183,7 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
             )
     records = table.astype(object).where(table.notna(), None).to_dict("records")
     scored = scorer.score([({str(k): v for k, v in record.items()}, "") for record in records]).rows
-    columns = [name for name in scorer.options.columns if name != "id"]
+    columns = [name for name in scorer.output_columns if name != "id"]
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
         if name in tables.NUMBERS
@@ -206,7 +206,7 @@ class _Work:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those of the output."""
-        return self.scorer.options.columns if self.kept is None else self.kept.columns
+        return self.scorer.output_columns if self.kept is None else self.kept.columns
 
     @property
     def types(self) -> tables.Types:

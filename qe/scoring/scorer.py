@@ -14,6 +14,7 @@ from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
+from qe.models.word_tags import WordTags
 from qe.scoring import tables
 from qe.scoring.tables import Row, unusable
 from qe.scoring.word_level import WordLevel
@@ -37,7 +38,9 @@ class Options:
 
     level    of prediction intervals (columns `low` and `high`), such as 0.9
     explain  how many features the column `because` names; 0: no such column
-    tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap
+    tokens   columns `tokens`, `bad` and `gaps`: P(BAD) of every target token and gap; and what else the model
+             says of words (`WordLevel.names`)
+    tag_by   with tokens: the metric (f1_mult, mcc) whose thresholds make tags of P(BAD)
     drift    whether segments are counted beside the training data's profile (where the model has one)
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     triage   fills a column `action`; None: no such column
@@ -51,6 +54,7 @@ class Options:
     cache: int = CACHE
     triage: Decision | None = None
     flags: bool = False
+    tag_by: str = "f1_mult"
 
     def __post_init__(self) -> None:
         if self.level is not None and not 0 < self.level < 1:
@@ -58,18 +62,22 @@ class Options:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The output columns."""
+        """The output columns; of words, those that every model with a word-level part gives."""
+        return self.columns_with(tables.PROBABILITIES if self.tokens else ())
+
+    def columns_with(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The output columns, with those of words."""
         bounds = () if self.level is None else ("low", "high")
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
         flags = ("flags",) if self.flags else ()
-        words = tables.LISTS if self.tokens else ()
         return ("id", "score", *bounds, *action, *because, *flags, *words, "reason")
 
     @property
     def recipe(self) -> tuple[object, ...]:
         """What the output depends on."""
-        return (self.columns, self.level, self.explain, self.drift, repr(self.triage))
+        tagged = (self.tag_by,) if self.tokens else ()
+        return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged)
 
 
 @dataclass(frozen=True)
@@ -113,9 +121,14 @@ class Scorer:
         profile = Profile.load(path) if options.drift and Profile.is_in(path) else None
         if profile is not None:
             profile.check(model.feature_set.names, path)
-        words = WordLevel.of(model) if options.tokens else None
+        words = WordLevel.of(model, WordTags.load(path), options.tag_by) if options.tokens else None
         flags = Flags.of(model) if options.flags else None
         return cls(model, options, intervals, explainer, profile, words, flags)
+
+    @property
+    def output_columns(self) -> tuple[str, ...]:
+        """The columns of its rows."""
+        return self.options.columns_with(() if self.words is None else self.words.names)
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scores and intervals need."""
@@ -138,7 +151,7 @@ class Scorer:
             elif key is not None:
                 new.setdefault(key, columns)
         known |= self._computed(new)
-        nothing = dict.fromkeys(self.options.columns)
+        nothing = dict.fromkeys(self.output_columns)
         outputs = [
             {
                 **(nothing if key is None else known[key][0]),

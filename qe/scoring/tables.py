@@ -22,12 +22,29 @@ _LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
 Types = Mapping[str, pa.DataType]
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
-# Output columns with a list in every row: JSON and Parquet lists, joined by blanks in TSV and CSV.
+_SPAN = pa.struct(
+    {
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "text": pa.string(),
+        "mass": pa.float64(),
+        "edits": pa.float64(),
+    }
+)
+# Output columns with a list in every row: JSON and Parquet lists; in TSV and CSV, spans as JSON, the others
+# joined by blanks.
 LISTS: Mapping[str, pa.DataType] = {
     "tokens": pa.list_(pa.string()),
     "bad": pa.list_(pa.float64()),
     "gaps": pa.list_(pa.float64()),
+    "tags": pa.list_(pa.string()),
+    "gap_tags": pa.list_(pa.string()),
+    "spans": pa.list_(_SPAN),
+    "source_tokens": pa.list_(pa.string()),
+    "source_bad": pa.list_(pa.float64()),
+    "source_tags": pa.list_(pa.string()),
 }
+PROBABILITIES = ("tokens", "bad", "gaps")  # of them, what every model gives that judges words
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
@@ -340,7 +357,11 @@ def writing(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
 
 
 def _cell(value: Any) -> str:
-    """A value as text; nothing for None, all digits of a number; the values of a list joined by blanks."""
+    """A value as text; nothing for None, all digits of a number; the values of a list joined by blanks, or
+    JSON where they are objects.
+    """
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
         return " ".join(map(_cell, value))
     if value is None or (isinstance(value, float) and math.isnan(value)):

@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from features._word_quality.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import FeatureSet, checked, extractor_fingerprint
+from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.files import atomic_file, digest
 from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
 from qe.data.dataset import Split
-from qe.data.splits import make_folds
+from qe.data.splits import Fold, make_folds
 from qe.training.clock import Clock
 from qe.training.sharing import Sharing
 
@@ -139,20 +140,23 @@ class Extraction:
 
         def compute() -> FloatArray:
             result = np.full((len(fitting), len(extractor.names)), np.nan)
-            folds = make_folds(
-                len(fitting),
-                self.cross_fit,
-                seed=self.seed,
-                by=self.by,
-                block=self.block,
-                documents=fitting.segments.doc_id,
-            )
-            for train, held_out in folds:
-                fitted = _fit(extractor, fitting.take(train))
-                result[held_out] = checked(fitted, fitting.segments.take(held_out))
+            for train, held_out in self._parts(fitting):
+                own = fitting.take(train)
+                result[held_out] = self._values(i, _fit(extractor, own), own, fitting.segments.take(held_out))
             return result
 
         return self._cached(key, compute, i)
+
+    def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
+        """The folds of cross-fitting."""
+        return make_folds(
+            len(fitting),
+            self.cross_fit,
+            seed=self.seed,
+            by=self.by,
+            block=self.block,
+            documents=fitting.segments.doc_id,
+        )
 
     def _shared(
         self, i: int, extractor: FittedExtractor, split: Split, sharing: Sharing
@@ -173,7 +177,68 @@ class Extraction:
         if not len(scoring):
             return np.empty((0, len(extractor.names)))
         key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "applied")
-        return self._cached(key, lambda: checked(self._fitted(i, extractor, fitting), scoring), i)
+        return self._cached(
+            key, lambda: self._values(i, self._fitted(i, extractor, fitting), fitting, scoring), i
+        )
+
+    def _values(self, i: int, fitted: FittedExtractor, fitting: Split, scoring: Segments) -> FloatArray:
+        """The columns of rows; what they sum up of words and gaps goes into the cache, too."""
+        if not isinstance(fitted, WordLevelExtractor):
+            return checked(fitted, scoring)
+        places = fitted.places(scoring)
+        self._keep_places(self._places_file(i, fitting, scoring), places)
+        return verified(fitted, fitted.columns_of(places), len(scoring))
+
+    def places(self, i: int, fitting: Split, scoring: Segments) -> Mapping[Kind, Places]:
+        """P(BAD) of the words of rows, by extractor i (of words) fitted on other rows."""
+        path = self._places_file(i, fitting, scoring)
+        if path is not None and path.is_file():
+            with np.load(path, allow_pickle=False) as kept:
+                return _unpacked(kept)
+        extractor = self.feature_set.extractors[i]
+        assert isinstance(extractor, WordLevelExtractor)
+        fitted = self._fitted(i, extractor, fitting)
+        assert isinstance(fitted, WordLevelExtractor)
+        places = fitted.places(scoring)
+        self._keep_places(path, places)
+        return places
+
+    def training_places(
+        self, i: int, split: Split, folds: Sequence[Fold], held_out: int | None = None
+    ) -> dict[Kind, list[FloatArray | None]]:
+        """P(BAD) of the words of the training rows of one of the folds (None: of all rows), by models that
+        never saw them: those that are behind the columns of `folds` (`training_table`). The rows that the
+        fold holds out have None.
+        """
+        sharing = Sharing.of(folds)
+        if sharing is not None:
+            parts = sharing.behind(held_out)
+            lost = () if held_out is None else folds[held_out][1]
+        else:
+            rows = np.arange(len(split)) if held_out is None else folds[held_out][0]
+            parts = [(rows[a], rows[b]) for a, b in self._parts(split.take(rows))]
+            lost = ()
+        pieces = [(b, self.places(i, split.take(a), split.take(b).segments)) for a, b in parts]
+        result = {
+            kind: gathered(len(split), [(rows, places[kind]) for rows, places in pieces])
+            for kind in pieces[0][1]
+        }
+        for values in result.values():
+            for row in lost:
+                values[row] = None
+        return result
+
+    def _places_file(self, i: int, fitting: Split, scoring: Segments) -> Path | None:
+        if self.cache is None:
+            return None
+        key = digest(self._key(i), fitting.fingerprint, scoring.fingerprint, "places")
+        return self.cache / "features" / f"{self.feature_set.configs[i]['kind']}-{key}.npz"
+
+    @staticmethod
+    def _keep_places(path: Path | None, places: Mapping[Kind, Places]) -> None:
+        if path is not None:
+            with atomic_file(path) as temporary, temporary.open("wb") as stream:
+                np.savez(stream, **_packed(places))
 
     def _fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FittedExtractor:
         """Extractor i fitted on all rows; the last fit is remembered, for other rows and for the model."""
@@ -218,6 +283,17 @@ class Extraction:
             with atomic_file(path) as temporary, temporary.open("wb") as stream:
                 np.save(stream, block, allow_pickle=False)
         return block
+
+
+def _packed(places: Mapping[Kind, Places]) -> dict[str, Any]:
+    """Arrays by name."""
+    bad: dict[str, Any] = {kind: one.bad for kind, one in places.items()}
+    return bad | {f"{kind}_offsets": one.offsets for kind, one in places.items()}
+
+
+def _unpacked(arrays: Mapping[str, NDArray[Any]]) -> dict[Kind, Places]:
+    """What `_packed` was given."""
+    return {kind: Places(arrays[kind], arrays[f"{kind}_offsets"]) for kind in PLACES if kind in arrays}
 
 
 def _fit(extractor: FittedExtractor, split: Split) -> FittedExtractor:

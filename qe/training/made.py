@@ -9,6 +9,7 @@ from qe.models.companions import Companions
 from qe.models.model import Model
 from qe.training.preparation import Prepared
 from qe.training.search import Objective, SearchResult
+from qe.training.words import Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Made:
     nested       (n,) predictions of the whole procedure, search included; None unless asked for
     predictions  split -> its predictions, for every split that was not learned from
     covered      split -> coverage of the intervals, for every labelled one that they were not made from
+    words        what is said of words; None for a model that judges none
     """
 
     prepared: Prepared
@@ -30,6 +32,7 @@ class Made:
     companions: Companions
     predictions: Mapping[str, FloatArray]
     covered: Mapping[str, Sequence[Coverage]]
+    words: Words | None = None
 
     @property
     def out_of_fold(self) -> FloatArray:

@@ -16,6 +16,7 @@ from features.core.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.submission import write_submission
 from qe.evaluation import plots
+from qe.evaluation.reliability_plot import reliability_plot
 from qe.metrics._base import METRICS
 from qe.metrics.delta_avg import delta_avg_by_n
 from qe.models.model import Model, versions
@@ -23,6 +24,7 @@ from qe.models.pipeline import Candidate
 from qe.tracking.checkout import git_commit
 from qe.training import figures, search
 from qe.training.made import Made
+from qe.training.words import reliability_bins, word_section, write_words
 
 _IMPORTANCE_FITS = 400  # (feature, fold) pairs that permutation importance may take
 
@@ -86,6 +88,7 @@ def assemble(made: Made) -> dict[str, Any]:
         },
         "nested": None if made.nested is None else figures.cross_validated(prepared, made.nested),
         "test": figures.on_test(prepared, dict(made.predictions)),
+        "words": word_section(made.words, experiment.evaluation.samples, experiment.evaluation.seed),
     }
 
 
@@ -164,7 +167,7 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(output: Path, made: Made) -> None:
-    """predictions.tsv, predictions.parquet, trials.tsv and the plots."""
+    """predictions.tsv, predictions.parquet, trials.tsv, the plots, and what is said of words."""
     prepared = made.prepared
     if prepared.test is not None:
         predicted = made.predictions[prepared.test]
@@ -174,6 +177,8 @@ def write(output: Path, made: Made) -> None:
         _predictions_table(made).to_parquet(temporary, index=False)
     with atomic_file(output / "trials.tsv") as temporary:
         made.result.history().to_csv(temporary, sep="\t", index=False)
+    if made.words is not None:
+        write_words(output / "words", made.words)
     _write_plots(output / "plots", made)
 
 
@@ -226,6 +231,8 @@ def _write_plots(folder: Path, made: Made) -> None:
             unit="rise of the MAE when the column is shuffled",
             spread_name="± 1 sd over folds",
         )
+    if made.words is not None:
+        drawn["reliability"] = reliability_plot(reliability_bins(made.words))
     metric = result.metrics[0]
     history = result.history()[metric].to_numpy()
     direction: Literal["maximize", "minimize"] = (

@@ -17,7 +17,7 @@ JOURNAL = "study.journal"
 # What a run writes into its folder.
 WRITTEN = (
     STATE, JOURNAL, "model", "model.txt", "plots", "predictions.parquet", "predictions.tsv", "report.json",
-    "trials.tsv",
+    "trials.tsv", "words",
 )  # fmt: skip
 
 

@@ -72,6 +72,16 @@ class Sharing:
         ]
         return [*alone, *pairs]
 
+    def behind(self, held_out: int | None) -> list[tuple[Rows, Rows]]:
+        """Where the values of the training rows of one fold come from (None: of all rows): the rows that are
+        learned from, and those that get values. Rows that the fold holds out are among the last.
+        """
+        own = None if held_out is None else self.group_of[held_out]
+        return [
+            (self.outside(rows) if own in (None, group) else self.outside(self.rows[own], rows), rows)
+            for group, rows in enumerate(self.rows)
+        ]
+
     def trained(self, values: dict[tuple[int, int], FloatArray], held_out: int | None) -> FloatArray:
         """(n, c) values of the training rows of one fold, NaN for the rows held out; None: of all rows."""
         result = np.full((self.n, values[0, 0].shape[1]), np.nan)

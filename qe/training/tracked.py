@@ -188,6 +188,7 @@ def log_end(
             values = {f"{group}/{name}": value for name, value in _figures(report, part).items()}
             run.metrics(values, model_id=model_id, data=data[part])
     run.metrics(_intervals(report["intervals"]), model_id=model_id)
+    run.metrics(_words(report["words"] or {}), model_id=model_id, data=data["cross_validation"])
     run.metrics({"seconds": report["seconds"]})
     for metric, values in report["search"]["fold_values"].items():
         for step, value in enumerate(values, start=1):
@@ -201,6 +202,8 @@ def log_end(
         if (output / file).is_file():
             run.artifact(output / file)
     run.artifact(output / "plots", "plots")
+    if report["words"] is not None:
+        run.artifact(output / "words", "words")
 
 
 def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
@@ -228,6 +231,17 @@ def _intervals(report: Mapping[str, Any]) -> dict[str, float]:
                 f"intervals/coverage {where}": entry["coverage"],
                 f"intervals/width {where}": entry["width"],
             }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _words(report: Mapping[str, Any]) -> dict[str, float]:
+    """Out-of-fold figures of words, gaps and source words."""
+    values: dict[str, float | None] = {}
+    for part, section in report.items():
+        tagged = section["tagged_by"]
+        for name, metric in (("F1-mult", "f1_mult"), ("MCC", "mcc")):
+            values[f"words/{name} of {part}"] = tagged[metric][metric]
+        values[f"words/ECE of {part}"] = tagged["f1_mult"]["ece"]
     return {name: value for name, value in values.items() if value is not None}
 
 

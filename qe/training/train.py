@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from qe.training.fitting import companions_of, coverage_of_splits, fit_model, pr
 from qe.training.made import Made
 from qe.training.preparation import Prepared, prepare
 from qe.training.run_state import STATE, RunState
+from qe.training.words import words_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,12 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
     with clock.part("predictions of other splits"):
         predictions = predict_splits(prepared, model)
         covered = coverage_of_splits(prepared, model, companions.intervals)
-    return Made(prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered)
+    with clock.part("words"):
+        words = words_of(prepared)
+    companions = replace(companions, word_tags=None if words is None else words.learned)
+    return Made(
+        prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered, words
+    )
 
 
 def contribute(experiment: Experiment, *, cache: Path, progress: Progress = silent) -> int:

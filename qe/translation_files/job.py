@@ -138,7 +138,7 @@ def _workbook(scorer: Scorer, source: Path, output: Path, names: Names) -> Score
     names.check(scorer.columns(), sheet.header, source, f"the model '{scorer.model.name}'")
     rows: list[Row] = [(names.view((row, ""))[0], "") for row in sheet.rows()]
     scored = scorer.score(rows, 0).rows
-    sheet.add([name for name in scorer.options.columns if name != "id"], scored)
+    sheet.add([name for name in scorer.output_columns if name != "id"], scored)
     with atomic_file(output) as temporary:
         sheet.save(temporary)
     return _summary(scored, scorer)

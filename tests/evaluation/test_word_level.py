@@ -2,7 +2,7 @@
 
 import json
 import math
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -173,3 +173,88 @@ def test_files_that_do_not_fit(files: Path) -> None:
         read_tags(Path("even")).parts("tags")
     with pytest.raises(InputError, match="unknown layout"):
         read_tags(Path("even")).parts("word")  # type: ignore[arg-type]
+
+
+def scored(folder: Path, **changes: object) -> None:
+    """model.jsonl, as `qe score --tokens` writes it: two segments, two words and one."""
+    rows: list[dict[str, object]] = [
+        {"id": "1", "tokens": ["a", "b"], "bad": [0.9, 0.1], "gaps": [0.1, 0.2, 0.3], "tags": ["BAD", "OK"],
+         "gap_tags": ["OK", "OK", "OK"], "source_bad": [0.7, 0.2, 0.1], "source_tags": ["BAD", "OK", "OK"]},
+        {"id": "2", "tokens": ["c"], "bad": [0.2], "gaps": [0.6, 0.1], "tags": ["OK"],
+         "gap_tags": ["BAD", "OK"], "source_bad": [0.3], "source_tags": ["BAD"]},
+    ]  # fmt: skip
+    rows[1] |= changes
+    (folder / "model.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "gold.src_tags").write_text("BAD OK OK\nOK\n")
+
+
+EVALUATE = "evaluate --words --gold gold.tags --source-gold gold.src_tags --samples 0 -q"
+
+
+def test_scored_rows_hold_words_gaps_and_source_words(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored(files)
+    run([*EVALUATE.split(), "--json", "--reliability", "r.png", "--predictions", "model.jsonl"])
+    report = json.loads(capsys.readouterr().out)
+    assert {part: one["systems"]["model"]["mcc"] for part, one in report.items()} == pytest.approx(
+        {"words": 1, "gaps": 1, "source": matthews_corrcoef([1, 0, 0, 0], [1, 0, 0, 1])}
+    )
+    # four source words of different probability, each a bin: the mean of |P(BAD) - tag|
+    assert report["source"]["systems"]["model"]["ece"] == pytest.approx((0.3 + 0.2 + 0.1 + 0.3) / 4)
+    assert (files / "r.png").read_bytes().startswith(b"\x89PNG")
+    run([*EVALUATE.split(), "--json", "--threshold", "0.15", "--predictions", "model.jsonl"])
+    lower = json.loads(capsys.readouterr().out)["source"]["systems"]["model"]
+    assert lower["mcc"] == pytest.approx(matthews_corrcoef([1, 0, 0, 0], [1, 1, 0, 1]))
+
+
+def test_source_words_have_files_of_their_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored(files)
+    (files / "a.src_tags").write_text("BAD OK OK\nOK\n")
+    command = [*EVALUATE.split(), "--predictions", "a=a.tags", "model=model.jsonl"]
+    run([*command, "--source-predictions", "a=a.src_tags"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "source: 2 segments, 4 tags, 1 BAD" in printed and "over 20 bins of equal mass" in printed
+    assert "a 1.000 1.000 1.000 1.000 -" in printed  # tags have no calibration
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "no source words of 'a'; add --source-predictions a=FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "message"),
+    [
+        ({"source_bad": None}, (), "no probabilities `source_bad`"),
+        ({"source_tags": ["GOOD"]}, (), "`source_tags` must be OK or BAD"),
+        ({"bad": [1.5]}, (), "model.jsonl:2: no probabilities `bad`"),
+        ({"tags": None}, (), "tags need a threshold"),
+        ({}, ("--layout", "words"), "--source-gold goes with the layout `tags`"),
+        ({}, ("--source-predictions", "b=b.probs"), "--source-predictions names 'b'"),
+    ],
+)
+def test_what_does_not_fit_is_told(
+    changes: dict[str, object], more: tuple[str, ...], message: str, files: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    scored(files, **changes)
+    with pytest.raises(SystemExit) as ended:
+        main([*EVALUATE.split(), *more, "--predictions", "model.jsonl"])
+    assert ended.value.code == 2 and message in " ".join(capsys.readouterr().err.split())
+
+
+def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gold, bad, offsets = simulated(200, 4)
+    rows = [slice(a, b) for a, b in pairwise(offsets)]
+    for name, values in (("gold", np.where(gold, "BAD", "OK")), ("p.probs", bad.astype(str))):
+        (tmp_path / name).write_text("".join(" ".join(values[row]) + "\n" for row in rows))
+    figures = {}
+    for metric in ("mcc", "f1_mult"):
+        command = "evaluate --words --layout words --gold gold --predictions p.probs --samples 0 --folds 5"
+        run([*command.split(), "--thresholds-by", metric, "--json", "-q"])
+        figures[metric] = json.loads(capsys.readouterr().out)["words"]["systems"]["p"][metric]
+    for metric, value in figures.items():
+        tags = cross_thresholded(gold, bad, offsets, folds=5, metric=metric)
+        assert value == pytest.approx(METRICS[metric](confusions(gold, tags, offsets).sum(axis=0)))

@@ -19,11 +19,13 @@ from features.core.errors import InputError
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.files import read_lines
 from features.core.segments import Segments
+from features.word_quality import WordQuality
 from qe.__main__ import main
 from qe.data.dataset import LabelScale
 from qe.demo.generation import generate
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
+from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel
@@ -31,6 +33,14 @@ from tests.patience import PATIENCE
 
 CONFIG = {"kind": "word_quality", "rounds": 5}
 TOKENS = Options(tokens=True)
+# Log-odds twice as large, thresholds that have tags of both kinds on both sides of them.
+TAGS = WordTags(
+    {
+        "word": PlaceTags(2.0, 0.5, f1_mult=0.3, mcc=0.2, n=100, bad=20),
+        "gap": PlaceTags(1.0, 0.0, f1_mult=0.1, mcc=0.05, n=100, bad=5),
+    },
+    insertions=1.5,
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +64,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     pipeline = fit(boosted.pipeline(0), table, np.linspace(1, 5, 80))
     Model("b", boosted, pipeline, learned, scale, bundle.tokenizers, bundle).save(folder / "boosted")
+    Model.load(folder / "model").save(folder / "tagged", [TAGS])
     with data.new_translations.open("a") as stream:
         stream.write("empty\ta b\t \nbroken\n")
     return folder
+
+
+def word_quality(model: Model) -> WordQuality:
+    """The family that judges target words."""
+    family = WordLevel.of(model).families["word"]
+    assert isinstance(family, WordQuality)
+    return family
 
 
 def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume: bool = False) -> list[bytes]:
@@ -73,7 +91,7 @@ def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
     model = Model.load(folder / "model")
     good = [dict(row) for row, _ in tables.read_rows(folder / "data" / "new.tsv")][:88]
     segments = model.segments({c: [r[c] for r in good] for c in ("source", "target")})
-    quality = WordLevel.of(model).extractor.tokens(segments)
+    quality = word_quality(model).tokens(segments)
     assert [row["tokens"] for row in scored[:88]] == [segments.target_tokens.words(i) for i in range(88)]
     assert [p for row in scored[:88] for p in row["bad"]] == np.round(quality.words, 6).tolist()
     assert [p for row in scored[:88] for p in row["gaps"]] == np.round(quality.gaps, 6).tolist()
@@ -102,8 +120,8 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
         [json.loads(line) for line in score(folder, tmp_path / f"{chunk}.jsonl", chunk, workers)]
         for chunk, workers in ((90, 1), (7, 2))
     )
-    assert [[row[c] for c in tables.LISTS] for row in one] == [
-        [row[c] for c in tables.LISTS] for row in other
+    assert [[row[c] for c in tables.PROBABILITIES] for row in one] == [
+        [row[c] for c in tables.PROBABILITIES] for row in other
     ]
 
 
@@ -156,3 +174,50 @@ def test_repeated_segments_have_the_same_words(folder: Path) -> None:
     first, second = (Scorer.load(folder / "model", TOKENS) for _ in range(2))
     both = first.score(rows).rows + first.score(rows[1:]).rows
     assert [row["bad"] for row in both[3:]] == [row["bad"] for row in second.score(rows[1:]).rows]
+
+
+@pytest.mark.slow
+def test_tags_are_those_of_calibrated_probabilities_and_thresholds(folder: Path, tmp_path: Path) -> None:
+    source, rows = folder / "data" / "new.tsv", {}
+    for metric in ("f1_mult", "mcc"):
+        score_file(
+            folder / "tagged", [source], tmp_path / f"{metric}.jsonl",
+            options=Options(tokens=True, tag_by=metric), workers=1,
+        )  # fmt: skip
+        rows[metric] = [json.loads(line) for line in (tmp_path / f"{metric}.jsonl").read_text().splitlines()]
+    model = Model.load(folder / "tagged")
+    good = [dict(row) for row, _ in tables.read_rows(source)][:88]
+    segments = model.segments({c: [r[c] for r in good] for c in ("source", "target")})
+    raw = word_quality(model).tokens(segments).words
+    odds = 2 * np.log(raw / (1 - raw)) + 0.5
+    bad = np.array([p for row in rows["mcc"][:88] for p in row["bad"]])
+    np.testing.assert_allclose(bad, 1 / (1 + np.exp(-odds)), atol=1e-6)
+    for metric, threshold, of_gaps in (("f1_mult", 0.3, 0.1), ("mcc", 0.2, 0.05)):
+        for row in rows[metric][:88]:
+            assert row["tags"] == ["BAD" if p >= threshold else "OK" for p in row["bad"]]
+            assert row["gap_tags"] == ["BAD" if p >= of_gaps else "OK" for p in row["gaps"]]
+            covered = [k for one in row["spans"] for k in range(one["start"], one["end"])]
+            assert covered == [k for k, tag in enumerate(row["tags"]) if tag == "BAD"]
+            assert all(0 < one["mass"] <= one["edits"] for one in row["spans"])
+    assert {tag for row in rows["mcc"][:88] for tag in row["tags"]} == {"OK", "BAD"}
+    assert rows["mcc"][88]["spans"] is rows["mcc"][88]["tags"] is None and "source_tags" not in rows["mcc"][0]
+
+
+@pytest.mark.slow
+def test_kinds_of_tables_hold_tags_and_spans(folder: Path, tmp_path: Path) -> None:
+    source = folder / "data" / "new.tsv"
+    for kind in ("jsonl", "tsv", "parquet"):
+        score_file(folder / "tagged", [source], tmp_path / f"o.{kind}", options=TOKENS, workers=1)
+    lists = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert pq.read_table(tmp_path / "o.parquet").to_pylist() == lists
+    joined = pd.read_csv(tmp_path / "o.tsv", sep="\t", keep_default_na=False, quoting=3)
+    assert joined["tags"].str.split().tolist() == [row["tags"] or [] for row in lists]
+    assert [json.loads(cell or "[]") for cell in joined["spans"]] == [row["spans"] or [] for row in lists]
+
+
+def test_tags_go_with_tokens(demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = demo_model.parent / "data" / "new.tsv"
+    given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
+    with pytest.raises(SystemExit) as done:
+        main(["score", "--tags", "mcc", *given])
+    assert done.value.code == 2 and "--tags goes with --tokens" in capsys.readouterr().err
