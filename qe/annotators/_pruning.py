@@ -1,16 +1,14 @@
-"""Which symbols a span of a text can have: inside and outside scores of a small grammar, all spans with the same
-end side by side.
+"""Which symbols a span of a text can have: inside and outside scores of a small grammar.
 
-A span i..m with the label B and a span m..j with the label C make one of A, for every i before m at once: columns
-of scores are added and compared, eight at a time. What a pass over all pairs of spans would find is found here in
-a tenth of the time. Names and rules as in `qe.annotators._cky`.
+Inside, all spans with the same end lie side by side: spans i..m with the label B and one m..j with the label
+C make those of A, for every i before m at once, so that columns of scores are added and compared. Names and
+rules as in `qe.annotators._cky`.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from qe.annotators._cky import NEVER, Flags, Floats, Ints, Longs, Rules, span
 
@@ -50,7 +48,7 @@ def grouped(rules: Rules) -> Grouped:
 
 @njit(cache=True, nogil=True)
 def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, active: Ints) -> int:
-    """Fills the tops of the span that begins at i, and `active` with those within the beam; returns how many."""
+    """Fills the tops of the span that begins at i, and `active` with those within the beam; how many."""
     count, best = 0, NEVER
     for symbol in range(len(rules.stay)):
         score = base[symbol, i]
@@ -111,8 +109,8 @@ def possible(
     starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, root: int, beam: float,
     threshold: float,
 ) -> Flags:  # fmt: skip
-    """(spans, S) the symbols that have two children or a word in a tree at most `threshold` below the best; (0, 0)
-    if there is no tree. `beam` as for `qe.annotators._cky.inside`, spans by its numbers."""
+    """(spans, S) the symbols that have two children or a word in a tree at most `threshold` below the best;
+    (0, 0) if there is no tree. `beam` as for `qe.annotators._cky.inside`, spans by its numbers."""
     n = len(starts) - 1
     base, top = chart(starts, tags, emissions, rules, groups, beam)
     best = top[span(0, n), root]

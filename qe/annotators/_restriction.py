@@ -1,7 +1,7 @@
 """The part of a grammar that a text can use: rules whose children some words of the text can make.
 
-Treebank grammars have thousands of symbols, of which a sentence can use some hundreds; charts of these alone are small
-and quick. No tree is lost.
+Treebank grammars have thousands of symbols, of which a sentence can use some hundreds; charts of these alone
+are small and quick. No tree is lost.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from qe.annotators._cky import Flags, Ints, Longs, Rules
+from qe.annotators._cky import Flags, Ints, Rules
 
 
 class Restricted(NamedTuple):
@@ -60,10 +60,11 @@ def _reached(symbol: int, base: Flags, top: Flags, rules: Rules) -> None:
         top[rules.tops[c]] = True
 
 
-def restricted(
-    rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags
-) -> Restricted:
-    """The rules that words with these `tags` can use; the root is kept. `allowed` as of `qe.annotators._cky.inside`."""
+def restricted(rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags) -> Restricted:
+    """The rules that words with these `tags` can use; the root is kept.
+
+    allowed  as of `qe.annotators._cky.inside`
+    """
     seen = allowed.any(axis=0) if len(allowed) else np.zeros(0, np.bool_)
     base, top = usable(tags, rules, kinds, seen)
     kept = base | top
