@@ -72,7 +72,8 @@ def restricted(rules: Rules, root: int, tags: Ints, kinds: Ints, allowed: Flags)
     symbols = np.flatnonzero(kept).astype(np.int32)
     numbers = np.full(len(kept), -1, np.int32)
     numbers[symbols] = np.arange(len(symbols), dtype=np.int32)
-    return _renumbered(rules, base, top, symbols, numbers)
+    part: Restricted = _renumbered(rules, base, top, symbols, numbers)
+    return part
 
 
 @njit(cache=True, nogil=True)
