@@ -10,7 +10,8 @@ them, tags by the annotator below, not from the treebank; EVALB's rules (qe/anno
 definition. On data of one's own: `qe annotate train`, then `qe annotate evaluate --gold FILE`.
 
 `--speed` annotates sentences of the English-Spanish corpus with annotators of whole treebanks, and says what
-its 315,831 pairs would take at that rate on the cores of this machine (CPU seconds by cores).
+its 315,831 pairs would take at that rate on the cores of this machine (CPU seconds by cores). It trains them,
+unless `--annotators` names a folder with those of each language in a folder of its own (`en`, `es`).
 """
 
 import argparse
@@ -19,7 +20,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -103,7 +104,18 @@ def measure(case: Case, fold: int, most: int | None, folder: Path) -> None:
     print(json.dumps(figures), flush=True)
 
 
-def speed(sentences: int, folder: Path, tasks: Sequence[str]) -> None:
+def annotator(case: Case, folder: Path, trained: Path | None) -> AnnotatorFolder:
+    """Of the task alone, and of those it needs."""
+    needed = ("pos", case.task) if case.task == "dependencies" else (case.task,)
+    if trained is not None:
+        return replace(AnnotatorFolder(trained / case.language), chosen=frozenset(needed))
+    output = folder / f"speed-{case.name}"
+    for task in needed:
+        _folder.train(task, [DATA / "treebanks" / case.file], case.language, output, {})
+    return AnnotatorFolder(output)
+
+
+def speed(sentences: int, folder: Path, tasks: Sequence[str], trained: Path | None) -> None:
     cores = os.cpu_count() or 1
     for language, ending in (("en", "en"), ("es", "es")):
         lines = list(islice(read_lines(DATA / "parallel" / "en-es" / f"train.{ending}.gz"), 100_000))
@@ -111,10 +123,7 @@ def speed(sentences: int, folder: Path, tasks: Sequence[str]) -> None:
         words = Tokenizer(language).tokens(sample)
         texts = [words.words(i) for i in range(len(words))]
         for case in (c for c in CASES if c.language == language and c.task in tasks):
-            output = folder / f"speed-{case.name}"
-            for task in ("pos", case.task) if case.task == "dependencies" else (case.task,):
-                _folder.train(task, [DATA / "treebanks" / case.file], language, output, {})
-            outcome = AnnotatorFolder(output)
+            outcome = annotator(case, folder, trained)
             list(outcome.annotate(texts[:40]))
             begin, wall = time.process_time(), time.monotonic()
             list(outcome.annotate(texts))
@@ -139,10 +148,12 @@ def main() -> None:
     parser.add_argument(
         "--speed", nargs="*", metavar="TASK", help="tasks whose speed is measured, not figures"
     )
+    parser.add_argument("--annotators", type=Path, help="trained ones, for --speed")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.speed is not None:
-            speed(arguments.sentences or 2000, Path(folder), arguments.speed or [c.task for c in CASES])
+            tasks = arguments.speed or [case.task for case in CASES]
+            speed(arguments.sentences or 2000, Path(folder), tasks, arguments.annotators)
             return
         for case in CASES:
             if case.name in arguments.only:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qe.annotators._brackets import Node
-from qe.annotators._cky import NEVER, Floats, best_derivation, inside, likely, outside, span
+from qe.annotators._cky import NEVER, Floats, best_derivation, inside, outside, span
 from qe.annotators._grammar import Counts, Grammar, grammar_of, kind_name, plain_name, tree_of
 from qe.annotators._kbest import k_best
 from qe.annotators._lexicon import Lexicon
+from qe.annotators._pruning import Grouped, grouped, possible
+from qe.annotators._restriction import in_full, restricted
 
 COARSE_BEAM: Final = 8.0  # nats below the best of a span, as are the others
 FINE_BEAM: Final = 7.0
@@ -89,10 +91,21 @@ class ChartParser:
         return Level.of(self.counts.renamed(kind_name))
 
     @cached_property
+    def _groups(self) -> Grouped:
+        return grouped(self.coarse.grammar.rules)
+
+    @cached_property
     def _kinds(self) -> NDArray[np.int32]:
         """(S,) the coarse symbol of each fine one."""
+        return self._kinds_of(self.fine)
+
+    @cached_property
+    def _plain_kinds(self) -> NDArray[np.int32]:
+        return self._kinds_of(self.plain)
+
+    def _kinds_of(self, level: Level) -> NDArray[np.int32]:
         index = self.coarse.grammar.index
-        return np.array([index[kind_name(symbol)] for symbol in self.fine.grammar.symbols], np.int32)
+        return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
     def parse(self, words: Sequence[str], n_best: int = 1) -> Parse:
         """The best trees of a text, `n_best` at most."""
@@ -103,22 +116,19 @@ class ChartParser:
             searched = _searched(self.fine, words, n_best, allowed, self._kinds, FINE_BEAM)
             if searched:
                 return Parse(*searched, "fine")
+            searched = _searched(self.plain, words, n_best, allowed, self._plain_kinds, FINE_BEAM)
+            if searched:
+                return Parse(*searched, "plain")
         searched = exhaustive(self.plain, words, n_best)
         return Parse(*searched, "plain") if searched else Parse((), (), "none")
 
     def _allowed(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
         """(spans, kinds) what a span can be; None if the coarse grammar has no tree."""
-        grammar, n = self.coarse.grammar, len(words)
-        everything = np.zeros((0, 0), np.bool_)
-        kinds = np.arange(len(grammar.symbols), dtype=np.int32)
-        base, top, bounds, lists = inside(
-            *self.coarse.emissions(words), grammar.rules, everything, kinds, COARSE_BEAM
+        grammar = self.coarse.grammar
+        allowed = possible(
+            *self.coarse.emissions(words), grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD
         )
-        best = top[bounds[span(0, n), 2], grammar.root]
-        if best == NEVER:
-            return None
-        out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - THRESHOLD)
-        return np.asarray(likely(out, bounds), np.bool_)
+        return allowed if len(allowed) else None
 
 
 Found = tuple[tuple[Node, ...], tuple[float, ...]]
@@ -139,16 +149,22 @@ def _searched(
     beam: float,
 ) -> Found | None:
     grammar, n = level.grammar, len(words)
-    base, top, bounds, lists = inside(*level.emissions(words), grammar.rules, allowed, kinds, beam)
+    starts, tags, emissions = level.emissions(words)
+    part = restricted(grammar.rules, grammar.root, tags, kinds, allowed)
+    rules, root = part.rules, int(part.numbers[grammar.root])
+    base, top, bounds, lists = inside(
+        starts, part.numbers[tags], emissions, rules, allowed, kinds[part.symbols], beam
+    )
     row = bounds[span(0, n), 2]
-    if row < 0 or top[row, grammar.root] == NEVER:
+    if row < 0 or top[row, root] == NEVER:
         return None
-    best: Floats = top[row, grammar.root]
+    best: Floats = top[row, root]
     if n_best == 1:
-        nodes = best_derivation(n, grammar.root, base, top, bounds, lists, grammar.rules)
-        return (tree_of(nodes, grammar, words),), (float(best),)
-    out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - SPREAD)
-    scores, nodes, begins = k_best(n, grammar.root, n_best, base, out, bounds, lists, grammar.rules)
+        nodes = best_derivation(n, root, base, top, bounds, lists, rules)
+        return (tree_of(in_full(nodes, part), grammar, words),), (float(best),)
+    out, _ = outside(n, root, base, top, bounds, lists, rules, best - SPREAD)
+    scores, nodes, begins = k_best(n, root, n_best, base, out, bounds, lists, rules)
+    nodes = in_full(nodes, part)
     kept = [k for k in range(len(scores)) if scores[k] >= best - SPREAD]
     trees = tuple(tree_of(nodes[begins[k] : begins[k + 1]], grammar, words) for k in kept)
     return trees, tuple(float(scores[k]) for k in kept)

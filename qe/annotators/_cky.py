@@ -221,16 +221,6 @@ def outside(
     return out_base, out_top
 
 
-@njit(cache=True, nogil=True)
-def likely(out_base: Floats, bounds: Longs) -> Flags:
-    """(spans, S) the symbols whose base is in a tree that `outside` went through."""
-    result = np.zeros((bounds.shape[0], out_base.shape[1]), np.bool_)
-    for s in range(bounds.shape[0]):
-        if bounds[s, 2] >= 0:
-            result[s] = out_base[bounds[s, 2]] > NEVER
-    return result
-
-
 # A node of a derivation, in pre-order: symbol, first word, end, chain above it (-1: none).
 Nodes = NDArray[np.int64]
 

@@ -10,8 +10,11 @@ import pytest
 
 from qe.annotators._brackets import ROOT, Node
 from qe.annotators._chart_parser import SPREAD, ChartParser, Level, exhaustive
+from qe.annotators._cky import NEVER, inside, outside, span
 from qe.annotators._grammar import Counts, counted, plain_name
 from qe.annotators._lexicon import Lexicon
+from qe.annotators._pruning import grouped, possible
+from qe.annotators._restriction import restricted
 
 RANDOM = np.random.default_rng(5)
 
@@ -120,3 +123,51 @@ def test_frequent_words_have_relative_frequencies() -> None:
     lexicon = Lexicon({("/N", "a"): 30, ("/V", "a"): 10, ("/N", "b"): 70, ("/V", "c"): 40})
     assert {s: math.exp(p) for s, p in lexicon.of("a")} == pytest.approx({"/N": 0.3, "/V": 0.2})
     assert {s for s, _ in lexicon.of("zzz")} == {"/N", "/V"}
+
+
+NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
+
+
+@pytest.mark.parametrize(("beam", "threshold"), [(np.inf, 3.0), (np.inf, 50.0), (3.0, 4.0)])
+def test_symbols_by_columns_are_those_of_all_pairs_of_spans(beam: float, threshold: float) -> None:
+    """The inside and outside passes of the fine grammar, which brute force checks above, at the same beam."""
+    level = Level.of(counted([(tree, 1) for tree in treebank(20)], 1, 1))
+    grammar, kinds = level.grammar, np.zeros(len(level.grammar.symbols), np.int32)
+    texts = [list(RANDOM.choice(["a", "b"], n)) for n in (1, 2, 3, 8, 9, 11)]
+    with_tree = 0
+    for words in texts:
+        given, n = level.emissions(words), len(words)
+        flags = possible(*given, grammar.rules, grouped(grammar.rules), grammar.root, beam, threshold)
+        base, top, bounds, lists = inside(*given, grammar.rules, NOTHING_PRUNED, kinds, beam)
+        best = top[bounds[span(0, n), 2], grammar.root]
+        if best == NEVER:
+            assert flags.shape == (0, 0)
+            continue
+        out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - threshold)
+        np.testing.assert_array_equal(flags, out[bounds[:, 2]] > NEVER)
+        with_tree += 1
+    assert with_tree > 2
+
+
+def test_a_restricted_grammar_loses_no_tree() -> None:
+    """Inside scores of the whole grammar and of what is left of it for the words."""
+    level = Level.of(counted([(tree, 1) for tree in [*treebank(20), unseen_tree()]], 2, 1))
+    rules, root = level.grammar.rules, level.grammar.root
+    kinds = np.zeros(len(level.grammar.symbols), np.int32)
+    for words in (["a", "b", "a", "a"], ["b", "b", "a"], ["a", "b", "b", "a", "b"]):
+        starts, tags, scores = level.emissions(words)
+        part = restricted(rules, root, tags, kinds, NOTHING_PRUNED)
+        assert len(part.symbols) < len(kinds)
+        whole = inside(starts, tags, scores, rules, NOTHING_PRUNED, kinds, np.inf)[1]
+        less = inside(
+            starts, part.numbers[tags], scores, part.rules, NOTHING_PRUNED, kinds[part.symbols], np.inf
+        )[1]
+        np.testing.assert_array_equal(less, whole[:, part.symbols])
+        others = np.setdiff1d(np.arange(len(kinds)), part.symbols)
+        assert (whole[:, others] == NEVER).all()
+
+
+def unseen_tree() -> Node:
+    """Of a label and tags that frequent words never have."""
+    leaves = tuple(Node("q", word=f"{k}") for k in range(3))
+    return Node(ROOT, (Node("Z", leaves),))
