@@ -120,6 +120,10 @@ class Constituents(Annotator):
         _storage.indices(uses[:, 1], len(words), "a word", path)
         for counts in (binary[:, 3], chains[:, 2], uses[:, 2]):
             _storage.check(bool((counts > 0).all()), "a count is not positive", path)
+        tops = {*(symbols.index(name) for name in roots), *binary[:, 1:3].ravel().tolist()}
+        known = tops | {*binary[:, 0].tolist(), *uses[:, 0].tolist()}
+        linked = tops.issuperset(chains[:, 0].tolist()) and known.issuperset(chains[:, 1].tolist())
+        _storage.check(linked, "a chain begins or ends at a symbol without rules", path)
         made = Counts(
             Counter({(symbols[a], symbols[b], symbols[c]): n for a, b, c, n in binary.tolist()}),
             Counter(_chains(chains, starts, paths, symbols)),

@@ -108,6 +108,7 @@ def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
         ),
         ("constituents/binary.npy", np.array([[0, 0, 10**6, 1]]), "a symbol is out of bounds"),
         ("constituents/binary.npy", np.array([[0, 0, -1, 1]]), "a symbol is out of bounds"),
+        ("constituents/binary.npy", np.array([[0, 0, 0, 1]]), "begins or ends at a symbol without rules"),
         ("constituents/uses.npy", np.array([[0, 10**6, 1]]), "a word is out of bounds"),
         ("constituents/uses.npy", np.array([[0, 0, 0]]), "a count is not positive"),
         ("entities/entities.npy", np.array([object()], object), "the annotator is damaged"),
