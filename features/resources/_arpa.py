@@ -198,6 +198,8 @@ def _read_header(path: Path, stream: IO[bytes]) -> list[int]:
             break
     for line in stream:
         header = re.fullmatch(rb"ngram\s+(\d{1,3})\s*=\s*(\d{1,18})", line.strip())
+        if header is None and line.startswith(b"ngram"):
+            raise InputError(f"expected such as 'ngram 1=1000', but found {line[:40]!r}", where=path)
         if header is None:
             break
         if int(header[1]) != len(sizes) + 1:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from features.core.array_types import FloatArray
 from features.core.arrays import finite, typed
 from features.core.corpus import ParallelCorpus, Side
+from features.core.damage import whole
 from features.core.errors import InputError
 from features.core.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
 from features.core.hints import Count
@@ -196,7 +197,8 @@ class LanguageModel(Resource):
 
         Unknown words of a model without `<unk>` have a log10 probability of -100, as in KenLM.
 
-        Raises InputError for files that are damaged or whose n-grams lack their contexts.
+        Raises InputError for files that are damaged, whose n-grams lack their contexts, and with values that
+        are no logarithms of probabilities.
         """
         _check_direction(direction)
         arpa = read_arpa(path)
@@ -206,7 +208,7 @@ class LanguageModel(Resource):
             "case": case,
             "ngrams": list(arpa.trie.sizes),
         }
-        return cls(
+        model = cls(
             arpa.vocabulary,
             arpa.trie,
             arpa.log10,
@@ -214,6 +216,9 @@ class LanguageModel(Resource):
             settings=settings,
             corpus_fingerprint=sha256(path),
         )
+        with whole("the language model", path, "write log10 of probabilities, -99 for none"):
+            model.check_arrays()
+        return model
 
     @classmethod
     def read_kenlm(

@@ -415,6 +415,12 @@ def test_arpa_of_other_tools_with_blanks_and_missing_backoffs(tmp_path: Path) ->
         ("-0.7\ta", "-0.7\t<s>", "twice"),
         ("-0.5\t</s>", "-0.5\tb", "no unigram </s>"),
         ("\\2-grams:", "\\3-grams:", "expected"),
+        ("ngram 2=2", "ngram 2=" + "9" * 5000, "expected such as 'ngram 1=1000', but found b'ngram 2=999"),
+        ("ngram 2=2", "ngram 2:2", "expected such as 'ngram 1=1000', but found b'ngram 2:2"),
+        ("-0.7\ta", "-inf\ta", "`log10` must hold numbers from -100 to 1, but has -inf"),
+        ("-0.7\ta", "-1000\ta", "`log10` must hold numbers from -100 to 1, but has -1000"),
+        ("-0.7\ta", "nan\ta", "bad line among the 1-grams"),
+        ("\t-0.25", "\t1e30", "`backoff` must hold numbers from -30 to 30, but has 1.*; write log10"),
     ],
 )
 def test_damaged_arpa_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
