@@ -83,7 +83,8 @@ class SubwordMeans:
         types = (path / "subwords.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         values = np.load(path / "subwords.npy", allow_pickle=False)
         typed("subwords", values, np.float64, 2, len(types))
-        finite("subwords", values, -_LARGEST, _LARGEST)
+        finite("subwords", values[0], -_LARGEST, _LARGEST)
+        finite("subwords", values[1], 0, _LARGEST)
         return cls(tuple(types), values[0], values[1])
 
 

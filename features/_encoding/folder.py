@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from features._encoding.encoded import TextEncoder
+from features._encoding.guarded import GuardedEncoder, guarded
 from features._encoding.onnx import OnnxEncoder, Pooling
 from features._encoding.static import StaticEncoder
 from features._encoding.tokenizing import REMEDY
@@ -82,6 +83,10 @@ class EncoderFolder:
     def load(self, settings: EncoderSettings) -> TextEncoder:
         """Raises InputError if files are absent or damaged, or a package is not installed."""
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
+        with guarded(self.path):
+            return GuardedEncoder(self._loaded(weights, tokenizer, settings), self.path)
+
+    def _loaded(self, weights: Path, tokenizer: Path, settings: EncoderSettings) -> TextEncoder:
         if weights.suffix == ".safetensors":
             return StaticEncoder.load(weights, tokenizer)
         return OnnxEncoder.load(

@@ -70,7 +70,8 @@ class Bundle:
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """(source, target) tokenizers that the corpus was read with; segments must use the same."""
         manifest = self.manifest
-        return Tokenizer(**manifest["source_tokenizer"]), Tokenizer(**manifest["target_tokenizer"])
+        with whole(f"the {MANIFEST}", self.path / MANIFEST):
+            return Tokenizer(**manifest["source_tokenizer"]), Tokenizer(**manifest["target_tokenizer"])
 
     def part(self, name: str) -> Resource:
         """The resource `name`, loaded."""

@@ -7,6 +7,7 @@ import pytest
 
 from features._decoder_output.means import PRIOR, SubwordMeans
 from features._decoder_output.tokens import DecoderTokens
+from features.core.damage import Damaged
 from features.core.segments import Segments
 from features.decoder_residual import DecoderResidual
 
@@ -53,3 +54,11 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     fitted.save(tmp_path)
     batch = segments(("a b", "-1 -2 -1"))
     np.testing.assert_array_equal(DecoderResidual().restore(tmp_path).extract(batch), fitted.extract(batch))
+
+
+def test_counts_below_nothing_are_damage(tmp_path: Path) -> None:
+    SubwordMeans(("a", "b"), np.array([-1.0, -2.0]), np.array([1.0, 2.0])).save(tmp_path)
+    assert SubwordMeans.load(tmp_path).counts.tolist() == [1, 2]
+    SubwordMeans(("a", "b"), np.array([-1.0, -2.0]), np.array([1.0, -1.0])).save(tmp_path)
+    with pytest.raises(Damaged, match="`subwords` must hold numbers from 0"):
+        SubwordMeans.load(tmp_path)

@@ -311,6 +311,17 @@ def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
             read()
 
 
+@pytest.mark.parametrize("tokenizer", ["en", {"language": 7}, {"tongue": "en"}, None])
+def test_a_manifest_without_tokenizers_is_an_error(tmp_path: Path, tokenizer: object) -> None:
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
+    manifest = {k: v for k, v in bundle.manifest.items() if k != "checksum"}
+    (bundle.path / "manifest.json").write_text(
+        json.dumps(sealed({**manifest, "source_tokenizer": tokenizer}))
+    )
+    with pytest.raises(InputError, match="tokenizer|manifest|language"):
+        _ = Bundle(bundle.path).tokenizers
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["gone", "no meta", "empty meta", "cut", "empty array"])
 def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, damage: str) -> None:

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from features._encoding.folder import EncoderFolder, EncoderSettings
+from features._encoding.guarded import guarded
 from features.core.errors import InputError
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
 
@@ -185,3 +187,25 @@ def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
         )
         with pytest.raises(InputError, match=message):
             EncoderFolder(folder).load(SETTINGS)
+
+
+@pytest.mark.parametrize("make", [static_folder, onnx_folder])
+def test_a_tokenizer_that_fails_at_the_first_unknown_word_is_one_message(make: Any, tmp_path: Path) -> None:
+    folder = make(tmp_path / "e", TINY)
+    told = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    told["model"]["unk_token"] = "[ABSENT]"
+    (folder / "tokenizer.json").write_text(json.dumps(told), "utf-8")
+    with pytest.raises(InputError, match=r"e: the encoder is damaged \(.*; export the encoder again"):
+        encoded(folder, ["你好"])
+
+
+def test_panics_of_libraries_are_one_message(tmp_path: Path) -> None:
+    """What PyO3 raises is no `Exception`."""
+
+    class PanicException(BaseException):
+        pass
+
+    with pytest.raises(InputError, match="its library panics"), guarded(tmp_path):
+        raise PanicException("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), guarded(tmp_path):
+        raise KeyboardInterrupt
