@@ -1,6 +1,5 @@
 """How probable it is that words and gaps of the translation are wrong: word-level quality estimation."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import Flags, TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
+from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.places import Kind, Places, WordLevelExtractor
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
 from features.core.array_types import FloatArray
@@ -25,7 +25,6 @@ from features.core.segments import Segments
 
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
-OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
 
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
@@ -168,12 +167,12 @@ class WordQuality(Knowledge, WordLevelExtractor):
     def save(self, path: Path) -> None:
         for kind, model in self.learned(self._models).items():
             model.save(path / kind)
-        (path / "used.json").write_text(json.dumps(sorted(self._reads)), "utf-8")
+        save_used(self._reads, path)
         self.learned(self._extension).save(path)
 
     def restore(self, path: Path) -> Self:
         models = {kind: TokenModel.load(path / kind) for kind in KINDS}
-        used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
+        used = load_used(path)
         extension = Extension.load(self._extras, path)
         return self.with_learned(_models=models, _used=used, _extension=extension)
 

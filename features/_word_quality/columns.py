@@ -72,6 +72,14 @@ def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return [names.index(name) for name in wanted]
 
 
+def same_width(made: int, taken: int) -> None:
+    """Raises InputError unless a model takes as many columns as are made."""
+    if made != taken:
+        raise InputError(
+            f"a model of words is damaged: it takes {taken} columns, but there are {made}", remedy=REBUILD
+        )
+
+
 def prefixed(prefix: str, columns: Columns) -> Columns:
     return {f"{prefix}{name}": column for name, column in columns.items()}
 

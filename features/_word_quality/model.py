@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.boosting import fit_trees, load_trees, tree_probability
-from features._word_quality.columns import Floats, Longs
+from features._word_quality.columns import Floats, Longs, same_width
 from features._word_quality.encodings import (
     Encoding,
     encoded,
@@ -89,6 +89,10 @@ class TokenModel:
         """(n,) P(BAD)."""
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
+        same_width(features.shape[1], self._booster.num_feature())
+        for network in self.networks:
+            same_width(features.shape[1], len(network.mean))
+            same_width(features.shape[1] + inputs.vectors.shape[1], len(network.weights))
         by_trees = tree_probability(self._booster, features)
         if not self.networks:
             return by_trees

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from features._word_quality.columns import Longs
 from features._word_quality.rows import row_products
-from features.core.arrays import typed
+from features.core.arrays import finite, typed
 
 Matrix = NDArray[np.float32]
 Parameters = dict[str, NDArray[Any]]
+_LARGEST = 1e6  # parameter: products of all layers stay numbers
 Product = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
@@ -83,6 +84,7 @@ class PoolingNetwork:
         }
         for name, shape in shapes.items():
             typed(name, self.parameters[name], np.float32, *shape)
+            finite(name, self.parameters[name], -_LARGEST, _LARGEST)
 
     def outcomes(self, texts: Texts) -> NDArray[np.float64]:
         """(n, m); a text's numbers do not depend on the batch."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features._word_quality.columns import same_width
 from features._word_quality.encodings import (
     Encoding,
     encoded,
@@ -80,7 +81,10 @@ class TextModel:
     def outcomes(self, side: Side) -> NDArray[np.float64]:
         """(n, m); NaN for texts without tokens."""
         columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
+        same_width(columns.shape[1], len(self.mean))
         inputs = _inputs(columns, side.inputs.vectors, self.mean, self.deviation)
+        for network in self.networks:
+            same_width(inputs.shape[1], len(network.parameters["token"]))
         texts, there = full_texts(inputs, side.offsets)
         full = np.flatnonzero(there)
         result = np.full((len(side.offsets) - 1, self._width), np.nan)

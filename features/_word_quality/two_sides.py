@@ -1,6 +1,5 @@
 """TwoSides: what families that look at the words of both sides have in common."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from features._word_quality.labels import TokenLabels, post_edit_labels, tag_lab
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
+from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.source_side import Flags, describe_sources, link_ends, projected
 from features._word_quality.tokens import Knowledge, TokenTable, describe
 from features.core.errors import InputError, unknown_name
@@ -25,7 +25,6 @@ from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
 
 # Columns of Segments that are used where the training segments have them.
-OPTIONAL = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
 DECODER = ("subwords", "token_log_probabilities")
 LABELS = ("post_edit", "word_tags", "source_tags")
 
@@ -136,14 +135,14 @@ class TwoSides(Knowledge, FittedExtractor):
         return projected(self._bad_target(segments, labels).words, ends, len(source.ids))
 
     def _save_sides(self, path: Path) -> None:
-        (path / "used.json").write_text(json.dumps(sorted(self._used)), "utf-8")
+        save_used(self._used, path)
         if self._means is not None:
             (path / "decoder").mkdir()
             self._means.save(path / "decoder")
         self.learned(self._extension).save(path)
 
     def _restored_sides(self, path: Path) -> Self:
-        used = frozenset(map(str, json.loads((path / "used.json").read_text("utf-8"))))
+        used = load_used(path)
         has_decoder = (path / "decoder").is_dir()
         means = SubwordMeans.load(path / "decoder") if has_decoder else None
         extension = Extension.load(self._extras, path)

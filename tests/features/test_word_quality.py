@@ -15,6 +15,7 @@ from features._word_quality.encodings import Encoding, left_out
 from features._word_quality.keys import gap_sides, paired
 from features._word_quality.labels import post_edit_labels, tag_labels
 from features._word_quality.model import Inputs, TokenModel
+from features._word_quality.optional import OPTIONAL
 from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
@@ -22,7 +23,7 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
-from features.word_quality import OPTIONAL, WordQuality
+from features.word_quality import WordQuality
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=4)
 

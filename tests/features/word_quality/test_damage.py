@@ -1,0 +1,43 @@
+"""Models of words whose files are sound one by one, and do not go together."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features._word_quality.columns import same_width
+from features._word_quality.optional import load_used, save_used
+from features._word_quality.pooling import PoolingNetwork
+from features._word_quality.pooling_training import random_beginning
+from features.core.damage import Damaged
+from features.core.errors import InputError
+
+
+def test_columns_that_were_read_are_known(tmp_path: Path) -> None:
+    save_used(frozenset(["pseudo_reference"]), tmp_path)
+    assert load_used(tmp_path) == {"pseudo_reference"}
+
+
+@pytest.mark.parametrize(
+    "used", [["x"], "pseudo_reference", [7], {"pseudo_reference": 1}, [["annotation_source"]]]
+)
+def test_columns_that_nobody_reads_are_damage(used: Any, tmp_path: Path) -> None:
+    (tmp_path / "used.json").write_text(json.dumps(used), "utf-8")
+    with pytest.raises(Damaged, match="names columns that are not read; known: annotation_source"):
+        load_used(tmp_path)
+
+
+def test_a_model_takes_the_columns_that_are_made() -> None:
+    same_width(3, 3)
+    with pytest.raises(InputError, match="is damaged: it takes 4 columns, but there are 3"):
+        same_width(3, 4)
+
+
+def test_weights_that_would_overflow_are_damage() -> None:
+    parameters = random_beginning(np.random.default_rng(0), 3, 2)
+    PoolingNetwork(parameters).check_arrays()
+    parameters["text"][0, 0] = 1e30
+    with pytest.raises(Damaged, match="`text` must hold numbers from"):
+        PoolingNetwork(parameters).check_arrays()
