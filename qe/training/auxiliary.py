@@ -129,7 +129,8 @@ def rescaled(
          the quantile of `gold` that it is of the labels; `none`: nothing changes
 
     >>> one, other = LabelScale("hter", 0, 1, False), LabelScale("da", None, None, True)
-    >>> rescaled(np.array([0.0, 0.2, 0.4]), one, np.array([-10.0, 0.0, 10.0]), other, "standard").tolist()
+    >>> labels, gold = np.array([0.0, 0.2, 0.4]), np.array([-10.0, 0.0, 10.0])
+    >>> rescaled(labels, one, gold, other, "standard").round(9).tolist()
     [10.0, 0.0, -10.0]
 
     Raises InputError for `none` where name or direction of the scales differ.
