@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
+from features.core.damage import REBUILD
+from features.core.errors import InputError
 
 Matrix = NDArray[np.float32]
 
@@ -38,11 +40,18 @@ def fit_trees(
 
 
 def load_trees(text: str) -> Any:
-    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, workers would wait."""
+    """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, workers would wait.
+
+    Raises InputError if LightGBM cannot read what lies behind the trees.
+    """
     import lightgbm
 
     with threadpool_limits(1, "openmp"):
-        return lightgbm.Booster(model_str=text)
+        try:
+            return lightgbm.Booster(model_str=text)
+        except Exception as error:  # its reader of damaged text raises nearly everything
+            what = f"the trees of a model of words are damaged ({type(error).__name__})"
+            raise InputError(what, remedy=REBUILD) from error
 
 
 def tree_probability(booster: Any, features: Matrix) -> Floats:

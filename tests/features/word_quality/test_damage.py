@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features._word_quality.boosting import fit_trees, load_trees
 from features._word_quality.columns import same_width
 from features._word_quality.optional import load_used, save_used
 from features._word_quality.pooling import PoolingNetwork
@@ -33,6 +34,14 @@ def test_a_model_takes_the_columns_that_are_made() -> None:
     same_width(3, 3)
     with pytest.raises(InputError, match="is damaged: it takes 4 columns, but there are 3"):
         same_width(3, 4)
+
+
+def test_trees_with_a_damaged_end_are_one_message() -> None:
+    rng = np.random.default_rng(0)
+    text = fit_trees(rng.random((200, 2), np.float32), rng.random(200) < 0.5, rounds=2, seed=0)
+    assert load_trees(text).num_feature() == 2 and "pandas_categorical:null" in text
+    with pytest.raises(InputError, match="the trees of a model of words are damaged"):
+        load_trees(text.replace("pandas_categorical:null", "pandas_categorical:[1"))
 
 
 def test_weights_that_would_overflow_are_damage() -> None:
