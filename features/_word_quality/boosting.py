@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
+from features.core.boosted_trees import trees_alone
 from features.core.damage import REBUILD
 from features.core.errors import InputError
 
@@ -42,13 +43,13 @@ def fit_trees(
 def load_trees(text: str) -> Any:
     """From LightGBM's text, by one thread: OpenMP's threads do not survive a fork, workers would wait.
 
-    Raises InputError if LightGBM cannot read what lies behind the trees.
+    Raises InputError if LightGBM cannot read them.
     """
     import lightgbm
 
     with threadpool_limits(1, "openmp"):
         try:
-            return lightgbm.Booster(model_str=text)
+            return lightgbm.Booster(model_str=trees_alone(text))
         except Exception as error:  # its reader of damaged text raises nearly everything
             what = f"the trees of a model of words are damaged ({type(error).__name__})"
             raise InputError(what, remedy=REBUILD) from error
