@@ -41,8 +41,9 @@ def check_trees(text: str) -> None:
 
 
 def trees_alone(text: str) -> str:
-    """What predictions need, without the settings of training behind the trees: LightGBM reads these, too, and
-    crashes on some that are damaged.
+    """What predictions need: not the settings of training behind the trees.
+
+    LightGBM reads these, too, and crashes on some that are damaged.
     """
     head, end, _ = text.partition("\nend of trees\n")
     return head + end
