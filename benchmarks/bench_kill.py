@@ -38,6 +38,7 @@ import psutil
 from qe.__main__ import main as qe
 
 GRACE = 60.0  # seconds in which what was killed has to be gone; a busy machine takes some
+HANGS = 3600.0  # seconds after which a job is taken to wait for ever
 LOADED = (
     "lightgbm",
     "mlflow.pyfunc",
@@ -90,7 +91,11 @@ def started(job: Job) -> int:
 
 def ended(child: int, within: float) -> bool:
     """Whether the job ends by itself before it and those that it starts have taken so many CPU seconds."""
+    deadline = time.monotonic() + HANGS
     while burned(child) < within:
+        if time.monotonic() > deadline:
+            killed(child)
+            raise SystemExit(f"a job has not come to its end after {HANGS:g} seconds")
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             if status:

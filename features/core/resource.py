@@ -89,8 +89,9 @@ class Resource(ABC):
     def check_settings(self) -> None:
         """Raises Damaged if a recorded setting is none that `builder` takes, by type or range."""
         for name, hint in _setting_hints(self.builder):
-            for place, mistake in mistakes(self.settings[name], hint, name) if name in self.settings else ():
-                raise Damaged(f"its setting `{place}` {mistake}")
+            if name in self.settings:
+                for place, mistake in mistakes(self.settings[name], hint, name):
+                    raise Damaged(f"its setting `{place}` {mistake}")
 
     def check_arrays(self) -> None:  # noqa: B027  (a kind without compiled code has nothing to check)
         """Raises Damaged if compiled code would read outside of an array; asked once of what is loaded."""

@@ -24,18 +24,26 @@ _BATCH = 5000  # pairs read at a time
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotationBuilder(Builder):
-    """Text alone has no annotation: the caller makes this part with `Annotation.from_blocks`."""
+    """Text alone has no annotation: the caller makes this part with `from_blocks`."""
 
+    what: ClassVar[str] = "parts of speech"
     side: Side
+
+    @property
+    def remedy(self) -> str:
+        """The ways to give an annotation."""
+        return (
+            f"give `annotations: {{{self.side}: apertium}}`, or a file as "
+            f"`resources.{self.side}_annotation`, in the experiment; --{self.side}-annotation to "
+            "`qe resources build`"
+        )
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Annotation":
         """Raises InputError always, with the ways to give one."""
         raise InputError(
-            f"parts of speech are needed, but the {self.side} side of the corpus has no annotation",
+            f"{self.what} are needed, but the {self.side} side of the corpus has no annotation",
             where="resources",
-            remedy=f"give `annotations: {{{self.side}: apertium}}`, or a file as "
-            f"`resources.{self.side}_annotation`, in the experiment; --{self.side}-annotation to "
-            "`qe resources build`",
+            remedy=self.remedy,
         )
 
 

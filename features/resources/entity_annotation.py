@@ -9,7 +9,7 @@ from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.resources.annotation import Annotation
+from features.resources.annotation import Annotation, AnnotationBuilder
 
 _REMEDY = (
     "give annotators with the task `entities` (qe annotate train --task entities, spacy:NAME, "
@@ -18,18 +18,14 @@ _REMEDY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityAnnotationBuilder(Builder):
-    """Text alone has no entities: the caller makes this part with `EntityAnnotation.from_blocks`."""
+class EntityAnnotationBuilder(AnnotationBuilder):
+    """As of an annotation."""
 
-    side: Side
+    what: ClassVar[str] = "entities"
 
-    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "EntityAnnotation":
-        """Raises InputError always, with the ways to give one."""
-        raise InputError(
-            f"entities are needed, but the {self.side} side of the corpus has no annotation",
-            where="resources",
-            remedy=_REMEDY,
-        )
+    @property
+    def remedy(self) -> str:
+        return _REMEDY
 
 
 @dataclass(frozen=True, eq=False)

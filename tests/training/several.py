@@ -28,6 +28,13 @@ def write(path: Path, n: int, seed: int, *, first: int = 0, higher: bool = True)
     return sources
 
 
+def write_three(folder: Path) -> None:
+    """`other.tsv` shares sources with `first.tsv`, and its labels have the other direction; `spanish.tsv`."""
+    write(folder / "first.tsv", 60, 0)
+    write(folder / "other.tsv", 50, 1, first=20, higher=False)
+    write(folder / "spanish.tsv", 40, 2)
+
+
 def section(file: str, higher: bool = True, target: str = "de", **more: Any) -> dict[str, Any]:
     label = {"name": "da" if higher else "hter", "low": None, "high": None, "higher_is_better": higher}
     return {

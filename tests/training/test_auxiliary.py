@@ -20,16 +20,14 @@ from qe.training.auxiliary import aligned, letters, rescaled
 from qe.training.candidates import nested_predictions, search_candidates
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
-from tests.training.several import made, section, write
+from tests.training.several import made, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "first.tsv", 60, 0)
-    write(tmp_path / "other.tsv", 50, 1, first=20, higher=False)
-    write(tmp_path / "spanish.tsv", 40, 2)
+    write_three(tmp_path)
     return tmp_path
 
 

@@ -17,16 +17,14 @@ from qe.training.learning_curve import ALONE, WITH, learning_curves, without_oth
 from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
 from qe.training.train import train
-from tests.training.several import made, section, write
+from tests.training.several import made, section, write, write_three
 
 FIRST = section("first.tsv")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "first.tsv", 60, 0)
-    write(tmp_path / "other.tsv", 50, 1, first=20, higher=False)
-    write(tmp_path / "spanish.tsv", 40, 2)
+    write_three(tmp_path)
     return tmp_path
 
 
