@@ -3,4 +3,4 @@
 from typing import Final
 
 # Seconds, after which it is in vain: far more than a busy machine takes.
-PATIENCE: Final = 1800.0
+PATIENCE: Final = 600.0

@@ -34,7 +34,7 @@ def validated(model: type[Checked], content: Mapping[str, Any], path: Path) -> C
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise together([mistake.what for mistake in mistakes_of(error, model)], path) from None
+        raise together([mistake.what for mistake in mistakes_of(error, model, content)], path) from None
 
 
 def drafted(
@@ -46,37 +46,47 @@ def drafted(
     """
     mistakes: list[str] = []
     left: dict[str, Any] = deepcopy(dict(content))
+    replaced: set[str] = set()
     while True:
         try:
             return model.model_validate(left), mistakes
         except ValidationError as error:
-            wrong = mistakes_of(error, model)
+            wrong = mistakes_of(error, model, left)
             # What is missing after the first time is what was taken out.
             new = [mistake for mistake in wrong if not (mistakes and mistake.missing)]
             mistakes += [mistake.what for mistake in new]
             # The last first: an entry that is taken out of a list moves those behind it.
-            before = deepcopy(left)
-            for mistake in reversed(wrong):
-                key = str(mistake.location[0]) if mistake.location else ""
-                if not _taken_out(left, mistake.location) and key in needed:
-                    left[key] = needed[key]
-            if left == before:  # what is wrong concerns several keys
-                left = dict(needed)
+            before, earlier = deepcopy(left), set(replaced)
+            gone: list[Location] = []
+            for location in (mistake.location for mistake in reversed(wrong)):
+                key = str(location[0]) if location else ""
+                if key in replaced or any(location[: len(place)] == place for place in gone):
+                    continue
+                place = _taken_out(left, location)
+                if place is not None:
+                    gone.append(place)
+                elif key in needed:
+                    left[key] = deepcopy(needed[key])
+                    replaced.add(key)
+            if before == needed:
+                raise
+            if left == before and replaced == earlier:  # what is wrong concerns several keys
+                left = deepcopy(dict(needed))
 
 
-def _taken_out(content: Any, location: Location) -> bool:
-    """Takes out the entry that a location leads to, or, if that is absent, what should hold it."""
-    here, place = content, None
-    for part in location:
-        inside = part in here if isinstance(here, dict) else isinstance(here, list) and isinstance(part, int)
-        if inside:
-            place, here = (here, part), here[part]
+def _taken_out(content: Any, location: Location) -> Location | None:
+    """Takes out the entry that a location leads to, or, if absent, what should hold it: where it was."""
+    here, place, where = content, None, location
+    for depth, part in enumerate(location, start=1):
+        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
+        if listed or (isinstance(here, dict) and part in here):
+            place, here, where = (here, part), here[part], location[:depth]
         elif isinstance(here, dict) and not isinstance(part, int):
             break  # absent; a number leads into a value that stands for a list of one entry: to itself
     if place is None:
-        return False
+        return None
     del place[0][place[1]]
-    return True
+    return where
 
 
 @dataclass(frozen=True)
@@ -88,22 +98,40 @@ class Mistake:
     missing: bool
 
 
-def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
-    """Mistakes as pydantic tells them."""
+def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) -> list[Mistake]:
+    """Mistakes as pydantic tells them, but for the shortness of lists whose entries are wrong themselves."""
+    told = error.errors(include_url=False)
+    within = {each["loc"][:end] for each in told for end in range(len(each["loc"]))}
     return [
-        Mistake(each["loc"], _described(each, model), each["type"] == "missing")
-        for each in error.errors(include_url=False)
+        Mistake(each["loc"], _described(each, model, content), each["type"] == "missing")
+        for each in told
+        if not (each["type"] == "too_short" and each["loc"] in within)
     ]
 
 
-def _described(error: "ErrorDetails", model: type[BaseModel]) -> str:
-    parts = [str(part) for part in error["loc"] if part != "[key]"]
+def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> str:
+    parts = _written(error["loc"], content)
     key = ".".join(parts) or "the file"
     if error["type"] == "extra_forbidden":
         known = _known_keys(model, error["loc"])
         return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(parts[-1], known)}"
     seen = "" if error["type"] == "missing" else f", but got {shown(error['input'])}"
     return f"{key}: {error['msg']}{seen}"
+
+
+def _written(location: Location, content: Any) -> list[str]:
+    """The location as the file has it: without the number of what stands for a list of one entry."""
+    parts: list[str] = []
+    here = content
+    for part in location:
+        if isinstance(here, dict) and isinstance(part, int):
+            continue
+        parts += [] if part == "[key]" else [str(part)]
+        if isinstance(here, list):
+            here = here[part] if isinstance(part, int) and part < len(here) else None
+        else:
+            here = here.get(part) if isinstance(here, dict) else None
+    return parts
 
 
 def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:

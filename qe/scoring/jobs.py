@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.tables import Row
-from qe.scoring.workers import forks, worker_pool
+from qe.scoring.workers import WorkerDied, WorkerPool
 
 CHUNK = 5000
 
@@ -250,9 +249,8 @@ class _Worker:
     work: _Work
 
     @classmethod
-    def start(cls, work: _Work | None, path: Path, options: Options, rest: tuple[Any, ...]) -> None:
-        """`work` where it is inherited; otherwise the model is loaded."""
-        cls.work = work or _Work(Scorer.load(path, options), *rest)
+    def start(cls, path: Path, options: Options, rest: tuple[Any, ...]) -> None:
+        cls.work = _Work(Scorer.load(path, options), *rest)
 
     @classmethod
     def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
@@ -263,20 +261,18 @@ def _scored_chunks(
     work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     """Scores what the job lacks, chunk by chunk; yields the size of every finished one, and if it is new."""
-    todo = enumerate(tables.chunks(rows, work.chunk))
-    if workers == 1:
+    todo, several = _several(enumerate(tables.chunks(rows, work.chunk)))
+    if workers == 1 or not several:
         for number, batch in todo:
             is_new = not job.has(number)
             if is_new:
                 job.store(number, work.piece(number, batch))
             yield len(batch), is_new
         return
-    # Forked workers share what the parent has loaded; elsewhere each loads it.
     rest = (work.kind, work.chunk, work.names, work.kept)
-    start = (work if forks() else None, model_path, work.scorer.options, rest)
     waiting: _Waiting = {}
     try:
-        with worker_pool(workers, _Worker.start, start) as pool:
+        with WorkerPool(workers, _Worker.start, (model_path, work.scorer.options, rest)) as pool:
             for number, batch in _until_damaged(todo, waiting, job):
                 if job.has(number):
                     yield len(batch), False
@@ -286,7 +282,7 @@ def _scored_chunks(
                     yield from _collect(waiting, job)
             while waiting:
                 yield from _collect(waiting, job)
-    except BrokenProcessPool:
+    except WorkerDied:
         raise InputError(
             "a worker process died (out of memory?); the finished chunks are kept",
             where=job.folder,
@@ -294,12 +290,27 @@ def _scored_chunks(
         ) from None
 
 
+_Chunks = Iterator[tuple[int, list[Row]]]
 _Waiting = dict[Future[_Piece], tuple[int, int]]
 
 
-def _until_damaged(
-    todo: Iterable[tuple[int, list[Row]]], waiting: _Waiting, job: "_Job"
-) -> Iterator[tuple[int, list[Row]]]:
+def _several(chunks: _Chunks) -> tuple[_Chunks, bool]:
+    """The chunks, and whether there are two: no process is started for one. Damage is met where it lies."""
+    begun: list[tuple[int, list[Row]]] = []
+    try:
+        begun += islice(chunks, 1)
+        begun += islice(chunks, 1)
+    except InputError as error:
+        return chain(begun, _raising(error)), False
+    return chain(begun, chunks), len(begun) == 2
+
+
+def _raising(error: InputError) -> _Chunks:
+    yield from ()
+    raise error
+
+
+def _until_damaged(todo: _Chunks, waiting: _Waiting, job: "_Job") -> _Chunks:
     """The chunks; where the input turns out to be damaged, what is being scored is kept first."""
     try:
         yield from todo

@@ -1,55 +1,132 @@
-"""Worker processes that end with the process that started them, however that ends."""
+"""Worker processes that end with the process that started them, however that ends.
+
+Each is an interpreter of its own, no fork: threads that a library has started (OpenMP's, Arrow's) are not
+there after a fork, and whoever waits for them waits for ever.
+"""
 
 import multiprocessing as mp
 import os
-import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, Final, Self, TypeVar
+
+Result = TypeVar("Result")
+_Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+# `-P`: nothing is imported from the folder in which the job runs, unless the parent would.
+_SERVE: Final = "import sys; sys.path[:] = sys.argv[1:]; from qe.scoring.workers import serve; serve()"
 
 
-def forks() -> bool:
-    """Whether workers are forked, and so share what the parent has loaded, without a copy."""
-    return "fork" in mp.get_all_start_methods()
+class WorkerDied(Exception):
+    """A worker process ended before its answer."""
 
 
-@contextmanager
-def worker_pool(
-    workers: int, initializer: Callable[..., None], arguments: tuple[Any, ...]
-) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes; `initializer(*arguments)` runs first in each.
+class WorkerPool:
+    """Processes that call functions of modules; each calls `initializer(*arguments)` first.
 
-    The parent holds one end of a pipe, and every worker waits at the other: if the parent is gone, even by
-    SIGKILL, or an exception leaves the block, the pipe breaks and the workers end at once.
+    A process is started when a call finds none idle. An exception that leaves the block ends them at once.
     """
-    context = mp.get_context("fork" if forks() else "spawn")
-    waiting, leash = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, _start, (waiting, leash, initializer, arguments))
+
+    def __init__(self, workers: int, initializer: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._first: _Call = initializer, arguments
+        self._threads = ThreadPoolExecutor(workers)  # each talks to a process of its own
+        self._own = threading.local()
+        self._processes: list[_Process] = []
+        self._starting, self._over = threading.Lock(), False
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
+        """The result to be; or what the function raises there, or WorkerDied."""
+        return self._threads.submit(self._called, function, arguments)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
+        with self._starting:
+            self._over = True
+            for process in self._processes:
+                process.end()
+        self._threads.shutdown()
+        for process in self._processes:
+            process.close()
+
+    def _called(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        if not hasattr(self._own, "process"):
+            self._own.process = self._started()
+            self._own.process.called(*self._first)
+        return self._own.process.called(function, arguments)
+
+    def _started(self) -> "_Process":
+        with self._starting:
+            if self._over:
+                raise WorkerDied
+            self._processes.append(_Process())
+            return self._processes[-1]
+
+
+class _Process:
+    """An interpreter that imports what its parent can import, and calls what it is asked to."""
+
+    def __init__(self) -> None:
+        asked, self._calls = mp.Pipe(duplex=False)
+        self._answers, answered = mp.Pipe(duplex=False)
+        with asked, answered:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _SERVE, *sys.path],
+                stdin=asked.fileno(),
+                stdout=answered.fileno(),
+                process_group=0,  # Ctrl-C reaches the parent alone, and it tells
+            )
+
+    def called(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        try:
+            self._calls.send((function, arguments))
+            succeeded, result = self._answers.recv()
+        except (OSError, EOFError):
+            raise WorkerDied from None
+        if not succeeded:
+            raise result
+        return result
+
+    def end(self) -> None:
+        """It is idle, or nobody waits for its work any more."""
+        self._process.kill()
+
+    def close(self) -> None:
+        self._process.wait()
+        self._calls.close()
+        self._answers.close()
+
+
+def serve() -> None:
+    """Answers what it is asked on standard input, until the parent is gone."""
+    answers = Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)  # what a library prints is no answer
+    calls: SimpleQueue[_Call] = SimpleQueue()
+    threading.Thread(target=_listen, args=(Connection(os.dup(0), writable=False), calls), daemon=True).start()
+    while True:
+        function, arguments = calls.get()
+        try:
+            answers.send((True, function(*arguments)))
+        except Exception as error:
+            error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+            answers.send((False, error))
+
+
+def _listen(stream: Connection, calls: "SimpleQueue[_Call]") -> None:
+    """Also while a call is answered: the stream ends with the parent, even by SIGKILL, and so does this."""
     try:
-        yield pool
-        pool.shutdown()
-    finally:
-        leash.close()
-        waiting.close()
-        pool.shutdown(cancel_futures=True)
-
-
-def _start(
-    waiting: Connection, leash: Connection, initializer: Callable[..., None], arguments: tuple[Any, ...]
-) -> None:
-    leash.close()  # only the parent holds it
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of a terminal; the parent tells
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, args=(waiting,), daemon=True).start()
-    initializer(*arguments)
-
-
-def _end_with_parent(waiting: Connection) -> None:
-    waiting.poll(None)
-    os._exit(1)
+        while True:
+            calls.put(stream.recv())
+    except EOFError:
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)

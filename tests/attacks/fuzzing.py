@@ -29,6 +29,7 @@ from tests.attacks.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0  # seconds of work (not of waiting: machines are busy) on one case, after which it hangs
+HANGS = 600.0  # seconds without work or answer, after which it waits for what never comes
 BEGINNING = "before the first case"
 # What is kept and put back around a case, beside the file that is changed: resealing writes them.
 SEALS = ("model.json", "manifest.json", "resources/manifest.json", "annotators.json")
@@ -106,7 +107,7 @@ class _Process:
                     if time.monotonic() - begin > seconds:
                         break
             else:
-                outcome.faults.append(f"{case}: no answer after {PATIENCE:.0f} s of work")
+                outcome.faults.append(f"{case}: no answer after {PATIENCE:.0f} s of work or {HANGS:.0f} s")
         except EOFError:
             self.process.join()
             if case == BEGINNING:
@@ -123,9 +124,9 @@ class _Process:
 
     def _heard(self) -> Any:
         """What the process says next; None if it works on and on. Raises EOFError when it has ended."""
-        before = self._worked()
+        before, deadline = self._worked(), time.monotonic() + HANGS
         while not self.ear.poll(0.5):
-            if self._worked() - before > PATIENCE:
+            if self._worked() - before > PATIENCE or time.monotonic() > deadline:
                 return None
         return self.ear.recv()
 

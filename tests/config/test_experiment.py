@@ -52,7 +52,7 @@ def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None
     ("override", "message"),
     [
         ("split.fold=3", "unknown key 'split.fold'; known: .*did you mean 'folds'"),
-        ("learner.knd=x", "unknown key 'learner.0.knd'.*did you mean 'kind'"),
+        ("learner.knd=x", "unknown key 'learner.knd'.*did you mean 'kind'"),
         ("lerner={kind: ridge}", "unknown key 'lerner'.*did you mean 'learner'"),
         ("weight_power=0", "weight_power: .*greater than 0, but got 0"),
         ("split.folds=1", "split.folds: .*greater than or equal to 2, but got 1"),

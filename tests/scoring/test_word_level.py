@@ -126,10 +126,7 @@ def test_workers_and_chunks_do_not_change_the_words(folder: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_workers_of_a_boosted_model_do_not_wait_for_threads_that_no_fork_has(
-    folder: Path, tmp_path: Path
-) -> None:
-    """Loading the model starts OpenMP's threads in the parent; the workers load trees of their own."""
+def test_workers_of_a_boosted_model_score_alike(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "qe", "score", "--model", str(folder / "boosted"), "--quiet"]
     command += ["--input", str(folder / "data" / "new.tsv"), "--chunk", "30"]
     outputs = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
