@@ -41,7 +41,7 @@ def fit_trees(
 
 
 def load_trees(text: str) -> Any:
-    """From LightGBM's text, by one thread: whoever forks this process later has none that are lost.
+    """From LightGBM's text, by one thread.
 
     Raises InputError if LightGBM cannot read them.
     """

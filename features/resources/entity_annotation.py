@@ -19,7 +19,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, kw_only=True)
 class EntityAnnotationBuilder(AnnotationBuilder):
-    """As of an annotation."""
+    """Text alone has no entities: the caller makes this part with `from_blocks`."""
 
     what: ClassVar[str] = "entities"
 

@@ -1,10 +1,10 @@
 """Schema: settings files checked strictly, with errors that name the key and the known ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -56,37 +56,56 @@ def drafted(
             new = [mistake for mistake in wrong if not (mistakes and mistake.missing)]
             mistakes += [mistake.what for mistake in new]
             # The last first: an entry that is taken out of a list moves those behind it.
-            before, earlier = deepcopy(left), set(replaced)
-            gone: list[Location] = []
+            before = deepcopy(left)
+            settled: list[Location] = [(key,) for key in replaced]
             for location in (mistake.location for mistake in reversed(wrong)):
-                key = str(location[0]) if location else ""
-                if key in replaced or any(location[: len(place)] == place for place in gone):
+                if any(location[: len(place)] == place for place in settled):
                     continue
                 place = _taken_out(left, location)
-                if place is not None:
-                    gone.append(place)
-                elif key in needed:
+                if place is None and location and str(location[0]) in needed:
+                    key, place = str(location[0]), location[:1]
                     left[key] = deepcopy(needed[key])
                     replaced.add(key)
+                settled += [] if place is None else [place]
             if before == needed:
                 raise
-            if left == before and replaced == earlier:  # what is wrong concerns several keys
+            if left == before:  # what is wrong concerns several keys
                 left = deepcopy(dict(needed))
 
 
 def _taken_out(content: Any, location: Location) -> Location | None:
-    """Takes out the entry that a location leads to, or, if absent, what should hold it: where it was."""
-    here, place, where = content, None, location
+    """Takes out the entry that a location leads to, or, if absent, what should hold it: where it was.
+
+    A list goes with its last entry.
+    """
+    there = [step for step in _steps(content, location) if step.holder is not None]
+    while len(there) > 1 and isinstance(there[-1].holder, list) and len(there[-1].holder) == 1:
+        there.pop()
+    if not there:
+        return None
+    del there[-1].holder[there[-1].part]
+    return location[: there[-1].depth]
+
+
+class _Step(NamedTuple):
+    """A part of a location, how many parts it takes to there, and the mapping or list that holds it."""
+
+    depth: int
+    part: int | str
+    holder: Any
+
+
+def _steps(content: Any, location: Location) -> Iterator[_Step]:
+    """The location as the file has it: without the number of what stands for a list of one entry."""
+    here = content
     for depth, part in enumerate(location, start=1):
         listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
         if listed or (isinstance(here, dict) and part in here):
-            place, here, where = (here, part), here[part], location[:depth]
-        elif isinstance(here, dict) and not isinstance(part, int):
-            break  # absent; a number leads into a value that stands for a list of one entry: to itself
-    if place is None:
-        return None
-    del place[0][place[1]]
-    return where
+            yield _Step(depth, part, here)
+            here = here[part]
+        elif not (isinstance(here, dict) and isinstance(part, int)):
+            yield _Step(depth, part, None)
+            here = None if isinstance(here, dict) else here  # absent, and so is what follows
 
 
 @dataclass(frozen=True)
@@ -110,28 +129,13 @@ def mistakes_of(error: ValidationError, model: type[BaseModel], content: Any) ->
 
 
 def _described(error: "ErrorDetails", model: type[BaseModel], content: Any) -> str:
-    parts = _written(error["loc"], content)
+    parts = [str(step.part) for step in _steps(content, error["loc"]) if step.part != "[key]"]
     key = ".".join(parts) or "the file"
     if error["type"] == "extra_forbidden":
         known = _known_keys(model, error["loc"])
         return f"unknown key '{key}'; known: {', '.join(known)}{did_you_mean(parts[-1], known)}"
     seen = "" if error["type"] == "missing" else f", but got {shown(error['input'])}"
     return f"{key}: {error['msg']}{seen}"
-
-
-def _written(location: Location, content: Any) -> list[str]:
-    """The location as the file has it: without the number of what stands for a list of one entry."""
-    parts: list[str] = []
-    here = content
-    for part in location:
-        if isinstance(here, dict) and isinstance(part, int):
-            continue
-        parts += [] if part == "[key]" else [str(part)]
-        if isinstance(here, list):
-            here = here[part] if isinstance(part, int) and part < len(here) else None
-        else:
-            here = here.get(part) if isinstance(here, dict) else None
-    return parts
 
 
 def _known_keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:

@@ -59,8 +59,9 @@ class WorkerPool:
 
     def _called(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         if not hasattr(self._own, "process"):
-            self._own.process = self._started()
-            self._own.process.called(*self._first)
+            process = self._started()
+            process.called(*self._first)
+            self._own.process = process  # one that could not begin is asked for nothing else
         return self._own.process.called(function, arguments)
 
     def _started(self) -> "_Process":

@@ -73,6 +73,19 @@ def test_workers_and_chunks_do_not_change_the_scores(
     assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
 
 
+def test_a_job_of_one_chunk_starts_no_process(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a process is started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    path = write_tsv(tmp_path / "in.tsv", rows[:30])
+    assert score_file(demo_model, [path], tmp_path / "out.tsv", chunk=30, workers=2).scored == 30
+    with pytest.raises(AssertionError, match="a process is started"):
+        score_file(demo_model, [path], tmp_path / "two.tsv", chunk=29, workers=2)
+
+
 def test_a_killed_job_goes_on_to_the_same_bytes(
     demo_model: Path, rows: list[dict[str, str]], tmp_path: Path
 ) -> None:

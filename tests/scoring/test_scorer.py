@@ -144,6 +144,17 @@ def test_a_truncated_gzip_file_keeps_what_was_read(
     assert not (tmp_path / "out.tsv").exists()
 
 
+def test_damage_in_the_second_chunk_keeps_the_first(demo_model: Path, rows: Rows, tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "in.tsv.gz", rows[:300])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    with pytest.raises(InputError, match=r"in\.tsv\.gz:\d+: damaged gzip file") as caught:
+        score_file(demo_model, [path], tmp_path / "out.tsv", chunk=1000, workers=2)
+    line = int(str(caught.value).partition("in.tsv.gz:")[2].partition(":")[0])
+    with pytest.raises(InputError, match="damaged gzip file"):
+        score_file(demo_model, [path], tmp_path / "kept.tsv", chunk=line - 10, workers=2)
+    assert [p.name for p in (tmp_path / "kept.tsv.partial").glob("*.piece")] == ["000000000.piece"]
+
+
 def test_a_full_disk_keeps_the_finished_chunks(
     demo_model: Path, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

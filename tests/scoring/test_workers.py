@@ -84,8 +84,10 @@ def test_what_is_raised_arrives_and_the_process_goes_on() -> None:
 
 
 def test_what_cannot_begin_says_so() -> None:
-    with WorkerPool(1, refuse, ()) as pool, pytest.raises(InputError, match="cannot be read"):
-        pool.submit(number).result()
+    with WorkerPool(1, refuse, ()) as pool:
+        for _ in range(2):
+            with pytest.raises(InputError, match="cannot be read"):
+                pool.submit(number).result()
 
 
 def test_a_death_is_told() -> None:
