@@ -15,7 +15,8 @@ from features._word_quality.memory import TokenMemory
 from features._word_quality.model import TokenModel
 from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.places import Kind, Places, WordLevelExtractor
-from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
+from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe, joined
+from features.core.apart import LookedUp, in_groups
 from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import Feature
@@ -44,7 +45,7 @@ class TokenQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class WordQuality(Knowledge, WordLevelExtractor):
+class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
@@ -184,10 +185,18 @@ class WordQuality(Knowledge, WordLevelExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        table = self._memory.table(segments, used, lambda some: self._described(some, used))
+        table = self._looked_up(segments, used)
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
         return self._extension.extended(table, segments, self.aligner, own=self._learning)
+
+    def _looked_up(self, segments: Segments, used: frozenset[str]) -> TokenTable:
+        return in_groups(
+            self._groups(segments),
+            segments,
+            lambda one, some, _: one._memory.table(some, used, lambda new: one._described(new, used)),
+            joined,
+        )
 
     def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return describe(segments, self, used)

@@ -8,9 +8,10 @@ from typing import Any
 from features._word_quality.keys import triple_keys
 from features._word_quality.text_predictor import TextPredictor
 from features._word_quality.tokens import TokenTable
-from features._word_quality.training_text import TrainingText, check_texts, with_text
+from features._word_quality.training_text import TrainingText, with_text
 from features.core.errors import InputError
 from features.core.segments import Segments
+from features.core.translations import check_texts
 from features.resources.aligner import Aligner
 
 

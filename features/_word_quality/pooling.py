@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.columns import Longs
+from features._word_quality.columns import Longs, rows_of
 from features._word_quality.rows import row_products
 from features.core.arrays import finite, typed
 
@@ -31,9 +31,7 @@ class Texts:
 
     def places(self, rows: Longs) -> tuple[Longs, Longs]:
         """Offsets of the texts asked for, if they stood alone, and which tokens they have here."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        return offsets, np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return rows_of(self.offsets, rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from features._word_quality.columns import (
     matrix,
     places,
     prefixed,
+    rows_of,
     shifted,
     spread,
 )
@@ -51,7 +52,8 @@ class SourceTable:
     keys            name -> (n_tokens,) keys for target encodings
     rows            (n_tokens, 4) rows of word vectors: the word, the one before, the one after (source), the
                     linked one (target)
-    links           (n_links,) ends of the links, numbered through the batch: source token, target token
+    links           (n_links,) ends of the links, numbered through the batch: source token, target token; None
+                    for a table put together of several
     offsets         (n + 1,) tokens
     """
 
@@ -59,13 +61,19 @@ class SourceTable:
     columns: NDArray[np.float32]
     keys: Mapping[str, Keys]
     rows: NDArray[np.int32]
-    links: tuple[Longs, Longs]
+    links: tuple[Longs, Longs] | None
     offsets: Longs
 
     def inputs(self, knowledge: Knowledge) -> Inputs:
         source, target = knowledge.source_vectors.vectors, knowledge.target_vectors.vectors
         own = [source[rows] for rows in self.rows[:, :3].T]
         return Inputs(self.columns, self.keys, np.hstack([*own, target[self.rows[:, 3]]]))
+
+    def take(self, rows: Longs) -> "SourceTable":
+        """The source tokens of the segments asked for, in that order; without links."""
+        offsets, tokens = rows_of(self.offsets, rows)
+        keys = {name: values[tokens] for name, values in self.keys.items()}
+        return SourceTable(self.names, self.columns[tokens], keys, self.rows[tokens], None, offsets)
 
 
 def describe_sources(
@@ -92,6 +100,20 @@ def describe_sources(
         np.column_stack([rows, before, after, aligned]),
         ends,
         np.asarray(source.offsets),
+    )
+
+
+def joined_sources(pieces: list[SourceTable]) -> SourceTable:
+    """The tables one after the other."""
+    first = pieces[0]
+    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+    return SourceTable(
+        first.names,
+        np.concatenate([piece.columns for piece in pieces]),
+        {name: np.concatenate([piece.keys[name] for piece in pieces]) for name in first.keys},
+        np.concatenate([piece.rows for piece in pieces]),
+        None,
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
     )
 
 

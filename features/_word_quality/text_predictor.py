@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features._word_quality.columns import Columns, Floats, Longs
+from features._word_quality.columns import Columns, Floats
 from features._word_quality.predicted import prediction_columns, with_columns
 from features._word_quality.tokens import TokenTable
-from features._word_quality.training_text import translated
 from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
 from features.core.threads import side_by_side
-from features.core.tokens import Tokens, TokensBuilder
+from features.core.translations import translated
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor
 
@@ -93,15 +92,5 @@ def _half(n: int) -> NDArray[np.int64]:
 
 def _corpus(sides: Sequence[Segments]) -> ParallelCorpus:
     """The pairs of all texts that have words on both sides."""
-    source, target = TokensBuilder(), TokensBuilder()
-    for side in sides:
-        full = _full(side.source_tokens, side.target_tokens)
-        source.add(side.source_tokens.take(full))
-        target.add(side.target_tokens.take(full))
-    pair = source.tokens(), target.tokens()
-    tokenizers = sides[0].source_tokenizer, sides[0].target_tokenizer
-    return ParallelCorpus(*pair, *tokenizers, 0, pair[0].fingerprint + pair[1].fingerprint)
-
-
-def _full(source: Tokens, target: Tokens) -> Longs:
-    return np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
+    pairs = [(side.source_tokens, side.target_tokens) for side in sides]
+    return ParallelCorpus.of_tokens(pairs, sides[0].source_tokenizer, sides[0].target_tokenizer)

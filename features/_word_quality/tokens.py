@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from features._phrase_decoding.decoder import decode
 from features._word_quality.agreement import agreement_columns
 from features._word_quality.annotation import annotation_keys
-from features._word_quality.columns import Columns, Longs, at, matrix, shifted
+from features._word_quality.columns import Columns, Longs, at, matrix, rows_of, shifted
 from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features._word_quality.labels import gap_offsets
 from features._word_quality.language import language_columns, source_columns
@@ -88,6 +88,21 @@ class TokenTable:
     @property
     def gap_offsets(self) -> Longs:
         return gap_offsets(self.offsets)
+
+    def take(self, rows: Longs) -> "TokenTable":
+        """The tokens and gaps of the segments asked for, in that order."""
+        offsets, words = rows_of(self.offsets, rows)
+        _, gaps = rows_of(self.gap_offsets, rows)
+        return replace(
+            self,
+            words=self.words[words],
+            gaps=self.gaps[gaps],
+            word_keys={name: keys[words] for name, keys in self.word_keys.items()},
+            gap_keys={name: keys[gaps] for name, keys in self.gap_keys.items()},
+            word_rows=self.word_rows[words],
+            gap_rows=self.gap_rows[gaps],
+            offsets=offsets,
+        )
 
     def word_inputs(self, knowledge: Knowledge) -> Inputs:
         target, source = knowledge.target_vectors.vectors, knowledge.source_vectors.vectors

@@ -12,12 +12,10 @@ from features._word_quality.context_counts import ContextCounts, Parts, part_of
 from features._word_quality.keys import NOTHING, Keys, beside, gap_sides, hashes, neighbours, paired, taken
 from features._word_quality.links import aligned_links
 from features._word_quality.tokens import TokenTable
-from features.core.errors import unknown_name
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.core.translations import translated
 from features.resources.aligner import Aligner
 
-TEXTS: Final = ("post_edit", "reference")  # columns of labels that hold translations of the source
 _COLUMNS: Final = ("times", "share", "margin")
 _FOLDER: Final = "text"
 
@@ -107,22 +105,6 @@ def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
         "source_and_after": paired(source, after),
         "source_and_around": paired(source, around),
     }
-
-
-def check_texts(texts: Sequence[str]) -> None:
-    """Raises InputError for a name that is no text of the training segments."""
-    for name in texts:
-        if name not in TEXTS:
-            raise unknown_name("text", name, TEXTS)
-
-
-def translated(segments: Segments, name: str, target: tuple[str, ...]) -> Segments:
-    """The sources with another translation; references come as plain text."""
-    tokenizer = segments.target_tokenizer
-    if name == "reference" and tokenizer.kind == "whitespace":
-        tokenizer = Tokenizer(tokenizer.language, "moses", tokenizer.normalise)
-    columns = {"source": segments.source, "target": target}
-    return Segments.from_columns(columns, segments.source_tokenizer, tokenizer)
 
 
 def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:

@@ -18,10 +18,17 @@ from features._word_quality.links import aligned_links
 from features._word_quality.memory import TokenMemory
 from features._word_quality.model import Inputs
 from features._word_quality.optional import OPTIONAL, load_used, save_used
-from features._word_quality.source_side import Flags, describe_sources, link_ends, projected
-from features._word_quality.tokens import Knowledge, TokenTable, describe
+from features._word_quality.source_side import (
+    Flags,
+    SourceTable,
+    describe_sources,
+    joined_sources,
+    link_ends,
+    projected,
+)
+from features._word_quality.tokens import Knowledge, TokenTable, describe, joined
+from features.core.apart import LookedUp, in_groups
 from features.core.errors import InputError, unknown_name
-from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
 
 # Columns of Segments that are used where the training segments have them.
@@ -47,15 +54,17 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and the links between them (source token, target token, numbered through the batch)."""
+    """Both sides, and the links between them (source token, target token, numbered through the batch), if they
+    are known.
+    """
 
     source: Side
     target: Side
-    links: tuple[Longs, Longs]
+    links: tuple[Longs, Longs] | None
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSides(Knowledge, FittedExtractor):
+class TwoSides(Knowledge, LookedUp):
     """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
     translations and annotations are used where the training segments have them, and are then required in
     scoring.
@@ -94,7 +103,11 @@ class TwoSides(Knowledge, FittedExtractor):
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
         """`own`: these are the segments that the decoder's means were learned from."""
         table = self._target_table(segments, own)
-        sources = describe_sources(segments, aligned_links(segments, self.aligner), table, self)
+
+        def sources_of(one: TwoSides, some: Segments, rows: Longs) -> SourceTable:
+            return describe_sources(some, aligned_links(some, one.aligner), table.take(rows), one)
+
+        sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
         return Sides(
             Side(sources.inputs(self), sources.offsets, sources.names),
             Side(table.word_inputs(self), table.offsets, table.word_names),
@@ -102,13 +115,17 @@ class TwoSides(Knowledge, FittedExtractor):
         )
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
-        table = self._memory.table(segments, self._used, self._described)
+        table = in_groups(self._groups(segments), segments, self._looked_up, joined)
         if self._extension is not None:
             table = self._extension.extended(table, segments, self.aligner, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
+
+    def _looked_up(self, one: Self, segments: Segments, _: Longs) -> TokenTable:
+        same = one.with_learned(_used=self._used)
+        return one._memory.table(segments, self._used, same._described)
 
     def _described(self, segments: Segments) -> TokenTable:
         return describe(segments, self, self._used)

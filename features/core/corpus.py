@@ -1,7 +1,7 @@
 """ParallelCorpus: an aligned corpus as integer arrays, read once, memory-mapped afterwards."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -109,13 +109,43 @@ class ParallelCorpus:
             kept.append(done + full)
             done += len(batch)
             progress("reading the corpus", done, total)
-        if not len(source):
-            raise InputError("the parallel corpus has no sentence pair with words on both sides")
-        left_tokens, right_tokens = source.tokens(), target.tokens()
-        print_ = digest(source_tokenizer, target_tokenizer, left_tokens.fingerprint, right_tokens.fingerprint)
         empty = done - len(source)
         lines = np.concatenate(kept) if empty else None
-        return cls(left_tokens, right_tokens, source_tokenizer, target_tokenizer, empty, print_, lines)
+        return cls._of(source, target, source_tokenizer, target_tokenizer, empty, lines)
+
+    @classmethod
+    def _of(
+        cls,
+        source: TokensBuilder,
+        target: TokensBuilder,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        empty: int,
+        lines: NDArray[np.int64] | None,
+    ) -> Self:
+        if not len(source):
+            raise InputError("the parallel corpus has no sentence pair with words on both sides")
+        left, right = source.tokens(), target.tokens()
+        print_ = digest(source_tokenizer, target_tokenizer, left.fingerprint, right.fingerprint)
+        return cls(left, right, source_tokenizer, target_tokenizer, empty, print_, lines)
+
+    @classmethod
+    def of_tokens(
+        cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+    ) -> Self:
+        """The pairs of several texts, one after the other, those that have words on both sides.
+
+        Raises InputError if no pair is left, and for a pair that is too long.
+        """
+        source, target = TokensBuilder(), TokensBuilder()
+        done = 0
+        for left, right in sides:
+            _refuse_long(np.maximum(left.lengths, right.lengths), done)
+            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+            source.add(left.take(full))
+            target.add(right.take(full))
+            done += len(left)
+        return cls._of(source, target, source_tokenizer, target_tokenizer, done - len(source), None)
 
     @classmethod
     def read(

@@ -50,7 +50,7 @@ def resources_for(
             where="resources",
             remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
         )
-    tokenizers = _corpus_tokenizers((segments.source_tokenizer, segments.target_tokenizer))
+    tokenizers = corpus_tokenizers((segments.source_tokenizer, segments.target_tokenizer))
     if section.bundle is not None:
         bundle = Bundle(section.bundle)
         if bundle.tokenizers != (segments.source_tokenizer, segments.target_tokenizer):
@@ -60,18 +60,23 @@ def resources_for(
         return bundle
     if section.incomplete:
         raise InputError("`resources` needs both source and target, or a bundle", where="resources")
-    inputs = Inputs(
-        Alignments(None if corpus_absent(section) else section.alignments),
-        Monolingual.of(section.source_monolingual, section.target_monolingual),
-        PartFiles(section.read),
-        section.settings,
-    )
+    inputs = inputs_of(section)
     if section.source is None or section.target is None or corpus_absent(section):
         return _of_own_text(segments, tokenizers, inputs).cached(cache, parts, progress)
     annotators: dict[str, str | Path] = {**(programs or {}), **section.annotations()}
     annotations = annotations_for(parts, annotators, tokenizers, cache)
     recipe = Recipe(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
     return recipe.cached(cache, parts, progress)
+
+
+def inputs_of(section: ResourcesSection) -> Inputs:
+    """What parts are built from beside the corpus, and their settings."""
+    return Inputs(
+        Alignments(None if corpus_absent(section) else section.alignments),
+        Monolingual.of(section.source_monolingual, section.target_monolingual),
+        PartFiles(section.read),
+        section.settings,
+    )
 
 
 def corpus_absent(section: ResourcesSection | None) -> bool:
@@ -103,7 +108,7 @@ def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> 
     return Recipe(OwnText(pairs), tokenizers, annotations, inputs)
 
 
-def _corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
+def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:
     """How the corpus is tokenized: as the segments; by Moses where those come tokenized (`whitespace`)."""
     left, right = (
         Tokenizer(t.language, "moses", t.normalise) if t.kind == "whitespace" else t for t in tokenizers

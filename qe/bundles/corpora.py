@@ -10,6 +10,7 @@ from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress, silent
+from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
@@ -62,3 +63,28 @@ class OwnText:
 
     def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
         return ParallelCorpus.from_lines(self.pairs, *tokenizers, total=len(self.pairs), progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class TranslatedSegments:
+    """Segments, each with a translation, of one text after the other; the pairs of `general` before them.
+
+    taken  identifies what parts are taken from, where they are not built from this
+    """
+
+    texts: Sequence[Segments]
+    general: Corpus | None = None
+    taken: str = ""
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        general = {} if self.general is None else self.general.provenance
+        content = [text.fingerprint for text in self.texts]
+        return {**general, "segments": digest(*content, self.taken)}
+
+    def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
+        pairs = [(text.source_tokens, text.target_tokens) for text in self.texts]
+        if self.general is not None:
+            corpus = self.general.read(tokenizers, progress)
+            pairs.insert(0, (corpus.source, corpus.target))
+        return ParallelCorpus.of_tokens(pairs, *tokenizers)

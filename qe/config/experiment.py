@@ -60,6 +60,9 @@ class ResourcesSection(Section):
     and truecaser.
     `read`: part -> file, for language models (ARPA, KenLM) and lexicons (GIZA++, Moses) of other tools.
     `settings`: part -> setting -> value; `qe resources list` shows them.
+    `texts`: labels of the training segments that are translations (`post_edit`, `reference`): parallel text
+    behind the corpus, or in its place. In training, a segment is looked up in resources without the texts of
+    its part of the segments, of which there are `parts`.
     """
 
     bundle: Path | None = None
@@ -73,6 +76,8 @@ class ResourcesSection(Section):
     read: dict[str, Path] = Field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     optional: bool = False
+    texts: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
+    parts: int = Field(5, ge=2)
 
     @model_validator(mode="after")
     def _built_already(self) -> Self:
@@ -84,11 +89,20 @@ class ResourcesSection(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _of_own_texts(self) -> Self:
+        beside = ("bundle", "optional", "source_annotation", "target_annotation", "alignments")
+        given = [key for key in beside if getattr(self, key)]
+        if self.texts and given:
+            raise ValueError(f"`texts` of the training segments cannot be used beside `{given[0]}`")
+        return self
+
     @property
     def incomplete(self) -> bool:
-        """Whether parts cannot be built: one side of the corpus is missing, or both, and not optional."""
+        """Whether parts cannot be built: one side of the corpus is missing, or both, and nothing replaces it."""
         absent = [self.source, self.target].count(None)
-        return self.bundle is None and (absent == 1 or (absent == 2 and not self.optional))
+        replaced = self.optional or bool(self.texts)
+        return self.bundle is None and (absent == 1 or (absent == 2 and not replaced))
 
     def annotations(self) -> dict[str, Path]:
         """Side -> CoNLL-U file, of the sides that have one."""
@@ -127,6 +141,10 @@ class DatasetSection(BaseModel):
         if self.together and self.resources is not None:
             raise ValueError(
                 "`together` takes the experiment's resources; leave out `together` or `resources`"
+            )
+        if self.resources is not None and self.resources.texts:
+            raise ValueError(
+                "`texts` are those of the first dataset's segments, in the experiment's `resources`"
             )
         return self
 

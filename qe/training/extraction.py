@@ -15,6 +15,7 @@ from features._word_quality.places import PLACES, Kind, Places, WordLevelExtract
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
+from features.core.apart import Apart, LookedUp
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.files import atomic_file, digest
 from features.core.progress import Progress, silent
@@ -42,7 +43,8 @@ class Extraction:
     `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
     they are made like the folds of the experiment (`by`, `block`), unless these share what is fitted
     (`qe/training/sharing.py`). `compute` is how an extractor that learns nothing is run. `clock` knows what
-    each family took.
+    each family took. `apart` has the features with the resources that rows are looked up in whose texts are in
+    the others; extractors that learn know of them.
     """
 
     feature_set: FeatureSet
@@ -54,6 +56,7 @@ class Extraction:
     progress: Progress = silent
     compute: Compute = _here
     clock: Clock = field(default_factory=Clock, repr=False)
+    apart: Apart[FeatureSet] | None = None
     _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
     _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
     _trees: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
@@ -63,7 +66,7 @@ class Extraction:
         blocks = {
             i: self._cached(
                 digest(self._key(i), segments.fingerprint),
-                lambda i=i: self.compute(self.feature_set, i, segments),
+                lambda i=i: self._computed(i, segments),
                 i,
             )
             for i, extractor in enumerate(self.feature_set.extractors)
@@ -71,6 +74,15 @@ class Extraction:
         }
         table = self._frame(blocks, segments)
         return table.join(self.trees(segments)) if self.feature_set.trees else table
+
+    def _computed(self, i: int, segments: Segments) -> FloatArray:
+        """The columns of extractor i, which learns nothing."""
+        if self.apart is None:
+            return self.compute(self.feature_set, i, segments)
+        result = np.empty((len(segments), len(self.feature_set.extractors[i].names)))
+        for feature_set, rows in self.apart.groups(self.feature_set, segments):
+            result[rows] = self.compute(feature_set, i, segments.take(rows))
+        return result
 
     def fold(self, split: Split, train: Rows, held_out: Rows) -> Tables:
         """Features of the training rows (fitted families cross-fitted) and of the held-out rows."""
@@ -130,10 +142,15 @@ class Extraction:
     def fitted_extractors(self, split: Split) -> FeatureSet:
         """The feature set with its fitted extractors fitted on all rows of `split`, for the model."""
         extractors = tuple(
-            self._fitted(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
+            self._alone(i, extractor, split) if isinstance(extractor, FittedExtractor) else extractor
             for i, extractor in enumerate(self.feature_set.extractors)
         )
         return replace(self.feature_set, extractors=extractors)
+
+    def _alone(self, i: int, extractor: FittedExtractor, split: Split) -> FittedExtractor:
+        """Extractor i fitted on all rows; the rows of the model are all looked up in its own resources."""
+        fitted = self._fitted(i, extractor, split)
+        return fitted.looked_up(None) if isinstance(fitted, LookedUp) else fitted
 
     def _cross_fitted(self, i: int, extractor: FittedExtractor, fitting: Split) -> FloatArray:
         key = digest(self._key(i), fitting.fingerprint, self.by, self.block, self.seed, self.cross_fit)
@@ -268,7 +285,8 @@ class Extraction:
         """
         if i not in self._keys:
             config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
-            self._keys[i] = digest(extractor_fingerprint(config, extractor), _source(extractor))
+            apart = "" if self.apart is None else self.apart.parts.fingerprint
+            self._keys[i] = digest(extractor_fingerprint(config, extractor), _source(extractor), apart)
         return self._keys[i]
 
     def _cached(self, key: str, compute: Any, i: int) -> FloatArray:

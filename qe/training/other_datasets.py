@@ -143,7 +143,7 @@ def _extraction(
         split, corpus = split.take(learned), corpus.take(given)
     programs = {str(side): by for side, by in experiment.annotations.items() if side != "pseudo_reference"}
     bundle = resources_for(section.resources, corpus, needed, cache, progress, programs)
-    return split, replace(own, feature_set=FeatureSet.make(experiment.features, bundle), by=by)
+    return split, replace(own, feature_set=FeatureSet.make(experiment.features, bundle), by=by, apart=None)
 
 
 def _languages(split: Split) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from features.core.feature_set import FeatureSet, parts_needed
 from features.core.progress import Progress, silent
 from features.core.tree_columns import make_trees
 from qe.bundles.cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
+from qe.bundles.own_texts import own_texts
 from qe.config.experiment import DatasetSection, Experiment
 from qe.config.schema import MOST_SEED
 from qe.data.dataset import Dataset, Split, concatenate
@@ -38,6 +39,7 @@ from qe.training.auxiliary import (
 from qe.training.calibration import check_calibration, check_groups
 from qe.training.clock import Clock
 from qe.training.extraction import Extraction
+from qe.training.looked_up import looked_up_apart
 from qe.training.other_datasets import First, auxiliary, drawn
 
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
@@ -169,16 +171,23 @@ def prepare(
         for fold in folds_of(training, experiment, experiment.split.folds, repeat)
     ]
     programs = {str(side): by for side, by in experiment.annotations.items() if side != "pseudo_reference"}
-    bundle = resources_for(experiment.resources, corpus, needed, cache, progress, programs)
     section = experiment.split
+    if needed and experiment.resources is not None and experiment.resources.texts:
+        own = own_texts(experiment.resources, corpus, training.labels(), needed, cache, progress)
+        bundle: Bundle | None = own.whole
+        feature_set, apart = looked_up_apart(own, experiment.features, experiment.trees)
+    else:
+        bundle = resources_for(experiment.resources, corpus, needed, cache, progress, programs)
+        feature_set, apart = FeatureSet.make(experiment.features, bundle, experiment.trees), None
     extraction = Extraction(
-        FeatureSet.make(experiment.features, bundle, experiment.trees),
+        feature_set,
         cache,
         section.by,
         section.block,
         section.seed,
         progress=progress,
         clock=clock or Clock(),
+        apart=apart,
     )
     if experiment.trees:  # read before anything is computed: a wrong parse is found now
         for name, split in dataset.splits.items():

@@ -1,0 +1,124 @@
+"""Apart: rows that resources hold texts of are looked up in resources without these texts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.core.errors import InputError
+from features.core.extractor import FittedExtractor
+from features.core.files import digest
+from features.core.segments import Segments
+
+Longs = NDArray[np.int64]
+Row = tuple[str, str, str]
+Which = TypeVar("Which")
+
+NEW = -1  # the part of a row whose texts are in no resource
+
+
+class Table(Protocol):
+    """Something computed of segments, that can be put together and in another order."""
+
+    def take(self, rows: Longs) -> Self:
+        """What was computed of the segments at `rows`."""
+
+
+Computed = TypeVar("Computed", bound=Table)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The rows that gave texts to the resources, in `count` parts by their sources: equal sources, equal part.
+
+    rows  (id, source, target) -> part
+    """
+
+    count: int
+    rows: Mapping[Row, int]
+
+    @classmethod
+    def of(cls, segments: Segments, count: int) -> "Parts":
+        parts = [part_of(source, count) for source in segments.source]
+        return cls(count, dict(zip(_rows(segments), parts, strict=True)))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies rows and parts."""
+        return digest(self.count, *(f"{row} {part}" for row, part in self.rows.items()))
+
+    def __call__(self, segments: Segments) -> Longs:
+        """(n,) the part of every segment; `NEW` for those that gave no text."""
+        return np.array([self.rows.get(row, NEW) for row in _rows(segments)], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Apart(Generic[Which]):
+    """What to look rows up in: `new` for rows that gave no text, `others[k]` for those of part k."""
+
+    parts: Parts
+    others: Sequence[Which]
+
+    def groups(self, new: Which, segments: Segments) -> list[tuple[Which, Longs]]:
+        """What to look up in, and the rows to look up there; ascending, none of them empty."""
+        part = self.parts(segments)
+        choices = [(new, NEW), *((other, k) for k, other in enumerate(self.others))]
+        groups = [(which, np.flatnonzero(part == k)) for which, k in choices]
+        return [(which, rows) for which, rows in groups if len(rows)] or [(new, np.empty(0, np.int64))]
+
+
+class LookedUp(FittedExtractor):
+    """A fitted extractor that looks each row up in its own resources, or in those of another of its kind."""
+
+    _apart: ClassVar[Any] = None  # of a copy: what `looked_up` was given
+
+    def looked_up(self, apart: "Apart[Self] | None") -> Self:
+        """A copy that looks rows up in the resources of the extractors of `apart`, which have its settings;
+        None: all rows in its own.
+        """
+        return self.with_learned(_apart=apart)
+
+    def _groups(self, segments: Segments) -> list[tuple[Self, Longs]]:
+        """Whose resources to look up in, and the rows to look up there."""
+        if self._apart is None:
+            return [(self, np.arange(len(segments)))]
+        groups: list[tuple[Self, Longs]] = self._apart.groups(self, segments)
+        return groups
+
+
+def in_groups(
+    groups: Sequence[tuple[Which, Longs]],
+    segments: Segments,
+    compute: Callable[[Which, Segments, Longs], Computed],
+    joined: Callable[[list[Computed]], Computed],
+) -> Computed:
+    """`compute` of the rows of every group, put together in the order of the segments."""
+    if len(groups) == 1:
+        return compute(groups[0][0], segments, np.arange(len(segments)))
+    pieces = [compute(which, segments.take(rows), rows) for which, rows in groups]
+    order = np.argsort(np.concatenate([rows for _, rows in groups]))
+    return joined(pieces).take(order)
+
+
+def part_of(source: str, count: int) -> int:
+    """The part of the rows with this source, by its checksum.
+
+    >>> part_of("a house", 5) == part_of("a house", 5) < 5
+    True
+    """
+    checksum = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(checksum, "little") % count
+
+
+def check_parts(count: int) -> None:
+    """Raises InputError if the rows cannot be told apart."""
+    if count < 2:
+        raise InputError(f"rows are looked up apart in 2 parts or more, but got {count}")
+
+
+def _rows(segments: Segments) -> list[Row]:
+    return list(zip(segments.id, segments.source, segments.target, strict=True))

@@ -1,0 +1,46 @@
+"""Features that look every training row up in resources without its own texts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from features.core.apart import Apart, LookedUp
+from features.core.bundle import resource_parameters
+from features.core.errors import InputError
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import FeatureSet
+from qe.bundles.own_texts import OwnTexts
+
+Configs = Sequence[Mapping[str, Any]]
+
+
+def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[FeatureSet, Apart[FeatureSet]]:
+    """The features with the resources of all texts, and with those that training rows are looked up in.
+
+    Raises InputError for a family that learns, but cannot look rows up apart.
+    """
+    whole = FeatureSet.make(features, own.whole, trees)
+    others = [FeatureSet.make(features, bundle) for bundle in own.without]
+    extractors = tuple(
+        _apart(own, str(config["kind"]), extractor, [other.extractors[i] for other in others])
+        for i, (config, extractor) in enumerate(zip(whole.configs, whole.extractors, strict=True))
+    )
+    return replace(whole, extractors=extractors), Apart(own.parts, others)
+
+
+def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Extractor]) -> Extractor:
+    if not (isinstance(extractor, FittedExtractor) and resource_parameters(type(extractor))):
+        return extractor
+    if not isinstance(extractor, LookedUp):
+        raise InputError(
+            f"'{kind}' learns from labels, and cannot look rows up in resources without their own texts",
+            where="resources.texts",
+            remedy="leave out the family, or `texts`",
+        )
+    if getattr(extractor, "predict", False):
+        raise InputError(
+            f"`predict` of '{kind}' aligns words by resources that hold their own texts",
+            where="resources.texts",
+            remedy="leave out `predict`; the families with `_predictor` have a predictor among the resources",
+        )
+    return extractor.looked_up(Apart(own.parts, others))
