@@ -11,7 +11,7 @@ from features._word_quality.beginnings import Lesson
 from features._word_quality.columns import columns_in
 from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
 from features._word_quality.links import aligned_links
-from features._word_quality.source_side import describe_sources, projected
+from features._word_quality.source_side import describe_sources, link_ends, projected
 from features._word_quality.surface import PLACES
 from features._word_quality.tokens import Knowledge, TokenTable, describe, joined
 from features.core.corpus import ParallelCorpus
@@ -96,7 +96,7 @@ def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, know
     links = aligned_links(segments, knowledge.aligner)
     described = describe_sources(segments, links, table, knowledge)
     names = shared_columns(described.names)
-    flags = projected(bad.words, described.links, len(described.columns))
+    flags = projected(bad.words, link_ends(links, segments), len(described.columns))
     rate = error_rate(bad, table.offsets)
     return Lesson(names, chosen(described.columns, described.names, names), flags, described.offsets, rate)
 

@@ -54,8 +54,8 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and the links between them (source token, target token, numbered through the batch), if they
-    are known.
+    """Both sides, and the links between them (source token, target token, numbered through the batch), unless
+    rows were looked up apart.
     """
 
     source: Side

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
 from features.core.files import digest
 from features.core.segments import Segments
@@ -33,7 +32,7 @@ Computed = TypeVar("Computed", bound=Table)
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The rows that gave texts to the resources, in `count` parts by their sources: equal sources, equal part.
+    """The rows that gave texts to the resources, in `count` parts; rows of equal sources are in the same one.
 
     rows  (id, source, target) -> part
     """
@@ -112,12 +111,6 @@ def part_of(source: str, count: int) -> int:
     """
     checksum = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(checksum, "little") % count
-
-
-def check_parts(count: int) -> None:
-    """Raises InputError if the rows cannot be told apart."""
-    if count < 2:
-        raise InputError(f"rows are looked up apart in 2 parts or more, but got {count}")
 
 
 def _rows(segments: Segments) -> list[Row]:

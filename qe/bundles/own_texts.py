@@ -1,4 +1,4 @@
-"""Resources of the training segments' own texts: post-edits and references, each segment apart from its own."""
+"""Resources of the training segments' post-edits and references: of all, and without those of each part."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.apart import Parts, check_parts
+from features.core.apart import Parts
 from features.core.bundle import Bundle, Makers, known_parts, with_needs
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.progress import Progress, silent
 from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
-from features.core.translations import check_texts, translated
+from features.core.translations import translated
 from features.resources.word_vectors import WordVectors
 from qe.bundles.annotations import sides_to_annotate, sides_with_entities
 from qe.bundles.cache import corpus_tokenizers, inputs_of
@@ -52,8 +52,6 @@ def own_texts(
 
     Raises InputError if the labels lack a text, or a part is needed that is made of an annotated corpus.
     """
-    check_texts(section.texts)
-    check_parts(section.parts)
     _check_plain(needed)
     texts = _texts(section, segments, labels)
     makes = _Makes(section, segments, needed, cache, progress)

@@ -76,7 +76,9 @@ class ResourcesSection(Section):
     read: dict[str, Path] = Field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     optional: bool = False
-    texts: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
+    texts: Annotated[list[Literal["post_edit", "reference"]], BeforeValidator(_as_list)] = Field(
+        default_factory=list
+    )
     parts: int = Field(5, ge=2)
 
     @model_validator(mode="after")
@@ -99,7 +101,7 @@ class ResourcesSection(Section):
 
     @property
     def incomplete(self) -> bool:
-        """Whether parts cannot be built: one side of the corpus is missing, or both, and nothing replaces it."""
+        """Whether parts cannot be built: of the corpus a side is missing, or both and what replaces it."""
         absent = [self.source, self.target].count(None)
         replaced = self.optional or bool(self.texts)
         return self.bundle is None and (absent == 1 or (absent == 2 and not replaced))

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features._word_quality.places import PLACES, Kind, Places, WordLevelExtractor, gathered
+from features.core.apart import Apart, LookedUp
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.apart import Apart, LookedUp
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
 from features.core.files import atomic_file, digest
 from features.core.progress import Progress, silent
@@ -43,8 +43,8 @@ class Extraction:
     `cross_fit` folds give the training rows of a fitted extractor values from models that never saw them;
     they are made like the folds of the experiment (`by`, `block`), unless these share what is fitted
     (`qe/training/sharing.py`). `compute` is how an extractor that learns nothing is run. `clock` knows what
-    each family took. `apart` has the features with the resources that rows are looked up in whose texts are in
-    the others; extractors that learn know of them.
+    each family took. `apart` has the features with the resources of rows whose texts are in the others'
+    (`features/core/apart.py`); extractors that learn know of them themselves.
     """
 
     feature_set: FeatureSet

@@ -119,6 +119,12 @@ def learning_curve(
 
     Raises InputError if a fold has fewer rows than the largest size.
     """
+    if experiment.resources is not None and experiment.resources.texts:
+        raise InputError(
+            "a learning curve draws labels, but resources would hold the texts of all segments",
+            where="resources.texts",
+            remedy="set dataset.rows for each size instead, or leave out `texts`",
+        )
     data = prepare(experiment, cache, progress)
     smallest = min(len(train) for train, _ in data.first_folds)
     if max(sizes) > smallest:

@@ -28,7 +28,7 @@ def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[F
     return replace(whole, extractors=extractors), Apart(own.parts, others)
 
 
-def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Extractor]) -> Extractor:
+def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]) -> Extractor:
     if not (isinstance(extractor, FittedExtractor) and resource_parameters(type(extractor))):
         return extractor
     if not isinstance(extractor, LookedUp):

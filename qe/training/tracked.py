@@ -202,7 +202,7 @@ def log_end(
         if (output / file).is_file():
             run.artifact(output / file)
     run.artifact(output / "plots", "plots")
-    if report["words"] is not None:
+    if (output / "words").is_dir():  # of the splits beside the training rows, if there are any
         run.artifact(output / "words", "words")
 
 

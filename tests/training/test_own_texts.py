@@ -1,0 +1,193 @@
+"""Resources of post-edits and references: no row is looked up in its own; new rows in all of them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from features.core.apart import Parts
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.extractor import FittedExtractor
+from features.resources.word_vectors import WordVectors
+from qe.config import experiment
+from qe.config.experiment import Experiment
+from qe.models.model import Model
+from qe.training.learning_curve import learning_curve
+from qe.training.preparation import Prepared, prepare
+from qe.training.train import train
+
+STATIC = ("lm", "ibm1", "phrase_table")
+WORDS = tuple("abcdefghijklmnopqrstuvw")
+ROWS, CHANGED = 90, 7
+
+
+def write(path: Path, *, changed: str | None = None) -> None:
+    """Words have translations, 1 in 5 is wrong, post-edits are right. `changed`: the post-edit of a row."""
+    rng = np.random.default_rng(0)
+    lines = ["source\ttarget\tpost_edit\treference\tscore"]
+    for row in range(ROWS):
+        source = rng.choice(WORDS, 7).tolist()
+        right = [word * 2 for word in source]
+        wrong = rng.random(7) < 0.2
+        target = [word[0] * 3 if bad else word for word, bad in zip(right, wrong, strict=True)]
+        edited = changed if changed is not None and row == CHANGED else " ".join(right)
+        reference = " ".join(reversed(right))
+        lines.append(
+            "\t".join([" ".join(source), " ".join(target), edited, reference, f"{wrong.mean():.3f}"])
+        )
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def made(folder: Path, **more: Any) -> Experiment:
+    content: dict[str, Any] = {
+        "name": "own",
+        "dataset": {
+            "format": "table",
+            "path": "rows.tsv",
+            "label": {"name": "hter", "low": 0, "high": 1, "higher_is_better": False},
+            "source_language": "en",
+            "target_language": "de",
+            "columns": {"scores": "score", "post_edit": "post_edit", "reference": "reference"},
+        },
+        "resources": {"texts": ["post_edit"], "parts": 3},
+        "features": [*STATIC, {"kind": "word_quality", "rounds": 3}],
+        "split": {"folds": 2},
+        "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},
+        "search": {"trials": 1, "objective": "pearson"},
+        "evaluation": {"metric": "pearson", "samples": 100},
+        "tracking": {"register": False},
+        **more,
+    }
+    return experiment.made(content, folder)
+
+
+def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:
+    folder.mkdir()
+    write(folder / "rows.tsv", changed=changed)
+    return prepare(made(folder, **more), folder / "cache")
+
+
+def word_columns(data: Prepared) -> FloatArray:
+    """Of words, as word_quality sees them before any label, one row per word."""
+    extractor: Any = data.extraction.feature_set.extractors[-1]
+    return np.asarray(extractor._looked_up(data.training.segments, frozenset()).words, np.float64)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, Prepared]:
+    """The same rows, one of which has another post-edit."""
+    folder = tmp_path_factory.mktemp("own")
+    return at_work(folder / "one"), at_work(folder / "other", changed="zzz zzz yyy aa aa aa bb")
+
+
+def test_a_row_is_not_looked_up_in_its_own_text_but_in_that_of_others(two: tuple[Prepared, Prepared]) -> None:
+    one, other = (data.extraction.static(data.training.segments) for data in two)
+    segments = two[0].training.segments
+    part = Parts.of(segments, 3)(segments)
+    same = (one.to_numpy() == other.to_numpy()) | (one.isna() & other.isna()).to_numpy()
+    assert same[part == part[CHANGED]].all()  # its part's rows, itself among them
+    assert not same[part != part[CHANGED]].all(axis=1).any()  # its text counts where others are looked up
+
+
+def test_words_are_looked_up_likewise(two: tuple[Prepared, Prepared]) -> None:
+    tables = [word_columns(data) for data in two]
+    segments = two[0].training.segments
+    part = Parts.of(segments, 3)(segments)[segments.target_tokens.text_index]
+    same = (tables[0] == tables[1]) | (np.isnan(tables[0]) & np.isnan(tables[1]))
+    assert same[part == part[segments.target_tokens.offsets[CHANGED]]].all()
+    assert not same[part != part[segments.target_tokens.offsets[CHANGED]]].all()
+
+
+def test_source_words_are_looked_up_likewise(tmp_path: Path) -> None:
+    features = [{"kind": "word_network", "networks": 1, "epochs": 1}]
+    data = [
+        at_work(tmp_path / name, changed, features=features)
+        for name, changed in (("one", None), ("other", "zzz zzz yyy aa aa aa bb"))
+    ]
+    tables = []
+    for each in data:
+        network: Any = each.extraction.feature_set.extractors[0]
+        fitted = network.with_learned(_used=frozenset())
+        tables.append(np.asarray(fitted._sides(each.training.segments).source.inputs.columns, np.float64))
+    segments = data[0].training.segments
+    part = Parts.of(segments, 3)(segments)[segments.source_tokens.text_index]
+    mine = part[segments.source_tokens.offsets[CHANGED]]
+    same = (tables[0] == tables[1]) | (np.isnan(tables[0]) & np.isnan(tables[1]))
+    assert same[part == mine].all() and not same[part != mine].all()
+
+
+def test_all_bundles_have_the_same_vectors_of_words(two: tuple[Prepared, Prepared]) -> None:
+    assert two[0].extraction.apart is not None
+    sets = [two[0].extraction.feature_set, *two[0].extraction.apart.others]
+    vectors = [extractor.target_vectors for each in sets for extractor in each.extractors[-1:]]  # type: ignore[attr-defined]
+    assert len(vectors) == 4 and all(isinstance(each, WordVectors) for each in vectors)
+    for each in vectors[1:]:
+        np.testing.assert_array_equal(each.vectors, vectors[0].vectors)
+        assert each.vocabulary.words == vectors[0].vocabulary.words
+    models = {extractor.target_lm.fingerprint for each in sets for extractor in each.extractors[-1:]}  # type: ignore[attr-defined]
+    assert len(models) == 4
+
+
+def test_a_new_row_is_looked_up_in_all_texts(two: tuple[Prepared, Prepared]) -> None:
+    extraction, segments = two[0].extraction, two[0].training.segments
+    new = replace(segments, id=tuple(f"new {name}" for name in segments.id))
+    alone = replace(extraction, apart=None, cache=None).static(segments)
+    as_new = replace(extraction, cache=None).static(new)
+    pd.testing.assert_frame_equal(as_new.reset_index(drop=True), alone.reset_index(drop=True))
+    assert not alone.equals(extraction.static(segments))
+
+
+def test_references_can_be_texts_too_and_stand_behind_a_corpus(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "c.en").write_text("a b c\n" * 4, "utf-8")
+    (folder / "c.de").write_text("aa bb cc\n" * 4, "utf-8")
+    write(folder / "rows.tsv")
+    resources = {"texts": ["post_edit", "reference"], "parts": 2, "source": "c.en", "target": "c.de"}
+    data = prepare(made(folder, resources=resources, features=["lm"]), folder / "cache")
+    assert data.bundle is not None and data.bundle.manifest["pairs"] == 4 + 2 * ROWS
+
+
+def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    train(made(tmp_path), tmp_path / "out", cache=tmp_path / "cache")
+    assert not (tmp_path / "out" / "words").exists()  # of other splits, of which there are none
+    model = Model.load(tmp_path / "out" / "model")
+    whole = model.feature_set.extractors[0].target_lm.fingerprint  # type: ignore[attr-defined]
+    data = prepare(made(tmp_path), tmp_path / "cache")
+    assert whole == data.extraction.feature_set.extractors[0].target_lm.fingerprint  # type: ignore[attr-defined]
+    for extractor in model.feature_set.extractors:
+        assert not isinstance(extractor, FittedExtractor) or extractor._apart is None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
+        ({"resources": {"texts": ["post_edit"], "parts": 1}}, "greater than or equal to 2"),
+        ({"resources": {"texts": ["post_edit"], "optional": True}}, "cannot be used beside `optional`"),
+        ({"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]}, "predict"),
+        ({"features": ["word_confidence"]}, "cannot look rows up"),
+    ],
+)
+def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any, message: str) -> None:
+    write(tmp_path / "rows.tsv")
+    with pytest.raises(InputError, match=message):
+        prepare(made(tmp_path, **more), tmp_path / "cache")
+
+
+def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    dataset = {**made(tmp_path).dataset.settings(), "columns": {"scores": "score"}}
+    with pytest.raises(InputError, match="the training data has no 'post_edit'"):
+        prepare(made(tmp_path, dataset=dataset, features=["lm"]), tmp_path / "cache")
+
+
+def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    with pytest.raises(InputError, match="resources would hold the texts of all segments"):
+        learning_curve(made(tmp_path), [10], cache=tmp_path / "cache")
