@@ -17,6 +17,7 @@ def test_it_loads_and_everything_in_it_exists(tmp_path: Path) -> None:
     loaded = experiment.load(FILE, data_root=tmp_path)
     assert loaded.name == FILE.stem and loaded.split.train == ("train",) and loaded.split.test == "dev"
     assert "aligner" in parts_needed(loaded.features)
+    assert loaded.resources is not None and loaded.resources.texts == ["post_edit", "reference"]
     for member in loaded.learner[0].params["members"]:
         settings = {name: value for name, value in member.items() if name != "kind"}
         assert set(settings) <= set(LEARNERS.get(member["kind"])().estimator(seed=0).get_params())
@@ -30,6 +31,7 @@ def test_words_gaps_and_source_words_are_learned_from_tags(tmp_path: Path) -> No
         PLACES
     )
     assert [config["labels"] for config in loaded.features] == ["word_tags", "source_tags"]
+    assert loaded.resources is not None and loaded.resources.texts == ["post_edit", "reference"]
 
 
 def test_it_reads_what_is_distributed(shared_data: Callable[[str], Path]) -> None:
