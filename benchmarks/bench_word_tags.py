@@ -1,6 +1,6 @@
 """Tags, calibration and spans of words on held-out segments of an experiment with word tags.
 
-    python benchmarks/bench_word_tags.py experiments/wmt18/en-de-smt-words.yaml --rows 3000 --test 1500 --cache DIR
+    python benchmarks/bench_word_tags.py EXPERIMENT --rows 3000 --test 1500 --cache DIR
 
 `--rows` random training segments are learned from (`word_quality` as the experiment has it, and
 `source_word_quality` from tags of the source); calibration and thresholds come from their cross-fitted

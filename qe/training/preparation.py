@@ -42,6 +42,10 @@ from qe.training.extraction import Extraction
 from qe.training.looked_up import looked_up_apart
 from qe.training.other_datasets import First, auxiliary, drawn
 
+OWN_TEXTS = (
+    "resources hold the {} of the training segments, each of which was looked up in those without the texts "
+    "of its part, one of {}"
+)
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
 
 
@@ -173,8 +177,10 @@ def prepare(
     programs = {str(side): by for side, by in experiment.annotations.items() if side != "pseudo_reference"}
     section = experiment.split
     if needed and experiment.resources is not None and experiment.resources.texts:
-        own = own_texts(experiment.resources, corpus, training.labels(), needed, cache, progress)
+        own = own_texts(experiment.resources, training.segments, training.labels(), needed, cache, progress)
         bundle: Bundle | None = own.whole
+        note = OWN_TEXTS.format(" and ".join(experiment.resources.texts), own.parts.count)
+        dataset = replace(dataset, notes=(*dataset.notes, note))
         feature_set, apart = looked_up_apart(own, experiment.features, experiment.trees)
     else:
         bundle = resources_for(experiment.resources, corpus, needed, cache, progress, programs)

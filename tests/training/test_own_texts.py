@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.core.apart import Parts
+from features.core.apart import NEW, Parts
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
@@ -185,6 +185,16 @@ def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
     dataset = {**made(tmp_path).dataset.settings(), "columns": {"scores": "score"}}
     with pytest.raises(InputError, match="the training data has no 'post_edit'"):
         prepare(made(tmp_path, dataset=dataset, features=["lm"]), tmp_path / "cache")
+
+
+def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
+    data = prepare(experiment, tmp_path / "cache", calibrating=True)
+    assert any("resources hold the post_edit of the training segments" in note for note in data.dataset.notes)
+    assert data.calibration is not None and data.bundle is not None and data.extraction.apart is not None
+    assert data.bundle.manifest["pairs"] == len(data.training) == ROWS - len(data.calibration) < ROWS
+    assert set(data.extraction.apart.parts(data.calibration.segments).tolist()) == {NEW}
 
 
 def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:
