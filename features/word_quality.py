@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import Flags, TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.memory import TokenMemory
-from features._word_quality.model import TokenModel
+from features._word_quality.model import Inputs, TokenModel
 from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.places import Kind, Places, WordLevelExtractor
 from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe, joined
@@ -23,6 +24,7 @@ from features.core.extractor import Feature
 from features.core.files import digest
 from features.core.hints import Count, Seed
 from features.core.segments import Segments
+from features.core.threads import side_by_side
 
 KINDS = ("word", "gap")
 # Columns of Segments that are used where the training segments have them.
@@ -130,13 +132,16 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         fitted = self.with_learned(_used=used, _extension=extension, _learning=True)
         bad = self._labels(segments, labels)
         table = fitted._table(segments, used)
-        words, gaps = table.word_inputs(self), table.gap_inputs(self)
+        inputs = table.word_inputs(self), table.gap_inputs(self)
+        offsets = table.offsets, table.gap_offsets
         settings = {"rounds": self.rounds, "seed": self.seed}
-        models = {
-            "word": TokenModel.fit(words, bad.words, _segment(table.offsets), **settings),
-            "gap": TokenModel.fit(gaps, bad.gaps, _segment(table.gap_offsets), **settings),
-        }
-        return fitted.with_learned(_models=models, _learning=False)
+
+        def model(some: Inputs, flags: Flags, of: NDArray[np.int64]) -> TokenModel:
+            return TokenModel.fit(some, flags, _segment(of), **settings)
+
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
+        return fitted.with_learned(_models=dict(zip(KINDS, models, strict=True)), _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:
         """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
