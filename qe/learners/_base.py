@@ -20,6 +20,7 @@ class Learner(ABC):
     space          parameter -> the distribution that `suggest` draws from
     scale          whether its inputs are standardised first
     takes_trees    whether it works with columns of trees; it then gets its inputs as a table (DataFrame)
+    takes_names    whether its parameters name features; it then gets a table, too
     trusted_types  fully qualified names of the classes within a fitted estimator, scikit-learn's included:
                    model files may hold these, the estimator's own class, and no others
     """
@@ -27,6 +28,7 @@ class Learner(ABC):
     space: ClassVar[Mapping[str, Distribution]] = {}
     scale: ClassVar[bool] = True
     takes_trees: ClassVar[bool] = False
+    takes_names: ClassVar[bool] = False
     trusted_types: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

@@ -70,5 +70,7 @@ class UnsupervisedMean(Learner):
         "qe.learners._calibration.Calibration",
     )
 
+    takes_names = True
+
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return FeatureMean(**params)

@@ -43,6 +43,11 @@ class Candidate:
             raise InputError(f"learner '{self.learner}': {error}") from None
 
     @property
+    def takes_table(self) -> bool:
+        """Whether the learner needs the names of its columns."""
+        return self.takes_trees or LEARNERS.get(self.learner).takes_names
+
+    @property
     def takes_trees(self) -> bool:
         """Whether the learner works with columns of trees."""
         return LEARNERS.get(self.learner).takes_trees

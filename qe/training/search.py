@@ -100,7 +100,7 @@ class FoldData:
         train, _ = self.prepared(candidate)
 
         def inputs(table: pd.DataFrame) -> Any:
-            return table if candidate.takes_trees else table.to_numpy()
+            return table if candidate.takes_table else table.to_numpy()
 
         selection = None
         if candidate.selector != "none":

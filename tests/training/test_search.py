@@ -282,3 +282,17 @@ def test_an_interrupted_trial_takes_no_number(tmp_path: Path) -> None:
     result = search.run(objective([ridge()]), section(trials=4), storage=storage)
     assert result.history()["trial"].tolist() == [1, 2, 3, 4] and len(result.trials) > 4
     assert result.history()["mae"][result.best_number - 1] == result.best_trial.value
+
+
+def test_a_learner_whose_parameters_name_features_sees_their_names() -> None:
+    """As `experiments/no-labels` name theirs: the mean of two columns, one turned round."""
+    parts = folds()
+    first, second = parts[0].train.columns[:2]
+    candidate = Candidate("unsupervised_mean", {"negative": [second]})
+    for fold in parts:
+        kept = fold.train[[first, second]], fold.held_out[[first, second]]
+        named = FoldData(kept[0], fold.scores, fold.weights, kept[1], fold.gold, fold.rows)
+        _, held_out = named.prepared(candidate)
+        predicted = named.fitted(candidate, 0)(held_out)
+        expected = held_out[first] - held_out[second]
+        assert abs(np.corrcoef(predicted, expected)[0, 1]) > 1 - 1e-9
