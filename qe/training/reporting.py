@@ -20,13 +20,11 @@ from qe.evaluation.reliability_plot import reliability_plot
 from qe.metrics._base import METRICS
 from qe.metrics.delta_avg import delta_avg_by_n
 from qe.models.model import Model, versions
-from qe.models.pipeline import Candidate
 from qe.tracking.checkout import git_commit
 from qe.training import figures, search
+from qe.training.importance import permutation_importance
 from qe.training.made import Made
 from qe.training.words import reliability_bins, word_section, write_words
-
-_IMPORTANCE_FITS = 400  # (feature, fold) pairs that permutation importance may take
 
 
 def assemble(made: Made) -> dict[str, Any]:
@@ -251,39 +249,6 @@ def _delta_avg_curves(made: Made) -> dict[str, FloatArray]:
     known = {} if prepared.oracles is None else prepared.oracles.known
     quality |= {f"oracle {name}": oracle.quality for name, oracle in known.items() if name != "effort"}
     return {name: delta_avg_by_n(sign * prepared.scores, values) for name, values in quality.items()}
-
-
-def permutation_importance(
-    objective: search.Objective, best: Candidate
-) -> tuple[list[str], FloatArray, FloatArray]:
-    """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
-
-    Measured on as many folds as keep it cheap (one at least).
-    """
-    names = list(objective.folds[0].train.columns)
-    folds = objective.folds[: max(1, min(len(objective.folds), _IMPORTANCE_FITS // max(len(names), 1)))]
-    rises = np.array([_rises(fold, best, objective, names) for fold in folds])
-    spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
-    return names, rises.mean(axis=0), spread
-
-
-def _rises(
-    fold: search.FoldData, best: Candidate, objective: search.Objective, names: list[str]
-) -> FloatArray:
-    fitted = fold.fitted(best, objective.seed)
-    generator = np.random.default_rng(objective.seed)
-
-    def error(table: pd.DataFrame) -> float:
-        return float(np.abs(fold.gold - objective.scale.clip(fitted(table))).mean())
-
-    _, held_out = fold.prepared(best)
-    plain = error(held_out)
-    rises = np.empty(len(names))
-    for i, name in enumerate(names):
-        shuffled = held_out.copy()
-        shuffled[name] = generator.permutation(held_out[name].to_numpy())
-        rises[i] = error(shuffled) - plain
-    return rises
 
 
 def write_report(output: Path, report: Mapping[str, Any]) -> None:

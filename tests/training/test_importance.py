@@ -1,0 +1,24 @@
+"""What a shuffled column costs."""
+
+import numpy as np
+import pytest
+
+from qe.models.pipeline import Candidate
+from qe.training import importance
+from tests.training.test_search import objective, ridge
+
+
+@pytest.mark.parametrize("rows", [10, 2000])
+def test_columns_stand_in_the_order_of_their_weight(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The label is 3 + f0 - f1 / 2; folds have 30 held-out rows."""
+    monkeypatch.setattr(importance, "_ROWS", rows)
+    names, rises, spread = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    assert [names[i] for i in np.argsort(-rises)[:2]] == ["f0", "f1"]
+    assert rises[names.index("constant")] == spread[names.index("constant")] == 0
+
+
+def test_only_some_rows_of_a_large_fold_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one row, there is nothing to shuffle."""
+    monkeypatch.setattr(importance, "_ROWS", 1)
+    _, rises, _ = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    assert not rises.any()
