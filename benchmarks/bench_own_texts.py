@@ -15,26 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from bench_variants import DATA, difference, subset
+from bench_variants import DATA, difference, out_of_fold, subset
 
 from qe.config.experiment import Experiment, load
 from qe.models.pipeline import Candidate
 from qe.training.preparation import Prepared, prepare
 
 
-def candidate_of(prepared: Prepared) -> Candidate:
-    section = prepared.experiment.learner[0]
-    return Candidate(section.kind, section.params)
-
-
 def shared(prepared: Prepared) -> np.ndarray:
     """(n,) out-of-fold predictions, as a run makes them."""
-    result = np.full(len(prepared.scores), np.nan)
-    for train, held_out in prepared.first_folds:
-        own, other = prepared.extraction.fold(prepared.training, train, held_out)
-        pipeline = candidate_of(prepared).pipeline(0).fit(own, prepared.scores[train])
-        result[held_out] = pipeline.predict(other)
-    return result
+    predicted, _, _ = out_of_fold(prepared)
+    return predicted
 
 
 def apart(experiment: Experiment, prepared: Prepared, cache: Path) -> np.ndarray:
@@ -44,7 +35,8 @@ def apart(experiment: Experiment, prepared: Prepared, cache: Path) -> np.ndarray
         splits = {**prepared.dataset.splits, "train": prepared.training.take(train)}
         alone = prepare(experiment, cache, dataset=replace(prepared.dataset, splits=splits))
         own, other = alone.extraction.fit_and_score(alone.training, prepared.training.take(held_out).segments)
-        pipeline = candidate_of(alone).pipeline(0).fit(own, alone.scores)
+        section = alone.experiment.learner[0]
+        pipeline = Candidate(section.kind, section.params).pipeline(0).fit(own, alone.scores)
         result[held_out] = pipeline.predict(other)
     return result
 

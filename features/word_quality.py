@@ -190,12 +190,12 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        table = self._looked_up(segments, used)
+        table = self._words_of(segments, used)
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
         return self._extension.extended(table, segments, self.aligner, own=self._learning)
 
-    def _looked_up(self, segments: Segments, used: frozenset[str]) -> TokenTable:
+    def _words_of(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         return in_groups(
             self._groups(segments),
             segments,

@@ -95,6 +95,16 @@ def rows_of(offsets: Longs, rows: Longs) -> tuple[Longs, Longs]:
     return own, np.arange(own[-1]) + np.repeat(offsets[rows] - own[:-1], lengths)
 
 
+def offsets_together(offsets: Sequence[Longs]) -> Longs:
+    """Offsets of the texts of several tables, one table after the other.
+
+    >>> offsets_together([np.array([0, 2, 3]), np.array([0, 4])]).tolist()
+    [0, 2, 3, 7]
+    """
+    lengths = np.concatenate([np.diff(each) for each in offsets])
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
 def _bounds(offsets: Longs) -> tuple[Longs, Longs]:
     lengths = np.diff(offsets)
     return np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)

@@ -1,12 +1,9 @@
 """TokenMemory: token tables of segments seen before, so that folds that share rows share the work."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from features._word_quality.labels import gap_offsets
 from features._word_quality.tokens import TokenTable, joined
 from features.core.segments import Segments
 
@@ -44,7 +41,7 @@ class TokenMemory:
             self._known.clear()
             self._tokens = 0
         if size <= _LIMIT:
-            self._known.update(zip(keys, _split(table), strict=True))
+            self._known.update(zip(keys, table.split(), strict=True))
             self._tokens += size
 
     def __getstate__(self) -> dict[str, Any]:
@@ -55,23 +52,3 @@ def _keys(segments: Segments, use: frozenset[str]) -> list[tuple[str, ...]]:
     settings = repr((segments.source_tokenizer, segments.target_tokenizer, sorted(use)))
     columns = [segments.source, segments.target, *(segments.require(name) for name in sorted(use))]
     return [(settings, *row) for row in zip(*columns, strict=True)]
-
-
-def _split(table: TokenTable) -> list[TokenTable]:
-    offsets, gaps = table.offsets.tolist(), gap_offsets(table.offsets).tolist()
-    pieces = []
-    for i in range(len(offsets) - 1):
-        words, between = slice(offsets[i], offsets[i + 1]), slice(gaps[i], gaps[i + 1])
-        pieces.append(
-            replace(
-                table,
-                words=table.words[words],
-                gaps=table.gaps[between],
-                word_keys={name: keys[words] for name, keys in table.word_keys.items()},
-                gap_keys={name: keys[between] for name, keys in table.gap_keys.items()},
-                word_rows=table.word_rows[words],
-                gap_rows=table.gap_rows[between],
-                offsets=np.array([0, offsets[i + 1] - offsets[i]], np.int64),
-            )
-        )
-    return pieces

@@ -12,6 +12,7 @@ from features._word_quality.columns import (
     Longs,
     at,
     matrix,
+    offsets_together,
     places,
     prefixed,
     rows_of,
@@ -106,14 +107,13 @@ def describe_sources(
 def joined_sources(pieces: list[SourceTable]) -> SourceTable:
     """The tables one after the other."""
     first = pieces[0]
-    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
     return SourceTable(
         first.names,
         np.concatenate([piece.columns for piece in pieces]),
         {name: np.concatenate([piece.keys[name] for piece in pieces]) for name in first.keys},
         np.concatenate([piece.rows for piece in pieces]),
         None,
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        offsets_together([piece.offsets for piece in pieces]),
     )
 
 

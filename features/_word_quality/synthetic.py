@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from features._phrase_decoding.decoder import decode
 from features._word_quality.beginnings import Lesson
-from features._word_quality.columns import columns_in
+from features._word_quality.columns import columns_in, offsets_together
 from features._word_quality.labels import TokenLabels, error_rate, post_edit_labels
 from features._word_quality.links import aligned_links
 from features._word_quality.source_side import describe_sources, link_ends, projected
@@ -103,12 +103,11 @@ def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, know
 
 def _together(lessons: list[Lesson]) -> Lesson:
     """One after the other."""
-    lengths = np.concatenate([np.diff(lesson.offsets) for lesson in lessons])
     return Lesson(
         lessons[0].names,
         np.concatenate([lesson.columns for lesson in lessons]),
         np.concatenate([lesson.bad for lesson in lessons]),
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        offsets_together([lesson.offsets for lesson in lessons]),
         np.concatenate([lesson.rate for lesson in lessons]),
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from features._phrase_decoding.decoder import decode
 from features._word_quality.agreement import agreement_columns
 from features._word_quality.annotation import annotation_keys
-from features._word_quality.columns import Columns, Longs, at, matrix, rows_of, shifted
+from features._word_quality.columns import Columns, Longs, at, matrix, offsets_together, rows_of, shifted
 from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features._word_quality.labels import gap_offsets
 from features._word_quality.language import language_columns, source_columns
@@ -93,6 +93,21 @@ class TokenTable:
         """The tokens and gaps of the segments asked for, in that order."""
         offsets, words = rows_of(self.offsets, rows)
         _, gaps = rows_of(self.gap_offsets, rows)
+        return self._at(words, gaps, offsets)
+
+    def split(self) -> list["TokenTable"]:
+        """A table of every segment."""
+        offsets, gaps = self.offsets.tolist(), self.gap_offsets.tolist()
+        return [
+            self._at(
+                slice(offsets[i], offsets[i + 1]),
+                slice(gaps[i], gaps[i + 1]),
+                np.array([0, offsets[i + 1] - offsets[i]], np.int64),
+            )
+            for i in range(len(offsets) - 1)
+        ]
+
+    def _at(self, words: Longs | slice, gaps: Longs | slice, offsets: Longs) -> "TokenTable":
         return replace(
             self,
             words=self.words[words],
@@ -130,7 +145,6 @@ def describe(
 def joined(pieces: list[TokenTable]) -> TokenTable:
     """The tables one after the other."""
     first = pieces[0]
-    lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
     return replace(
         first,
         words=np.concatenate([piece.words for piece in pieces]),
@@ -139,7 +153,7 @@ def joined(pieces: list[TokenTable]) -> TokenTable:
         gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
         word_rows=np.concatenate([piece.word_rows for piece in pieces]),
         gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
-        offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        offsets=offsets_together([piece.offsets for piece in pieces]),
     )
 
 

@@ -115,7 +115,7 @@ class TwoSides(Knowledge, LookedUp):
         )
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
-        table = in_groups(self._groups(segments), segments, self._looked_up, joined)
+        table = in_groups(self._groups(segments), segments, self._target_words, joined)
         if self._extension is not None:
             table = self._extension.extended(table, segments, self.aligner, own=own)
         if self._means is None:
@@ -123,7 +123,7 @@ class TwoSides(Knowledge, LookedUp):
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
 
-    def _looked_up(self, one: Self, segments: Segments, _: Longs) -> TokenTable:
+    def _target_words(self, one: Self, segments: Segments, _: Longs) -> TokenTable:
         same = one.with_learned(_used=self._used)
         return one._memory.table(segments, self._used, same._described)
 

@@ -74,7 +74,7 @@ def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:
 def word_columns(data: Prepared) -> FloatArray:
     """Of words, as word_quality sees them before any label, one row per word."""
     extractor: Any = data.extraction.feature_set.extractors[-1]
-    return np.asarray(extractor._looked_up(data.training.segments, frozenset()).words, np.float64)
+    return np.asarray(extractor._words_of(data.training.segments, frozenset()).words, np.float64)
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,13 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
         ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
         ({"resources": {"texts": ["post_edit"], "parts": 1}}, "greater than or equal to 2"),
         ({"resources": {"texts": ["post_edit"], "optional": True}}, "cannot be used beside `optional`"),
-        ({"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]}, "predict"),
+        (
+            {"features": ["lm", {"kind": "word_quality", "texts": ["post_edit"], "predict": True}]},
+            "aligns words by resources",
+        ),
+        ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used beside `bundle`"),
+        ({"resources": {"texts": ["post_edit"], "alignments": "a"}}, "cannot be used beside `alignments`"),
+        ({"features": ["tag_ambiguity"]}, "which the segments' own texts are not"),
         ({"features": ["word_confidence"]}, "cannot look rows up"),
     ],
 )
@@ -178,6 +184,13 @@ def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any
     write(tmp_path / "rows.tsv")
     with pytest.raises(InputError, match=message):
         prepare(made(tmp_path, **more), tmp_path / "cache")
+
+
+def test_only_the_first_dataset_gives_texts(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    first = made(tmp_path).dataset.settings()
+    with pytest.raises(InputError, match="are those of the first dataset's segments"):
+        made(tmp_path, dataset=[first, {**first, "resources": {"texts": ["post_edit"]}}])
 
 
 def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
