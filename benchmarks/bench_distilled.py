@@ -2,12 +2,12 @@
 
     python benchmarks/bench_distilled.py EXPERIMENT --rows 9000 --pool 12000 --held-out 4000 --folder DIR
 
-Random training segments of the experiment, in three parts that share none: the teacher learns from the labels of
-`--rows`, scores the translations of `--pool`, whose labels nobody sees, and both score `--held-out`. Pearson and
-DeltaAvg by the labels of these; differences with 95 % intervals by the paired bootstrap of segments (10,000
-samples, seed 0). Segments per CPU second: scoring the held-out segments in this process, the model loaded
-already. `--student FILE`: another student than that of `qe distill`; `--set`: its keys. The trained teacher
-stays in `--folder` and is taken from there the next time.
+Random training segments of the experiment, in three parts that share none: the teacher learns from the
+labels of `--rows`, scores the translations of `--pool`, whose labels nobody sees, and both score
+`--held-out`. Pearson and DeltaAvg by the labels of these; differences with 95 % intervals by the paired
+bootstrap of segments (10,000 samples, seed 0). Segments per CPU second: scoring the held-out segments in this
+process, the model loaded already. `--student FILE`: another student than that of `qe distill`; `--set`: its
+keys. The trained teacher stays in `--folder` and is taken from there the next time.
 """
 
 import argparse
@@ -61,7 +61,9 @@ def main() -> None:
     folder, cache = arguments.folder, arguments.folder / "cache"
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{folder.resolve() / 'mlflow.db'}")
-    experiment = load(arguments.experiment, data_root=arguments.data_root, overrides=["tracking.register=false"])
+    experiment = load(
+        arguments.experiment, data_root=arguments.data_root, overrides=["tracking.register=false"]
+    )
     dataset = read_dataset(experiment)
     whole = dataset.splits["train"]
     parts = np.cumsum([arguments.rows, arguments.pool, arguments.held_out])
@@ -75,7 +77,9 @@ def main() -> None:
     write_pool(folder / "pool.tsv", pool)
     started = time.process_time()
     data = taught(teacher, read_pool(folder / "pool.tsv"), folder / "pool.tsv")
-    student = load_student(arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"])
+    student = load_student(
+        arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
+    )
     run = train(student, folder / "student", cache=cache, dataset=data, overwrite=True)
     print(f"teacher's scores of {len(pool):,}, and the student: {time.process_time() - started:.0f} CPU s")
     gold, sign = np.asarray(held_out.scores), dataset.scale.sign
@@ -83,7 +87,8 @@ def main() -> None:
     for name, model in (("teacher", teacher), ("student", Model.load(run.output / "model"))):
         predicted, speed = scored(model, held_out)
         line = f"{name}  Pearson {np.corrcoef(predicted, gold)[0, 1]:.4f}"
-        line += f"  DeltaAvg {DeltaAvg().score(sign * gold, sign * predicted):.4f}  {speed:,.0f} segments per CPU s"
+        line += f"  DeltaAvg {DeltaAvg().score(sign * gold, sign * predicted):.4f}"
+        line += f"  {speed:,.0f} segments per CPU s"
         if first is None:
             first = predicted
         else:

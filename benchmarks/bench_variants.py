@@ -38,12 +38,15 @@ def subset(experiment: Experiment, rows: int | None, seed: int) -> Any:
     return replace(dataset, splits={**dataset.splits, "train": train.take(chosen)})
 
 
-def out_of_fold(prepared: Prepared) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n,) predictions; P(BAD) and tags of all held-out words, fold after fold (empty without words)."""
+def out_of_fold(prepared: Prepared, most: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n,) predictions; P(BAD) and tags of all held-out words, fold after fold (empty without words).
+
+    `most`: the first folds alone; rows of the others are NaN.
+    """
     section = prepared.experiment.learner[0]
     candidate = Candidate(section.kind, section.params)
     result, probability, bad = np.full(len(prepared.scores), np.nan), [np.empty(0)], [np.empty(0, bool)]
-    for train, held_out in prepared.first_folds:
+    for train, held_out in prepared.first_folds[:most]:
         own, other = prepared.extraction.fold(prepared.training, train, held_out)
         pipeline = candidate.pipeline(0).fit(own, prepared.scores[train])
         result[held_out] = pipeline.predict(other)
@@ -81,6 +84,14 @@ def correlations(predicted: np.ndarray, gold: np.ndarray, rows: np.ndarray) -> n
     return np.asarray((p * g).sum(axis=1) / np.sqrt((p * p).sum(axis=1) * (g * g).sum(axis=1)))
 
 
+def interval(predicted: np.ndarray, gold: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of Pearson."""
+    rng = np.random.default_rng(0)
+    rows = (rng.integers(0, len(gold), (100, len(gold))) for _ in range(SAMPLES // 100))
+    low, high = np.quantile(np.concatenate([correlations(predicted, gold, r) for r in rows]), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def difference(one: np.ndarray, other: np.ndarray, gold: np.ndarray) -> tuple[float, float]:
     """The 95 % interval of Pearson of `one` less that of `other`."""
     rng, parts = np.random.default_rng(0), []
@@ -98,6 +109,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--seed", type=int, default=0, help="of the rows")
+    parser.add_argument("--most-folds", type=int, help="the first of the folds alone")
     parser.add_argument("--set", action="append", default=[], help="override a key of the experiment")
     parser.add_argument("--variant", nargs=2, action="append", required=True, metavar=("NAME", "FAMILIES"))
     arguments = parser.parse_args()
@@ -111,11 +123,14 @@ def main() -> None:
         )
         dataset = subset(experiment, arguments.rows, arguments.seed)
         prepared = prepare(experiment, arguments.cache, dataset=dataset)
-        predicted, probability, bad = out_of_fold(prepared)
-        gold = prepared.scores
+        predicted, probability, bad = out_of_fold(prepared, arguments.most_folds)
+        there = ~np.isnan(predicted)
+        predicted, gold = predicted[there], prepared.scores[there]
         line = f"{name:24} Pearson {np.corrcoef(predicted, gold)[0, 1]:.4f}"
         if first is None:
             first = predicted
+            low, high = interval(predicted, gold)
+            line += f" [{low:.4f}, {high:.4f}]"
         else:
             low, high = difference(predicted, first, gold)
             gain = np.corrcoef(predicted, gold)[0, 1] - np.corrcoef(first, gold)[0, 1]
