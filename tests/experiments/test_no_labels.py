@@ -23,3 +23,4 @@ def test_no_family_learns_from_labels(file: Path, tmp_path: Path) -> None:
     families = [EXTRACTORS.get(config["kind"]) for config in expand(loaded.features)]
     assert families and not any(issubclass(family, FittedExtractor) for family in families)
     assert "synthetic_word_quality" in parts_needed(loaded.features)
+    assert loaded.resources is not None and "post_edit" not in loaded.resources.texts
