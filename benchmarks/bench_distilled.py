@@ -71,8 +71,8 @@ def main() -> None:
     learned, pool, held_out = (whole.take(np.sort(rows)) for rows in np.split(order, parts[:-1]))
     teacher_folder = folder / f"teacher-{experiment.name}-{arguments.rows}"
     if not (teacher_folder / "report.json").is_file():
-        train(experiment, teacher_folder, cache=cache, dataset=replace(dataset, splits={**dataset.splits, "train": learned}),
-              overwrite=True)  # fmt: skip
+        known = replace(dataset, splits={**dataset.splits, "train": learned})
+        train(experiment, teacher_folder, cache=cache, dataset=known, overwrite=True)
     teacher = Model.load(teacher_folder / "model")
     write_pool(folder / "pool.tsv", pool)
     started = time.process_time()
