@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import standardised
 from features._word_quality.labels import error_rate
@@ -19,6 +20,7 @@ from features.core.errors import InputError
 from features.core.extractor import Feature
 from features.core.hints import Count, Seed
 from features.core.segments import Segments
+from features.core.threads import side_by_side
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")
@@ -97,21 +99,23 @@ class WordNetwork(TwoSides):
         rate = error_rate(target, sides.target.offsets)
         outcomes = np.column_stack([standardised(scores), standardised(rate)])
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
-        return prepared.with_learned(
-            _models={
-                name: TextModel.fit(
-                    side,
-                    bad[name],
-                    outcomes,
-                    (weights / weights.mean()).astype(np.float32),
-                    networks=self.networks,
-                    epochs=self.epochs,
-                    seed=self.seed,
-                    beginnings=self._beginnings(name, side, outcomes),
-                )
-                for name, side in _by_name(sides).items()
-            }
-        )
+
+        def model(name: str, side: Side) -> TextModel:
+            return TextModel.fit(
+                side,
+                bad[name],
+                outcomes,
+                (weights / weights.mean()).astype(np.float32),
+                networks=self.networks,
+                epochs=self.epochs,
+                seed=self.seed,
+                beginnings=self._beginnings(name, side, outcomes),
+            )
+
+        by_name = _by_name(sides)
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            models = side_by_side(model, list(by_name), list(by_name.values()))
+            return prepared.with_learned(_models=dict(zip(by_name, models, strict=True)))
 
     def extract(self, segments: Segments) -> FloatArray:
         models, sides = self.learned(self._models), _by_name(self._sides(segments))

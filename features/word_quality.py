@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import Flags, TokenLabels, post_edit_labels, tag_labels
-from features._word_quality.memory import TokenMemory
+from features._word_quality.memory import remembered
 from features._word_quality.model import Inputs, TokenModel
 from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.places import Kind, Places, WordLevelExtractor
-from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe, joined
+from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, joined
 from features.core.apart import LookedUp, in_groups
 from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
@@ -75,7 +75,6 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     triples: bool = False
     rounds: Count = 150
     seed: Seed = 0
-    _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _extension: Extension | None = field(default=None, init=False, repr=False)
@@ -190,21 +189,11 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        table = self._words_of(segments, used)
+        groups = self._groups(segments)
+        table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, used), joined)
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
         return self._extension.extended(table, segments, self.aligner, own=self._learning)
-
-    def _words_of(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return in_groups(
-            self._groups(segments),
-            segments,
-            lambda one, some, _: one._memory.table(some, used, lambda new: one._described(new, used)),
-            joined,
-        )
-
-    def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        return describe(segments, self, used)
 
 
 def _segment(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,17 +1,14 @@
 """Word-level quality that also sees how well each word is predicted by its source and its neighbours."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from features._word_quality.predicted import with_predictions
-from features._word_quality.tokens import TokenTable
-from features.core.segments import Segments
-from features.resources.predictor import Predictor
+from features._word_quality.predicted import PredictorKnowledge
 from features.word_quality import WordQuality
 
 
 @dataclass(frozen=True, eq=False)
-class PredictorWordQuality(WordQuality):
+class PredictorWordQuality(PredictorKnowledge, WordQuality):
     """P(BAD) as `word_quality` gives it, from its columns and the predictions of `predictor` for every word:
     log-probability, rank, margin to the best word, entropy.
 
@@ -19,9 +16,3 @@ class PredictorWordQuality(WordQuality):
     """
 
     stem: ClassVar[str] = "word_quality_predictor"
-
-    predictor: Predictor = field(kw_only=True)
-
-    def _described(self, segments: Segments, used: frozenset[str]) -> TokenTable:
-        table = super()._described(segments, used)
-        return with_predictions(table, segments, self.aligner, self.predictor)

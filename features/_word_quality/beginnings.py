@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs, columns_in
 from features._word_quality.network import Matrix, _inputs, _moments
@@ -20,6 +21,7 @@ from features._word_quality.pooling import (
 from features._word_quality.pooling_training import fit_network
 from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
+from features.core.threads import side_by_side
 
 _EPOCHS = 6
 
@@ -58,11 +60,16 @@ class Beginnings:
         texts, full = full_texts(inputs, lesson.offsets)
         rate = standardised(lesson.rate)[full, None]
         learned = Learned(rate, np.ones(len(rate), np.float32), lesson.bad.astype(np.float32))
+
+        def network(i: int) -> PoolingNetwork:
+            return fit_network(texts, learned, epochs=_EPOCHS, seed=seed + i)
+
+        progress(stage, 0, networks)
         trained = []
-        for i in range(networks):
-            progress(stage, i, networks)
-            trained.append(fit_network(texts, learned, epochs=_EPOCHS, seed=seed + i))
-        progress(stage, networks, networks)
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            for done, one in enumerate(side_by_side(network, range(networks))):
+                trained.append(one)
+                progress(stage, done + 1, networks)
         return cls(lesson.names, tuple(trained))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:

@@ -1,17 +1,27 @@
-"""Predicted words: token tables with how well each word is predicted by its source and its neighbours."""
+"""PredictorKnowledge: token tables with how well each word is predicted by its source and its neighbours."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from features._word_quality.columns import Columns, Floats, matrix, shifted
 from features._word_quality.keys import gap_sides
-from features._word_quality.tokens import TokenTable
+from features._word_quality.tokens import Knowledge, TokenTable
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor
 
 _NAMES = ("log", "rank", "margin", "entropy")
+
+
+@dataclass(frozen=True, eq=False)
+class PredictorKnowledge(Knowledge):
+    """Resources that words are looked up in, and networks that predict them beside these."""
+
+    predictor: Predictor = field(kw_only=True)
+
+    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
+        return with_predictions(super().described(segments, use), segments, self.aligner, self.predictor)
 
 
 def with_predictions(

@@ -1,6 +1,6 @@
 """TokenTable: what is known of the tokens and gaps of a batch before any label is seen."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from features._word_quality.phrases import phrase_columns
 from features._word_quality.surface import surface_columns
 from features._word_quality.translation import translation_columns
 from features._word_quality.tuples import tuple_columns
+from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.threads import even_ranges, side_by_side
 from features.resources.aligner import Aligner
@@ -63,6 +64,16 @@ class Knowledge:
     source_vectors: WordVectors
     target_vectors: WordVectors
 
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """All of them, in the order of their fields."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Resource))
+
+    def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
+        """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
+        return describe(segments, self, use)
+
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
@@ -93,21 +104,6 @@ class TokenTable:
         """The tokens and gaps of the segments asked for, in that order."""
         offsets, words = rows_of(self.offsets, rows)
         _, gaps = rows_of(self.gap_offsets, rows)
-        return self._at(words, gaps, offsets)
-
-    def split(self) -> list["TokenTable"]:
-        """A table of every segment."""
-        offsets, gaps = self.offsets.tolist(), self.gap_offsets.tolist()
-        return [
-            self._at(
-                slice(offsets[i], offsets[i + 1]),
-                slice(gaps[i], gaps[i + 1]),
-                np.array([0, offsets[i + 1] - offsets[i]], np.int64),
-            )
-            for i in range(len(offsets) - 1)
-        ]
-
-    def _at(self, words: Longs | slice, gaps: Longs | slice, offsets: Longs) -> "TokenTable":
         return replace(
             self,
             words=self.words[words],

@@ -15,7 +15,7 @@ from features._word_quality.decoder_words import with_decoder
 from features._word_quality.extension import Extension, Extras
 from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
 from features._word_quality.links import aligned_links
-from features._word_quality.memory import TokenMemory
+from features._word_quality.memory import remembered
 from features._word_quality.model import Inputs
 from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.source_side import (
@@ -26,7 +26,7 @@ from features._word_quality.source_side import (
     link_ends,
     projected,
 )
-from features._word_quality.tokens import Knowledge, TokenTable, describe, joined
+from features._word_quality.tokens import Knowledge, TokenTable, joined
 from features.core.apart import LookedUp, in_groups
 from features.core.errors import InputError, unknown_name
 from features.core.segments import Segments
@@ -75,7 +75,6 @@ class TwoSides(Knowledge, LookedUp):
     texts: Sequence[str] = ()
     predict: bool = False
     triples: bool = False
-    _memory: TokenMemory = field(default_factory=TokenMemory, init=False, repr=False)
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _extension: Extension | None = field(default=None, init=False, repr=False)
@@ -115,20 +114,14 @@ class TwoSides(Knowledge, LookedUp):
         )
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
-        table = in_groups(self._groups(segments), segments, self._target_words, joined)
+        groups = self._groups(segments)
+        table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, self._used), joined)
         if self._extension is not None:
             table = self._extension.extended(table, segments, self.aligner, own=own)
         if self._means is None:
             return table
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
-
-    def _target_words(self, one: Self, segments: Segments, _: Longs) -> TokenTable:
-        same = one.with_learned(_used=self._used)
-        return one._memory.table(segments, self._used, same._described)
-
-    def _described(self, segments: Segments) -> TokenTable:
-        return describe(segments, self, self._used)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         """Words and gaps by the post-edit or the tags of the translation."""

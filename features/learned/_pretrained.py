@@ -1,17 +1,28 @@
-"""Token tables with what parallel text alone says of every word and gap."""
+"""PretrainedKnowledge: token tables with what parallel text alone says of every word and gap."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from features._word_quality.columns import Columns, Floats, matrix, shifted
-from features._word_quality.tokens import TokenTable
+from features._word_quality.tokens import Knowledge, TokenTable
+from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 
 _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 
 
-def with_synthetic(table: TokenTable, model: SyntheticWordQuality) -> TokenTable:
+@dataclass(frozen=True, eq=False)
+class PretrainedKnowledge(Knowledge):
+    """Resources that words are looked up in, and models of synthetic examples beside them."""
+
+    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
+
+    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
+        return _with_synthetic(super().described(segments, use), self.synthetic_word_quality)
+
+
+def _with_synthetic(table: TokenTable, model: SyntheticWordQuality) -> TokenTable:
     """The table with the log-odds of BAD by `model`: of a word and its neighbours, and of a gap."""
     words, gaps = map(_log_odds, model.probabilities(table))
     of_words: Columns = {

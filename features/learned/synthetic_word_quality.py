@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import Beginnings
 from features._word_quality.keys import Keys
+from features._word_quality.labels import Flags
 from features._word_quality.model import Inputs, TokenModel
 from features._word_quality.synthetic import (
     Examples,
@@ -29,6 +31,7 @@ from features.core.errors import InputError
 from features.core.hints import Count, Seed
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
+from features.core.threads import side_by_side
 from features.resources._held_out import split_pairs
 
 _LEAST = 50  # held-out pairs
@@ -61,22 +64,22 @@ class SyntheticWordQualityBuilder(Builder):
         examples = _examples(corpus, left, held_out, progress, self.scratch)
         table, bad = examples.table, examples.bad
         columns = shared_columns(table.word_names), shared_columns(table.gap_names)
-        options = {"rounds": self.rounds, "seed": self.seed, **_TREES}
-        progress("synthetic word quality: learning", 0, 2)
-        words = TokenModel.fit(
+        inputs = (
             _inputs(table.words, table.word_names, columns[0], table.word_keys, shared_keys(table.word_keys)),
-            bad.words,
-            segment_of(table.offsets),
-            **options,
-        )
-        progress("synthetic word quality: learning", 1, 2)
-        gaps = TokenModel.fit(
             _inputs(table.gaps, table.gap_names, columns[1], table.gap_keys, shared_keys(table.gap_keys)),
-            bad.gaps,
-            segment_of(table.gap_offsets),
-            **options,
         )
-        progress("synthetic word quality: learning", 2, 2)
+        flags, segment = (bad.words, bad.gaps), (segment_of(table.offsets), segment_of(table.gap_offsets))
+        options = {"rounds": self.rounds, "seed": self.seed, **_TREES}
+
+        def model(of: Inputs, wrong: Flags, where: NDArray[np.int64]) -> TokenModel:
+            return TokenModel.fit(of, wrong, where, **options)
+
+        models = []
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            for done, learned in enumerate(side_by_side(model, inputs, flags, segment)):
+                models.append(learned)
+                progress("synthetic word quality: learning", done + 1, 2)
+        words, gaps = models
         texts = _texts(examples, self.networks, self.seed, progress)
         counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
         return SyntheticWordQuality(

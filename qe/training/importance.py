@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.core.array_types import FloatArray
+from features.core.threads import side_by_side
 from qe.models.pipeline import Candidate
 from qe.training import search
 
@@ -20,7 +22,8 @@ def permutation_importance(
     """
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _FITS // max(len(names), 1)))]
-    rises = np.array([_rises(fold, best, objective, names) for fold in folds])
+    with threadpool_limits(1):  # learners predict by one thread each
+        rises = np.array(list(side_by_side(lambda fold: _rises(fold, best, objective, names), folds)))
     spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
     return names, rises.mean(axis=0), spread
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features._phrase_decoding import decoder
+from features._phrase_decoding import beam_search
 from features._phrase_decoding.decoder import decode
 from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
@@ -93,23 +93,23 @@ def derivations(source: Phrase, pairs: Pairs) -> Iterator[tuple[list[str], float
         for words, score in options(source[:n], pairs):
             for rest, more in derivations(source[n:], pairs):
                 yield [*words, *rest], score + more
-    for m, n in product(range(1, decoder._SWAPPED + 1), repeat=2):
+    for m, n in product(range(1, beam_search._SWAPPED + 1), repeat=2):
         if m + n <= len(source):
             for first, second in product(options(source[m : m + n], pairs), options(source[:m], pairs)):
                 for rest, more in derivations(source[m + n :], pairs):
                     yield (
                         [*first[0], *second[0], *rest],
-                        first[1] + second[1] + decoder._SWAP + more,
+                        first[1] + second[1] + beam_search._SWAP + more,
                     )
 
 
 def options(phrase: Phrase, pairs: Pairs) -> list[tuple[Phrase, float]]:
     listed = [
-        (target, 4 * decoder._PAIR * math.log(np.float32(p)) + decoder._PHRASE)
+        (target, 4 * beam_search._PAIR * math.log(np.float32(p)) + beam_search._PHRASE)
         for (source, target), p in pairs.items()
         if source == phrase
     ]
-    return listed or ([(phrase, decoder._COPY + decoder._PHRASE)] if len(phrase) == 1 else [])
+    return listed or ([(phrase, beam_search._COPY + beam_search._PHRASE)] if len(phrase) == 1 else [])
 
 
 def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], float]:
@@ -117,8 +117,8 @@ def best(source: Phrase, pairs: Pairs, lm: LanguageModel) -> tuple[list[str], fl
         (
             words,
             score
-            + decoder._WORD * len(words)
-            + decoder._LM * math.log(10) * float(lm.log10_probability(tokens(words))[0]),
+            + beam_search._WORD * len(words)
+            + beam_search._LM * math.log(10) * float(lm.log10_probability(tokens(words))[0]),
         )
         for words, score in derivations(source, pairs)
     ]
@@ -149,9 +149,10 @@ def test_small_language_models_have_no_trigrams(order: int) -> None:
 def best_is_tied(source: Sequence[str], words: list[str], score: float, lm: LanguageModel) -> bool:
     """Whether the words have a derivation with the best score too."""
     lowered = tuple(word.lower() for word in source)
-    language = decoder._LM * math.log(10) * float(lm.log10_probability(tokens(words))[0])
+    language = beam_search._LM * math.log(10) * float(lm.log10_probability(tokens(words))[0])
     own = [s for w, s in derivations(lowered, PAIRS) if w == words]
-    return bool(own) and max(own) + language + decoder._WORD * len(words) == pytest.approx(score, abs=1e-4)
+    found = language + beam_search._WORD * len(words)
+    return bool(own) and max(own) + found == pytest.approx(score, abs=1e-4)
 
 
 def test_words_swap_where_the_language_model_wants_it() -> None:

@@ -36,8 +36,16 @@ def without_kind() -> dict[str, Any]:
 
 def test_nothing_drawn_nothing_changed() -> None:
     X, y = data()
-    predicted = SeedAveragingRegressor({"kind": "ridge", "alpha": 2.0}, repeats=4).fit(X, y).predict(X)
-    np.testing.assert_allclose(predicted, Ridge(alpha=2.0).fit(X, y).predict(X), atol=1e-8)
+    fitted = SeedAveragingRegressor({"kind": "ridge", "alpha": 2.0}, repeats=4).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), Ridge(alpha=2.0).fit(X, y).predict(X), atol=1e-8)
+    assert len(fitted.members_) == len(fitted.weights_) == 1
+
+
+def test_by_default_it_draws() -> None:
+    X, y = data()
+    fitted = SeedAveragingRegressor(repeats=3).fit(X, y)
+    first, second, third = (member.predict(X) for member in fitted.members_)
+    assert not np.array_equal(first, second) and not np.array_equal(second, third)
 
 
 def test_seeds_agree_more_than_single_fits() -> None:

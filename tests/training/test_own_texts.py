@@ -74,7 +74,7 @@ def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:
 def word_columns(data: Prepared) -> FloatArray:
     """Of words, as word_quality sees them before any label, one row per word."""
     extractor: Any = data.extraction.feature_set.extractors[-1]
-    return np.asarray(extractor._words_of(data.training.segments, frozenset()).words, np.float64)
+    return np.asarray(extractor._table(data.training.segments, frozenset()).words, np.float64)
 
 
 @pytest.fixture(scope="module")
