@@ -55,7 +55,7 @@ def _node(before: int, last: int, model: Any) -> int:
     return int(child(model[0], model[1][before], model[1][before + 1], last))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**UNCOUNTED)
 def _phrase(begin: int, end: int, words: Any, model: Any) -> Any:
     """What is known of the words begin .. end whatever stands before them: what they add to a score from the
     third on, with what each counts; log10 p(second | first); the node of the last two.
@@ -70,7 +70,7 @@ def _phrase(begin: int, end: int, words: Any, model: Any) -> Any:
     return _LM * _LN10 * total + _WORD * (end - begin), second, node
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**UNCOUNTED)
 def _span_options(
     row: int, entries: Any, target: Any, forward: Any, backward: Any, forward_weight: Any,
     backward_weight: Any, starts: Any, words: Any, model: Any, best: Any, scores: Any,

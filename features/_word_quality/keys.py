@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -127,6 +128,7 @@ def hashes(tokens: Tokens, suffix: int = 0) -> Keys:
     return np.array(by_type, np.uint64)[lowered.ids] if by_type else np.empty(0, np.uint64)
 
 
+@lru_cache(1 << 17)
 def _hash(word: str) -> int:
     return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 

@@ -8,8 +8,8 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
-from features._word_quality.rows import row_products
 from features.core.arrays import typed
+from features.core.rows import row_products
 
 Matrix = NDArray[np.float32]
 

@@ -6,8 +6,10 @@ import numba
 import numpy as np
 
 from features._word_quality.columns import Columns, prefixed, shifted, spread
+from features.core.compiled import UNCOUNTED
 from features.core.segments import Segments
 from features.core.tokens import segment_mean
+from features.resources._ngram_tables import child
 from features.resources.phrase_table import PhraseTable
 
 _NAMES = ("target", "source", "pairs", "forward", "backward", "monolingual", "weight")
@@ -46,7 +48,7 @@ def phrase_columns(segments: Segments, table: PhraseTable) -> Columns:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(**UNCOUNTED)
 def _cover(
     source: Any, source_offsets: Any, target: Any, target_offsets: Any, rows: Any, columns: Any,
     forward: Any, backward: Any, weight: Any, values: Any,
@@ -65,20 +67,14 @@ def _cover(
                         row = source[i, m]
                         if row < 0:
                             continue
-                        first, last = rows[row], rows[row + 1]
-                        entry = first + np.searchsorted(columns[first:last], phrase)
-                        if entry < last and columns[entry] == phrase:
-                            for word in range(j, j + n + 1):
-                                _note(
-                                    values[word], n + 1, m + 1, forward[entry], backward[entry], weight[entry]
-                                )
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _note(values: Any, n: int, m: int, forward: float, backward: float, weight: float) -> None:
-    values[0] = max(values[0], n)
-    values[1] = max(values[1], m)
-    values[2] += 1
-    values[3] = max(values[3], np.log(forward))
-    values[4] = max(values[4], np.log(backward))
-    values[6] = max(values[6], weight / n)
+                        entry = child(columns, rows[row], rows[row + 1], phrase)
+                        if entry < 0:
+                            continue
+                        there, back = np.log(forward[entry]), np.log(backward[entry])
+                        for word in range(j, j + n + 1):
+                            values[word, 0] = max(values[word, 0], n + 1)
+                            values[word, 1] = max(values[word, 1], m + 1)
+                            values[word, 2] += 1
+                            values[word, 3] = max(values[word, 3], there)
+                            values[word, 4] = max(values[word, 4], back)
+                            values[word, 6] = max(values[word, 6], weight[entry] / (n + 1))

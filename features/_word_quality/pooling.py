@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.columns import Longs, rows_of
-from features._word_quality.rows import row_products
 from features.core.arrays import finite, typed
+from features.core.rows import row_products
 
 Matrix = NDArray[np.float32]
 Parameters = dict[str, NDArray[Any]]

@@ -17,6 +17,7 @@ from features._word_quality.tokens import Knowledge, TokenTable, describe, joine
 from features.core.corpus import ParallelCorpus
 from features.core.progress import Progress
 from features.core.segments import Segments
+from features.core.threads import side_by_side
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 
@@ -51,19 +52,27 @@ def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) ->
     Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit; those of
     source tokens follow them over the links.
     """
+    firsts = range(0, len(pairs), _CHUNK)
+    parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
     tables, words, gaps, sources = [], [], [], []
-    for first in range(0, len(pairs), _CHUNK):
-        progress("translating held-out pairs", first, len(pairs))
-        part = pairs.take(np.arange(first, min(first + _CHUNK, len(pairs))))
-        segments = _translated(part, knowledge)
-        bad = post_edit_labels(segments.target_tokens.lower(), part.target.lower())
-        table = describe(segments, knowledge, frozenset(), decoder=False)
+    progress("translating held-out pairs", 0, len(pairs))
+    for first, part in zip(firsts, side_by_side(lambda part: _of_pairs(part, knowledge), parts), strict=True):
+        table, bad, source = part
         tables.append(table)
         words.append(bad.words)
         gaps.append(bad.gaps)
-        sources.append(_source_lesson(segments, table, bad, knowledge))
+        sources.append(source)
+        progress("translating held-out pairs", min(first + _CHUNK, len(pairs)), len(pairs))
     labels = TokenLabels(np.concatenate(words), np.concatenate(gaps))
     return Examples(joined(tables), labels, _together(sources))
+
+
+def _of_pairs(pairs: ParallelCorpus, knowledge: Knowledge) -> tuple[TokenTable, TokenLabels, Lesson]:
+    """What is known of our translations' tokens, what is BAD, what is seen of source tokens."""
+    segments = _translated(pairs, knowledge)
+    bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
+    table = describe(segments, knowledge, frozenset(), decoder=False)
+    return table, bad, _source_lesson(segments, table, bad, knowledge)
 
 
 def chosen(

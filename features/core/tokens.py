@@ -83,11 +83,19 @@ class Tokens:
         return Tokens(tuple(index), ids, self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Tokens":
-        """The texts at `rows`, in that order; the types stay the same."""
+        """The texts at `rows`, in that order; the types stay the same, unless these are less than half of the
+        tokens: then only their types are left, since much is computed once a type.
+        """
         lengths = self.lengths[rows]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
-        return Tokens(self.types, self.ids[index], offsets)
+        ids = self.ids[index]
+        if 2 * len(ids) >= len(self.ids):
+            return Tokens(self.types, ids, offsets)
+        kept = np.zeros(len(self.types), np.bool_)
+        kept[ids] = True
+        numbers = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        return Tokens(tuple(self.types[k] for k in np.flatnonzero(kept).tolist()), numbers[ids], offsets)
 
     def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) where it lacks the word (computed once)."""

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features.core.array_types import FloatArray
+from features.core.rows import row_products
+
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Report = Callable[[int, int], None]
@@ -16,7 +19,7 @@ _BATCH = 512  # tokens
 _SAMPLES = 1024  # words that every batch tells its own from
 _RATE = 0.05  # of Adagrad, falling to 0
 _DROPPED = 0.2  # share of hidden units
-_ROWS = 256  # BLAS rounds by the shape of its operands: every product of scoring has this many rows
+_ROWS = 256  # scored at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +83,10 @@ class ContextNetwork:
     def units(self, contexts: Ints, own: int) -> Singles:
         """(n, h) hidden units; a row does not depend on the others."""
         result = np.empty((len(contexts), len(self.hidden_bias)), np.float32)
+        weights = self.hidden.astype(np.float64)
         for first in range(0, len(contexts), _ROWS):
-            part = contexts[first : first + _ROWS]
-            whole = np.zeros((_ROWS, contexts.shape[1]), np.int32)
-            whole[: len(part)] = part
-            inputs = _inputs(self.target, self.source, whole, own)
-            units = np.maximum(inputs @ self.hidden + self.hidden_bias, 0)
-            result[first : first + _ROWS] = units[: len(part)]
+            inputs = _inputs(self.target, self.source, contexts[first : first + _ROWS], own)
+            result[first : first + _ROWS] = np.maximum(row_products(inputs, weights) + self.hidden_bias, 0)
         return result
 
     def predictions(self, units: Singles, words: Ints) -> Singles:
@@ -94,17 +94,14 @@ class ContextNetwork:
         word less its own, entropy; natural logarithms. A row does not depend on the others.
         """
         result = np.empty((len(words), 4), np.float32)
-        weights = np.ascontiguousarray(self.output.T)
+        weights = np.ascontiguousarray(self.output.T, np.float64)
         for first in range(0, len(words), _ROWS):
-            part = units[first : first + _ROWS]
-            whole = np.zeros((_ROWS, units.shape[1]), np.float32)
-            whole[: len(part)] = part
-            logits = (whole @ weights + self.output_bias)[: len(part)]
+            logits = row_products(units[first : first + _ROWS], weights) + self.output_bias
             result[first : first + _ROWS] = _summaries(logits, words[first : first + _ROWS])
         return result
 
 
-def _summaries(logits: Singles, words: Ints) -> Singles:
+def _summaries(logits: FloatArray, words: Ints) -> FloatArray:
     highest = logits.max(axis=1, keepdims=True)
     shifted = logits - highest
     raised = np.exp(shifted)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from features._word_quality.network import Network
 from features._word_quality.pooling import PoolingNetwork, Texts
 from features._word_quality.pooling_training import random_beginning
-from features._word_quality.rows import row_products
+from features.core.rows import row_products
 
 RNG = np.random.default_rng(0)
 LEFT, RIGHT = RNG.normal(size=(700, 190)), RNG.normal(size=(190, 64))

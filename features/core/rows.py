@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_ROWS = 256  # BLAS rounds by the shape of its operands: every product has this many rows
+# BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
+# processors, it rounds by the place of a row among them, too: so in double.
+_ROWS = 256
 
 
 def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
