@@ -51,7 +51,7 @@ def distill(
     from qe.api.models import model_folder
     from qe.bundles.cache import default_cache
     from qe.cli._summary import print_json, print_outcome
-    from qe.distillation.distill import STUDENT, load_student, taught
+    from qe.distillation.distill import STUDENT, learns_words, load_student, taught
     from qe.models.model import Model
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
@@ -64,7 +64,7 @@ def distill(
     check_apart(output, [input_, folder, *experiment.inputs()])
     pool = read_pool(input_, name_pairs(columns or (), "--columns"))
     with progress_bar(quiet or as_json) as progress:
-        dataset = taught(Model.load(folder), pool, input_, progress)
+        dataset = taught(Model.load(folder), pool, input_, progress, words=learns_words(experiment))
         outcome = train(
             experiment,
             output,

@@ -1,12 +1,14 @@
 """A student's experiment, and the data that a teacher makes for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from features._word_quality.places import Kind, Places
+from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.progress import Progress, silent
@@ -15,6 +17,7 @@ from qe.config.experiment import IN_MEMORY, Experiment, made
 from qe.data.dataset import Dataset, Split
 from qe.models.model import Model
 from qe.scoring.pool import Pool
+from qe.scoring.word_level import WordLevel
 
 STUDENT: Final = Path(__file__).with_name("student.yaml")
 _CHUNK: Final = 500  # rows that the teacher scores between two reports of progress
@@ -33,24 +36,49 @@ def load_student(path: Path, data_root: Path | None = None, overrides: Sequence[
     return made(content, data_root or path.parent, where=path, overrides=overrides)
 
 
-def taught(teacher: Model, pool: Pool, source: Path, progress: Progress = silent) -> Dataset:
+def learns_words(student: Experiment) -> bool:
+    """Whether one of its families learns from tags of words."""
+    return any(feature.get("labels") == "word_tags" for feature in student.features)
+
+
+def taught(
+    teacher: Model, pool: Pool, source: Path, progress: Progress = silent, *, words: bool = False
+) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores.
 
-    Raises InputError if the pool lacks a column that the teacher needs.
+    words  with tags of words and gaps, too: each is drawn to be BAD as probably as the teacher says
+
+    Raises InputError if the pool lacks a column that the teacher needs, or the teacher does not judge words.
     """
     segments = teacher.segments(pool.columns)
+    level = WordLevel.of(teacher, where="--student") if words else None
+    rng = np.random.default_rng(0)
     ids = tuple(f"pool-{row}" for row in pool.rows)
-    scores = []
+    scores: list[FloatArray] = []
+    tags: list[str] = []
     for start in range(0, len(segments), _CHUNK):
         progress(f"scores of {teacher.name}", start, len(segments))
-        scores.append(teacher.predict(segments.take(range(start, min(start + _CHUNK, len(segments))))))
+        chunk = segments.take(range(start, min(start + _CHUNK, len(segments))))
+        scores.append(teacher.predict(chunk))
+        if level is not None:
+            tags += _drawn_tags(level.places(chunk), rng)
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
         raise InputError(
             "the teacher gives every segment the same score, of which nothing can be learned", where=source
         )
-    split = Split(replace(segments, id=ids), labels)
+    split = Split(replace(segments, id=ids), labels, word_tags=tuple(tags) if words else None)
     notes = (f"labels are scores of the model {teacher.name}, features {teacher.feature_set.fingerprint}",)
     name = f"{teacher.name}-taught"
     return Dataset(name, {"train": split}, teacher.scale, {str(source): sha256(source)}, notes)
+
+
+def _drawn_tags(places: Mapping[Kind, Places], rng: np.random.Generator) -> Iterator[str]:
+    """OK or BAD for the gap before each token and the token, and for the last gap, of every segment."""
+    bad = {kind: one.bad > rng.random(len(one.bad)) for kind, one in places.items()}
+    words, gaps = (np.split(bad[kind], places[kind].offsets[1:-1]) for kind in ("word", "gap"))
+    for of_words, of_gaps in zip(words, gaps, strict=True):
+        tags = np.empty(len(of_words) + len(of_gaps), np.bool_)
+        tags[0::2], tags[1::2] = of_gaps, of_words
+        yield " ".join("BAD" if tag else "OK" for tag in tags.tolist())

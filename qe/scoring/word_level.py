@@ -31,8 +31,17 @@ class WordLevel:
     metric: str = METRICS[0]
 
     @classmethod
-    def of(cls, model: Model, learned: WordTags | None = None, metric: str = METRICS[0]) -> Self:
-        """Raises InputError for a model without a word-level part, and an unknown metric."""
+    def of(
+        cls,
+        model: Model,
+        learned: WordTags | None = None,
+        metric: str = METRICS[0],
+        where: str = "--tokens",
+    ) -> Self:
+        """Raises InputError for a model without a word-level part, and an unknown metric.
+
+        `where`: what asks for it.
+        """
         if metric not in METRICS:
             raise unknown_name("metric of tags", metric, METRICS, where="--tags")
         extractors = model.feature_set.extractors
@@ -40,7 +49,7 @@ class WordLevel:
         if "word" not in families:
             raise InputError(
                 f"the model '{model.name}' has no word-level part",
-                where="--tokens",
+                where=where,
                 remedy="train one with the features word_quality or word_quality_decoder",
             )
         of_words = {kind: one for kind, one in families.items() if isinstance(one, WordLevelExtractor)}
@@ -66,7 +75,7 @@ class WordLevel:
         digits after the point; tags (n) and gap_tags (n + 1): OK or BAD; spans of BAD words
         (`qe/scoring/spans.py`); source_tokens (m), source_bad (m), source_tags (m).
         """
-        places = self._places(segments)
+        places = self.places(segments)
         bad = {kind: one.rows() for kind, one in places.items()}
         tags = {kind: [self._tags(kind, row) for row in bad[kind]] for kind in self.tagged}
         target, source = segments.target_tokens, segments.source_tokens
@@ -81,7 +90,7 @@ class WordLevel:
             values["spans"] = self._spans(tokens, bad, tags)
         return {name: values[name] for name in self.names}
 
-    def _places(self, segments: Segments) -> dict[Kind, Places]:
+    def places(self, segments: Segments) -> dict[Kind, Places]:
         """P(BAD), calibrated where the model knows how, rounded as it is written."""
         said: dict[WordLevelExtractor, Mapping[Kind, Places]] = {}
         places: dict[Kind, Places] = {}
