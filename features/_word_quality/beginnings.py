@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs, columns_in
 from features._word_quality.network import Matrix, _inputs, _moments
@@ -66,10 +65,9 @@ class Beginnings:
 
         progress(stage, 0, networks)
         trained = []
-        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
-            for done, one in enumerate(side_by_side(network, range(networks))):
-                trained.append(one)
-                progress(stage, done + 1, networks)
+        for done, one in enumerate(side_by_side(network, range(networks)), start=1):
+            trained.append(one)
+            progress(stage, done, networks)
         return cls(lesson.names, tuple(trained))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
