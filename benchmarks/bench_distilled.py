@@ -22,7 +22,7 @@ from bench_variants import DATA, difference
 from features.core.files import atomic_file
 from qe.config.experiment import load
 from qe.data.dataset import Split
-from qe.distillation.distill import STUDENT, load_student, taught
+from qe.distillation.distill import STUDENT, learns_words, load_student, taught
 from qe.metrics.delta_avg import DeltaAvg
 from qe.models.model import Model
 from qe.scoring.pool import read_pool
@@ -75,11 +75,12 @@ def main() -> None:
         train(experiment, teacher_folder, cache=cache, dataset=known, overwrite=True)
     teacher = Model.load(teacher_folder / "model")
     write_pool(folder / "pool.tsv", pool)
-    started = time.process_time()
-    data = taught(teacher, read_pool(folder / "pool.tsv"), folder / "pool.tsv")
     student = load_student(
         arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
     )
+    started = time.process_time()
+    pool_file = folder / "pool.tsv"
+    data = taught(teacher, read_pool(pool_file), pool_file, words=learns_words(student))
     run = train(student, folder / "student", cache=cache, dataset=data, overwrite=True)
     print(f"teacher's scores of {len(pool):,}, and the student: {time.process_time() - started:.0f} CPU s")
     gold, sign = np.asarray(held_out.scores), dataset.scale.sign
