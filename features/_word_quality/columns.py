@@ -84,17 +84,6 @@ def prefixed(prefix: str, columns: Columns) -> Columns:
     return {f"{prefix}{name}": column for name, column in columns.items()}
 
 
-def rows_of(offsets: Longs, rows: Longs) -> tuple[Longs, Longs]:
-    """Of the texts at `rows`: their offsets, if they stood alone, and which tokens they have here.
-
-    >>> [found.tolist() for found in rows_of(np.array([0, 2, 3, 6]), np.array([2, 0]))]
-    [[0, 3, 5], [3, 4, 5, 0, 1]]
-    """
-    lengths = np.diff(offsets)[rows]
-    own = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return own, np.arange(own[-1]) + np.repeat(offsets[rows] - own[:-1], lengths)
-
-
 def offsets_together(offsets: Sequence[Longs]) -> Longs:
     """Offsets of the texts of several tables, one table after the other.
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.columns import Longs, rows_of
+from features._word_quality.columns import Longs
 from features.core.arrays import finite, typed
 from features.core.rows import row_products
+from features.core.tokens import rows_of
 
 Matrix = NDArray[np.float32]
 Parameters = dict[str, NDArray[Any]]

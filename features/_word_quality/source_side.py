@@ -15,7 +15,6 @@ from features._word_quality.columns import (
     offsets_together,
     places,
     prefixed,
-    rows_of,
     shifted,
     spread,
 )
@@ -26,7 +25,7 @@ from features._word_quality.model import Inputs
 from features._word_quality.surface import _copied, _repeated, _words
 from features._word_quality.tokens import Knowledge, TokenTable
 from features.core.segments import Segments
-from features.core.tokens import segment_mean
+from features.core.tokens import rows_of, segment_mean
 
 Flags = NDArray[np.bool_]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from features._phrase_decoding.decoder import decode
 from features._word_quality.agreement import agreement_columns
 from features._word_quality.annotation import annotation_keys
-from features._word_quality.columns import Columns, Longs, at, matrix, offsets_together, rows_of, shifted
+from features._word_quality.columns import Columns, Longs, at, matrix, offsets_together, shifted
 from features._word_quality.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
 from features._word_quality.labels import gap_offsets
 from features._word_quality.language import language_columns, source_columns
@@ -21,6 +21,7 @@ from features._word_quality.tuples import tuple_columns
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.core.threads import even_ranges, side_by_side
+from features.core.tokens import rows_of
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon

@@ -86,9 +86,7 @@ class Tokens:
         """The texts at `rows`, in that order; the types stay the same, unless these are less than half of the
         tokens: then only their types are left, since much is computed once a type.
         """
-        lengths = self.lengths[rows]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        index = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        offsets, index = rows_of(self.offsets, rows)
         ids = self.ids[index]
         if 2 * len(ids) >= len(self.ids):
             return Tokens(self.types, ids, offsets)
@@ -195,3 +193,16 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> F
     result = np.full(top.shape, np.nan)
     np.divide(top, bottom, out=result, where=bottom != 0)
     return result
+
+
+def rows_of(
+    offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of the texts at `rows`: their offsets, if they stood alone, and which tokens they have here.
+
+    >>> [found.tolist() for found in rows_of(np.array([0, 2, 3, 6]), np.array([2, 0]))]
+    [[0, 3, 5], [3, 4, 5, 0, 1]]
+    """
+    lengths = np.diff(offsets)[rows]
+    own = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return own, np.arange(own[-1]) + np.repeat(offsets[rows] - own[:-1], lengths)

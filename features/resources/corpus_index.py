@@ -14,7 +14,7 @@ from features.core.damage import Damaged
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
-from features.core.tokens import Tokens
+from features.core.tokens import Tokens, rows_of
 from features.core.vocabulary import Vocabulary
 from features.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
 from features.resources._nearest_characters import CharacterBlocks
@@ -51,16 +51,17 @@ class CorpusIndexBuilder(Builder):
         vocabulary, ids = encode(text.lower())
         offsets = np.asarray(text.offsets, np.int64)
         rows = distinct_rows(ids, offsets)
-        chosen = Tokens((), ids, offsets).take(rows)
+        chosen_offsets, chosen_places = rows_of(offsets, rows)
+        chosen = ids[chosen_places]
         progress(stage, 1, 3)
-        counted = frequent_counts(chosen.ids, chosen.offsets)
+        counted = frequent_counts(chosen, chosen_offsets)
         progress(stage, 2, 3)
-        places, segments, counts = postings(chosen.ids, chosen.offsets, len(vocabulary))
+        places, segments, counts = postings(chosen, chosen_offsets, len(vocabulary))
         progress(stage, 3, 3)
         return CorpusIndex(
             vocabulary,
-            chosen.ids,
-            chosen.offsets,
+            chosen,
+            chosen_offsets,
             counted,
             places,
             segments,
