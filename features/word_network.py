@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import standardised
 from features._word_quality.labels import error_rate
@@ -112,8 +113,9 @@ class WordNetwork(TwoSides):
             )
 
         by_name = _by_name(sides)
-        models = side_by_side(model, list(by_name), list(by_name.values()))
-        return prepared.with_learned(_models=dict(zip(by_name, models, strict=True)))
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            models = side_by_side(model, list(by_name), list(by_name.values()))
+            return prepared.with_learned(_models=dict(zip(by_name, models, strict=True)))
 
     def extract(self, segments: Segments) -> FloatArray:
         models, sides = self.learned(self._models), _by_name(self._sides(segments))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.extension import Extension, Extras
@@ -137,7 +138,8 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         def model(some: Inputs, flags: Flags, of: NDArray[np.int64]) -> TokenModel:
             return TokenModel.fit(some, flags, _segment(of), **settings)
 
-        models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            models = tuple(side_by_side(model, inputs, (bad.words, bad.gaps), offsets))
         return fitted.with_learned(_models=dict(zip(KINDS, models, strict=True)), _learning=False)
 
     def tokens(self, segments: Segments) -> TokenQuality:

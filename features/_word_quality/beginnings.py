@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs, columns_in
 from features._word_quality.network import Matrix, _inputs, _moments
@@ -65,9 +66,10 @@ class Beginnings:
 
         progress(stage, 0, networks)
         trained = []
-        for done, one in enumerate(side_by_side(network, range(networks)), start=1):
-            trained.append(one)
-            progress(stage, done, networks)
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            for done, one in enumerate(side_by_side(network, range(networks))):
+                trained.append(one)
+                progress(stage, done + 1, networks)
         return cls(lesson.names, tuple(trained))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.boosting import fit_trees, load_trees, tree_probability
 from features._word_quality.columns import Floats, Longs, same_width
@@ -80,7 +81,8 @@ class TokenModel:
                 return fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate)
             return Network.fit(features, inputs.vectors, bad, seed + i - 1)
 
-        trees, *rest = side_by_side(learner, range(networks + 1))
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            trees, *rest = side_by_side(learner, range(networks + 1))
         return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
 
     def probability(self, inputs: Inputs) -> Floats:

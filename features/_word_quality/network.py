@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
 from features.core.arrays import typed
 from features.core.rows import row_products
-from features.core.threads import one_blas_thread
 
 Matrix = NDArray[np.float32]
 
@@ -48,7 +48,7 @@ class Network:
         """Adam (Kingma and Ba 2015) on the cross-entropy, the rate falling to 0."""
         mean, deviation = _moments(columns)
         inputs = _inputs(columns, vectors, mean, deviation)
-        with one_blas_thread():
+        with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
             parameters = _train(inputs, bad.astype(np.float32), np.random.default_rng(seed))
         return cls(mean, deviation, *parameters)
 

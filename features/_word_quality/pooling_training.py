@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality import pooling_kernels as kernels
 from features._word_quality.columns import Longs
 from features._word_quality.pooling import Learned, Matrix, Parameters, PoolingNetwork, Texts
-from features.core.threads import one_blas_thread
 
 _TOKEN_UNITS = 64
 _TEXT_UNITS = 32
@@ -33,7 +33,7 @@ def fit_network(
         parameters = {name: beginning[name].copy() for name in parameters}
     n = len(learned.outcomes)
     adam = _Adam(parameters, steps=epochs * -(-n // _BATCH))
-    with one_blas_thread():
+    with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
         for _ in range(epochs):
             order = rng.permutation(n)
             for first in range(0, n, _BATCH):

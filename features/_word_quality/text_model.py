@@ -1,11 +1,14 @@
 """TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import same_width
 from features._word_quality.encodings import (
@@ -31,7 +34,6 @@ from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 from features.core.arrays import finite, typed
 from features.core.damage import Damaged
-from features.core.threads import side_by_side
 
 _BATCH = 500  # texts scored at a time: memory stays small
 
@@ -71,7 +73,9 @@ class TextModel:
             begun = beginnings[i % len(beginnings)] if beginnings else None
             return fit_network(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
 
-        fitted = tuple(side_by_side(network, range(networks)))
+        # One thread each, and one for their products: not for all of them at once.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:
+            fitted = tuple(pool.map(network, range(networks)))
         return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, fitted)
 
     def outcomes(self, side: Side) -> NDArray[np.float64]:

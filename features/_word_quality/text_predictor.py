@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Columns, Floats
 from features._word_quality.predicted import prediction_columns, with_columns
@@ -44,7 +45,8 @@ class TextPredictor:
             corpus = _corpus([side.take(np.flatnonzero(half == k)) for side in sides])
             return Predictor.build(corpus, aligner=aligner, epochs=_EPOCHS, seed=k)
 
-        return cls(tuple(side_by_side(learned, range(_HALVES))))
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            return cls(tuple(side_by_side(learned, range(_HALVES))))
 
     def extended(self, table: TokenTable, segments: Segments, aligner: Aligner, *, own: bool) -> TokenTable:
         """The table with the predictions of its words; `own`: these are the segments learned from."""

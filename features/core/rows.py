@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.threads import one_blas_thread
-
 # BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
 # processors, it rounds by the place of a row among them, too: so in double.
 _ROWS = 256
@@ -23,9 +21,8 @@ def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]
     right = np.ascontiguousarray(right, np.float64)
     result = np.empty((len(left), right.shape[1]))
     block = np.zeros((_ROWS, left.shape[1]))
-    with one_blas_thread():
-        for first in range(0, len(left), _ROWS):
-            part = left[first : first + _ROWS]
-            block[: len(part)] = part
-            result[first : first + _ROWS] = (block @ right)[: len(part)]
+    for first in range(0, len(left), _ROWS):
+        part = left[first : first + _ROWS]
+        block[: len(part)] = part
+        result[first : first + _ROWS] = (block @ right)[: len(part)]
     return result

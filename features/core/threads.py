@@ -1,21 +1,14 @@
-"""Work on all cores: threads, for kernels that let go of the interpreter (numba's `nogil`, numpy).
-
-Products of small matrices are the exception: the threads of BLAS would only wait for each other.
-"""
+"""Work on all cores: threads, for kernels that let go of the interpreter (numba's `nogil`, numpy)."""
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import cached_property
 from itertools import pairwise
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Result = TypeVar("Result")
 
@@ -64,36 +57,3 @@ def even_ranges(work: ArrayLike, smallest: int = 1, per_core: int = 4) -> list[t
     pieces = max(1, min(per_core * cores(), int(done[-1] // smallest)))
     inner = np.searchsorted(done, done[-1] * np.arange(1, pieces) / pieces)
     return list(pairwise(np.unique([0, *inner.tolist(), len(done) - 1]).tolist()))
-
-
-class _OneBlasThread(AbstractContextManager[None]):
-    """May be entered by several threads, and again inside: the limit is lifted when the last one leaves."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._limit: Any = None
-
-    @cached_property
-    def _libraries(self) -> Any:
-        return ThreadpoolController()  # slow: looks through all that is loaded
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._limit = self._libraries.limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._limit.restore_original_limits()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """While it is entered, numpy's products take one thread, in every thread of the process."""
-    return _ONE_BLAS_THREAD

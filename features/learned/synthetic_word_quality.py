@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import Beginnings
 from features._word_quality.keys import Keys
@@ -74,9 +75,10 @@ class SyntheticWordQualityBuilder(Builder):
             return TokenModel.fit(of, wrong, where, **options)
 
         models = []
-        for done, learned in enumerate(side_by_side(model, inputs, flags, segment), start=1):
-            models.append(learned)
-            progress("synthetic word quality: learning", done, 2)
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            for done, learned in enumerate(side_by_side(model, inputs, flags, segment)):
+                models.append(learned)
+                progress("synthetic word quality: learning", done + 1, 2)
         words, gaps = models
         texts = _texts(examples, self.networks, self.seed, progress)
         counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.core.array_types import FloatArray
 from features.core.rows import row_products
-from features.core.threads import one_blas_thread
 
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -68,7 +68,7 @@ class ContextNetwork:
         rng = np.random.default_rng(seed)
         batches = -(-len(words) // _BATCH)
         steps, done = epochs * batches, 0
-        with one_blas_thread():
+        with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
             for _ in range(epochs):
                 order = rng.permutation(len(words))
                 for first in range(0, len(words), _BATCH):

@@ -21,7 +21,6 @@ from features.core.files import atomic_directory
 from features.core.packages import DISTRIBUTION
 from features.core.packages import versions as installed_versions
 from features.core.segments import Segments
-from features.core.threads import one_blas_thread
 from features.core.tokenizer import Tokenizer
 from features.core.tree_columns import numbers, tree_names, without_trees
 from qe.data.dataset import LabelScale
@@ -92,8 +91,7 @@ class Model:
 
     def features(self, segments: Segments) -> pd.DataFrame:
         """(n, k) the feature table that the pipeline takes."""
-        with one_blas_thread():
-            return self.feature_set.extract(segments)
+        return self.feature_set.extract(segments)
 
     def predict(self, segments: Segments) -> FloatArray:
         """(n,) scores on the label scale."""
@@ -113,8 +111,7 @@ class Model:
                 f"the features are not those of the model '{self.name}'",
                 remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
             )
-        with one_blas_thread():
-            return self.scale.clip(_in_blocks(self.pipeline, features))
+        return self.scale.clip(_in_blocks(self.pipeline, features))
 
     def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
         """Writes the folder `path`, atomically: model.json, pipeline.skops, resources/, fitted/, ..."""

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from features.core import threads
-from features.core.threads import even_ranges, for_each, one_blas_thread, side_by_side
+from features.core.threads import even_ranges, for_each, side_by_side
 from tests.patience import PATIENCE
 
 
@@ -52,39 +51,3 @@ def test_ranges_cover_every_item_once_and_evenly(work: list[int], smallest: int)
     if ranges:
         share = sum(work) / max(1, min(4 * threads.cores(), sum(work) // smallest))
         assert all(sum(work[low:high]) <= share + 2 * max(work) for low, high in ranges)
-
-
-def blas_threads() -> set[int]:
-    """Of numpy's library."""
-    libraries = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
-    assert libraries
-    return {library["num_threads"] for library in libraries}
-
-
-def test_blas_has_one_thread_until_the_last_has_left() -> None:
-    """Entered by two threads that leave in the order in which they came, one of them twice."""
-    before = blas_threads()
-    both, left = threading.Barrier(2, timeout=PATIENCE), threading.Event()
-
-    def other() -> None:
-        with one_blas_thread():
-            both.wait()
-            left.wait(PATIENCE)
-            seen.append(blas_threads())
-
-    seen: list[set[int]] = []
-    thread = threading.Thread(target=other)
-    thread.start()
-    with one_blas_thread(), one_blas_thread():
-        both.wait()
-    assert blas_threads() == {1}
-    left.set()
-    thread.join(PATIENCE)
-    assert seen == [{1}] and blas_threads() == before
-
-
-def test_blas_is_let_go_after_an_error() -> None:
-    before = blas_threads()
-    with pytest.raises(ZeroDivisionError), one_blas_thread():
-        1 / 0  # noqa: B018
-    assert blas_threads() == before
