@@ -27,8 +27,6 @@ from features.core.segments import Segments
 from features.core.threads import side_by_side
 
 KINDS = ("word", "gap")
-# Columns of Segments that are used where the training segments have them.
-
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
 
 
