@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -23,11 +24,11 @@ class Dice:
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
-        self._numbers = self._stream()
+        self._numbers = chain.from_iterable(self._blocks())
 
-    def _stream(self) -> Iterator[float]:
+    def _blocks(self) -> Iterator[list[float]]:
         while True:
-            yield from self._generator.random(_BLOCK).tolist()
+            yield self._generator.random(_BLOCK).tolist()
 
     def uniform(self) -> float:
         """A number in [0, 1)."""

@@ -114,9 +114,13 @@ def _segments(lexicon: Lexicon, size: int, seed: np.random.SeedSequence) -> list
 
 def _write_corpus(data: DemoData, lexicon: Lexicon, seed: np.random.SeedSequence) -> None:
     grammar, registers = Grammar(lexicon, Dice(seed)), plain_registers()
-    phrases = [grammar.sentence(registers) for _ in range(data.pairs)]
-    _write(data.corpus_source, (text(phrase.source) for phrase in phrases))
-    _write(data.corpus_target, (text([word.surface for word in phrase.target]) for phrase in phrases))
+    source, target = [], []
+    for _ in range(data.pairs):  # as text at once: the collector need not walk through a corpus of words
+        phrase = grammar.sentence(registers)
+        source.append(text(phrase.source))
+        target.append(text([word.surface for word in phrase.target]))
+    _write(data.corpus_source, source)
+    _write(data.corpus_target, target)
 
 
 def _write_labelled(data: DemoData, split: str, rows: Sequence[Judged]) -> None:
