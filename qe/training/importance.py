@@ -1,5 +1,8 @@
 """Importance: how much worse predictions of held-out rows are when one column is shuffled."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -11,6 +14,7 @@ from qe.training import search
 
 _FITS = 400  # (feature, fold) pairs
 _ROWS = 2000  # of each held-out fold, at random: a plot needs no more
+_VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
 def permutation_importance(
@@ -23,29 +27,52 @@ def permutation_importance(
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _FITS // max(len(names), 1)))]
     with threadpool_limits(1):  # learners predict by one thread each
-        rises = np.array(list(side_by_side(lambda fold: _rises(fold, best, objective, names), folds)))
+        held_out = list(side_by_side(lambda fold: _HeldOut.of(fold, best, objective), folds))
+        tasks = [(rows, block) for rows in held_out for block in rows.blocks()]
+        errors = np.concatenate(list(side_by_side(lambda task: task[0].errors(task[1]), tasks)))
+    rises = errors.reshape(len(folds), len(names)) - [[rows.plain] for rows in held_out]
     spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
     return names, rises.mean(axis=0), spread
 
 
-def _rises(
-    fold: search.FoldData, best: Candidate, objective: search.Objective, names: list[str]
-) -> FloatArray:
-    fitted = fold.fitted(best, objective.seed)
-    generator = np.random.default_rng(objective.seed)
-    _, held_out = fold.prepared(best)
-    rows = np.arange(len(held_out))
-    if len(rows) > _ROWS:
-        rows = np.sort(generator.choice(rows, _ROWS, replace=False))
-    held_out, gold = held_out.iloc[rows], np.asarray(fold.gold)[rows]
+@dataclass(frozen=True)
+class _HeldOut:
+    """Held-out rows of a fold, a shuffled order for each column, and the error of what is predicted."""
 
-    def error(table: pd.DataFrame) -> float:
-        return float(np.abs(gold - objective.scale.clip(fitted(table))).mean())
+    table: pd.DataFrame
+    orders: list[np.ndarray]
+    error: Callable[[pd.DataFrame], FloatArray]
+    plain: float
 
-    plain = error(held_out)
-    rises = np.empty(len(names))
-    for i, name in enumerate(names):
-        shuffled = held_out.copy()
-        shuffled[name] = generator.permutation(held_out[name].to_numpy())
-        rises[i] = error(shuffled) - plain
-    return rises
+    @classmethod
+    def of(cls, fold: search.FoldData, best: Candidate, objective: search.Objective) -> "_HeldOut":
+        fitted = fold.fitted(best, objective.seed)
+        generator = np.random.default_rng(objective.seed)
+        _, table = fold.prepared(best)
+        rows = np.arange(len(table))
+        if len(rows) > _ROWS:
+            rows = np.sort(generator.choice(rows, _ROWS, replace=False))
+        table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
+
+        def error(tables: pd.DataFrame) -> FloatArray:
+            """MAE of tables that lie below each other."""
+            predicted = objective.scale.clip(fitted(tables)).reshape(-1, len(rows))
+            return np.asarray(np.abs(gold - predicted).mean(axis=1))
+
+        orders = [generator.permutation(len(rows)) for _ in table.columns]
+        return cls(table, orders, error, float(error(table)[0]))
+
+    def blocks(self) -> list[range]:
+        """Columns of the tables that are predicted at once: a learner's call costs more than its rows."""
+        size = max(1, _VALUES // max(self.table.size, 1))
+        columns = range(len(self.orders))
+        return [columns[start : start + size] for start in range(0, len(columns), size)]
+
+    def errors(self, block: range) -> FloatArray:
+        """The error with each of these columns shuffled."""
+        n = len(self.table)
+        tables = self.table.iloc[np.tile(np.arange(n), len(block))].copy()
+        for place, column in enumerate(block):
+            shuffled = self.table.iloc[:, column].to_numpy()[self.orders[column]]
+            tables.iloc[place * n : (place + 1) * n, column] = shuffled
+        return self.error(tables)

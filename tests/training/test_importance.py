@@ -22,3 +22,14 @@ def test_only_some_rows_of_a_large_fold_are_looked_at(monkeypatch: pytest.Monkey
     monkeypatch.setattr(importance, "_ROWS", 1)
     _, rises, _ = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
     assert not rises.any()
+
+
+def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = objective([ridge()])
+    _, together, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    monkeypatch.setattr(importance, "_VALUES", 1)
+    _, alone, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+    assert together.max() > 0.1
