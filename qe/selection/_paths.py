@@ -1,7 +1,7 @@
 """Adding or dropping one feature at a time: what each candidate would predict for held-out rows.
 
 Linear models are updated, not refitted: a step over k candidates costs O(n k). Any other learner is refitted
-for every candidate.
+for every candidate, on all cores.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.svm import SVR
 
 from features.core.array_types import BoolArray, FloatArray
+from features.core.threads import side_by_side
 from qe.learners._base import LEARNERS
+from qe.selection._kernel_paths import MOST_ROWS, KernelRefit
 
 Parts = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
@@ -36,12 +39,22 @@ class Path(Protocol):
 
 def forward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
     """From no feature upward; `learner` None: least squares."""
-    return _LinearForward(X, y, parts) if learner is None else _Refit(X, y, parts, learner, False)
+    return _LinearForward(X, y, parts) if learner is None else _refit(X, y, parts, learner, False)
 
 
 def backward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
     """From all features downward; `learner` None: least squares."""
-    return _LinearBackward(X, y, parts) if learner is None else _Refit(X, y, parts, learner, True)
+    return _LinearBackward(X, y, parts) if learner is None else _refit(X, y, parts, learner, True)
+
+
+def _refit(
+    X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any], all_features: bool
+) -> Path:
+    estimator = estimator_of(learner)
+    small = max((len(train) for train, _ in parts), default=0) <= MOST_ROWS
+    if type(estimator) is SVR and estimator.kernel == "rbf" and small:
+        return KernelRefit(X, y, parts, estimator, all_features)
+    return _Refit(X, y, parts, estimator, all_features)
 
 
 class _LinearForward:
@@ -146,19 +159,21 @@ class _Refit:
     """Any learner, refitted for every candidate; without features it predicts the mean."""
 
     def __init__(
-        self, X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any], all_features: bool
+        self, X: FloatArray, y: FloatArray, parts: Parts, estimator: BaseEstimator, all_features: bool
     ) -> None:
-        self.estimator = estimator_of(learner)
+        self.estimator = estimator
         self.X, self.y, self.parts = X, y, parts
         self.taken = np.full(X.shape[1], all_features)
         self.predictions = self._predict(self.taken)
 
     def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
         k = self.X.shape[1]
-        asked = np.ones(k, np.bool_) if wanted is None else wanted
-        return np.column_stack(
-            [self._predict(self._changed(j)) if asked[j] else self.predictions for j in range(k)]
-        )
+        asked = list(range(k)) if wanted is None else np.flatnonzero(wanted).tolist()
+        result = np.repeat(self.predictions[:, None], k, axis=1)
+        changed = [self._changed(j) for j in asked]
+        for feature, predicted in zip(asked, side_by_side(self._predict, changed), strict=True):
+            result[:, feature] = predicted
+        return result
 
     def change(self, feature: int) -> None:
         self.taken = self._changed(feature)

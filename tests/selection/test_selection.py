@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from qe.selection._base import SELECTORS, NothingSelected, Selector
 from qe.selection._checks import correlations
 from qe.selection._entropy import classes, gains, mdl_bins
 from qe.selection._held_out import splits
-from qe.selection._paths import backward_path, forward_path
+from qe.selection._kernel_paths import KernelRefit
+from qe.selection._paths import Path, backward_path, forward_path
 from qe.selection._subsets import position_weights
 from qe.selection.backward_elimination import BackwardElimination
 from qe.selection.cfs import CorrelationBased
@@ -278,6 +280,30 @@ def test_wrappers_by_a_learner_against_brute_force(kind: type[Selector]) -> None
             break
         taken, error = best, mae(best)
     assert np.flatnonzero(ours.get_support()).tolist() == taken
+
+
+@pytest.mark.parametrize("gamma", [0.2, "auto", "scale"])
+@pytest.mark.parametrize("start", [forward_path, backward_path])
+def test_kernels_are_updated_to_what_a_refitted_learner_predicts(
+    start: Callable[..., Path], gamma: float | str
+) -> None:
+    """Over three folds, after two changes and one taken back; also where nothing is left."""
+    X, y = data(90, 3, seed=10)
+    parts = splits(90, 3, one_split=False)
+    params: dict[str, Any] = {"C": 1.0, "gamma": gamma, "epsilon": 0.1, "tol": 1e-8}
+    path = start(X, y, parts, {"kind": "svr_rbf", **params})
+    assert isinstance(path, KernelRefit)
+
+    def alone(taken: set[int]) -> FloatArray:
+        return held_out(X, y, sorted(taken), parts, SVR(**params))
+
+    taken: set[int] = set() if start is forward_path else {0, 1, 2}
+    for change in (1, 2, 2, 0):
+        np.testing.assert_allclose(path.predictions, alone(taken), atol=1e-4)
+        expected = np.column_stack([alone(taken ^ {feature}) for feature in range(3)])
+        np.testing.assert_allclose(path.candidates(), expected, atol=1e-4)
+        path.change(change)
+        taken ^= {change}
 
 
 @pytest.mark.slow
