@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from features.core.array_types import FloatArray
 
@@ -26,8 +25,10 @@ class LinearModel:
         return predicted
 
 
-def fit_by_elimination(X: FloatArray, y: FloatArray, attributes: NDArray[np.int64]) -> LinearModel:
-    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated.
+def fit_by_elimination(
+    X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+) -> LinearModel:
+    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated; of some `rows`.
 
     First, while a standardised coefficient exceeds 1.5, the attribute with the largest goes: it is collinear
     with another. Then the attribute with the smallest standardised coefficient goes as long as that lowers
@@ -37,37 +38,88 @@ def fit_by_elimination(X: FloatArray, y: FloatArray, attributes: NDArray[np.int6
 
     Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the oracle.
     """
-    centre = float(y.mean())
-    spread = _deviation(X[:, attributes]) if len(attributes) and len(y) > 1 else np.zeros(len(attributes))
-    used = attributes[spread > 0]
-    if not len(used) or not y.std() > 0:
-        return LinearModel(used[:0], np.zeros(0), centre)
-    means, spread = X[:, used].mean(axis=0), spread[spread > 0]
-    Z, residual = (X[:, used] - means) / spread, y - centre
-    gram, moments = Z.T @ Z, Z.T @ residual
+    return LinearModel(*_fitted(X, y, attributes, np.arange(len(y)) if rows is None else rows))
+
+
+@numba.njit(cache=True, nogil=True)
+def _fitted(
+    X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], FloatArray, float]:
+    """(attributes that stay, their coefficients, intercept): compiled, as a tree has hundreds of models."""
+    n, labels = len(rows), y[rows]
+    centre = labels.mean()
+    varying = np.array([n > 1 and _varies(X[:, a], rows) for a in attributes], np.bool_)
+    used = attributes[varying]
+    if len(used) == 0 or labels.max() == labels.min():
+        return used[:0], np.zeros(0), centre
+    Z, residual = np.empty((len(used), n)), labels - centre
+    means, spread = np.empty(len(used)), np.empty(len(used))
+    for k in range(len(used)):
+        column = X[:, used[k]][rows]
+        means[k] = column.mean()
+        column -= means[k]
+        spread[k] = np.sqrt((column**2).sum() / (n - 1))
+        Z[k] = column / spread[k]
+    gram, moments = Z @ Z.T, Z @ residual
     inverse = _ridge_inverse(gram)
     beta = inverse @ moments
-    rss = float(((residual - Z @ beta) ** 2).sum())
-    keep = _eliminate(inverse, beta, rss, float(np.std(y, ddof=1)), len(y))
-    beta = _ridge_inverse(gram[np.ix_(keep, keep)]) @ moments[keep]
+    rss = ((residual - beta @ Z) ** 2).sum()
+    keep = np.flatnonzero(_eliminate(inverse, beta, rss, np.sqrt((residual**2).sum() / (n - 1)), n))
+    beta = _ridge_inverse(gram[keep][:, keep]) @ moments[keep]
     coefficients = beta / spread[keep]
-    return LinearModel(used[keep], coefficients, centre - float(coefficients @ means[keep]))
+    return used[keep], coefficients, centre - (coefficients * means[keep]).sum()
 
 
-def _deviation(X: FloatArray) -> FloatArray:
-    """(k,) standard deviations (n - 1); exactly 0 for columns that hold one value."""
-    return np.where(np.ptp(X, axis=0) > 0, X.std(axis=0, ddof=1), 0.0)
+@numba.njit(cache=True, nogil=True)
+def _varies(column: FloatArray, rows: NDArray[np.int64]) -> bool:
+    """Whether the rows of a column hold more than one value."""
+    for row in rows:
+        if column[row] != column[rows[0]]:
+            return True
+    return False
 
 
+@numba.njit(cache=True, nogil=True)
 def _ridge_inverse(gram: FloatArray) -> FloatArray:
-    """Inverse of gram + ridge, the ridge ten times larger until that is positive definite."""
-    ridge, identity = _RIDGE, np.eye(len(gram))
+    """Inverse of gram + ridge by Cholesky, the ridge ten times larger until that is positive definite."""
+    size, ridge = len(gram), _RIDGE
+    inverse = np.zeros((size, size))
     while True:
-        try:
-            inverse: FloatArray = cho_solve(cho_factor(gram + ridge * identity), identity)
-            return inverse
-        except LinAlgError:
-            ridge *= 10
+        factor = np.zeros((size, size))
+        if _factorised(gram, ridge, factor):
+            break
+        ridge *= 10
+    upper = factor.T.copy()
+    for j in range(size):  # column j, which is row j as well: forward, then backward
+        solved = inverse[j]
+        for i in range(j, size):
+            value = 1.0 if i == j else 0.0
+            for k in range(j, i):
+                value -= factor[i, k] * solved[k]
+            solved[i] = value / factor[i, i]
+        for i in range(size - 1, -1, -1):
+            value = solved[i]
+            for k in range(i + 1, size):
+                value -= upper[i, k] * solved[k]
+            solved[i] = value / factor[i, i]
+    return inverse
+
+
+@numba.njit(cache=True, nogil=True)
+def _factorised(gram: FloatArray, ridge: float, factor: FloatArray) -> bool:
+    """Fills the lower Cholesky factor of gram + ridge; False if that is not positive definite."""
+    for j in range(len(gram)):
+        for i in range(j, len(gram)):
+            value = gram[i, j] + (ridge if i == j else 0.0)
+            for k in range(j):
+                value -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = value / factor[j, j]
+            elif value > 0:
+                factor[j, j] = np.sqrt(value)
+            else:
+                return False
+    return True
 
 
 @numba.njit(cache=True, nogil=True)

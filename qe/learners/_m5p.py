@@ -148,7 +148,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for child in node.children:
             self._install_models(child, X, y)
         wanted = np.asarray([] if self.regression_tree else sorted(node.tested), np.int64)
-        node.model = fit_by_elimination(X[node.rows], y[node.rows], wanted)
+        node.model = fit_by_elimination(X, y, wanted, node.rows)
         errors = y[node.rows] - node.model.predict(X[node.rows])
         node.parameters, node.squared_error = len(node.model.coefficients) + 1, float((errors**2).sum())
         if node.children:
@@ -233,7 +233,7 @@ class _Grower:
     def _grow(self, start: int, end: int) -> _Node:
         rows = np.sort(self.order[0, start:end])
         node = _Node(rows)
-        if len(rows) < self.min_instances or self.y[rows].std() < self.least_deviation:
+        if len(rows) < self.min_instances or _spread(self.y, rows) < self.least_deviation:
             return node
         feature, position, threshold = _best_split(self.columns, self.y, self.order, start, end, self.tie)
         if feature < 0:
@@ -244,6 +244,12 @@ class _Grower:
         node.children = (self._grow(start, middle), self._grow(middle, end))
         node.tested = frozenset({node.feature}).union(*(child.tested for child in node.children))
         return node
+
+
+@numba.njit(cache=True, nogil=True)
+def _spread(y: FloatArray, rows: NDArray[np.int64]) -> float:
+    """Standard deviation of the labels of some rows."""
+    return y[rows].std()  # type: ignore[no-any-return]
 
 
 @numba.njit(cache=True, nogil=True)
