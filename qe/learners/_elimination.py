@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from features.core.array_types import FloatArray
 
 _RIDGE = 1e-8  # on standardised attributes; keeps collinear ones solvable without moving the others
+_CONSTANT = 1e-290  # squared range up to which an attribute is taken for constant: its variance may be 0
 _LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken to cancel each other
 
 
@@ -48,9 +49,9 @@ def _fitted(
     """(attributes that stay, their coefficients, intercept): compiled, as a tree has hundreds of models."""
     n, labels = len(rows), y[rows]
     centre = labels.mean()
-    varying = np.array([n > 1 and _varies(X[:, a], rows) for a in attributes], np.bool_)
+    varying = np.array([np.ptp(X[:, a][rows]) ** 2 > _CONSTANT for a in attributes], np.bool_)
     used = attributes[varying]
-    if len(used) == 0 or labels.max() == labels.min():
+    if len(used) == 0 or np.ptp(labels) == 0:
         return used[:0], np.zeros(0), centre
     Z, residual = np.empty((len(used), n)), labels - centre
     means, spread = np.empty(len(used)), np.empty(len(used))
@@ -68,15 +69,6 @@ def _fitted(
     beta = _ridge_inverse(gram[keep][:, keep]) @ moments[keep]
     coefficients = beta / spread[keep]
     return used[keep], coefficients, centre - (coefficients * means[keep]).sum()
-
-
-@numba.njit(cache=True, nogil=True)
-def _varies(column: FloatArray, rows: NDArray[np.int64]) -> bool:
-    """Whether the rows of a column hold more than one value."""
-    for row in rows:
-        if column[row] != column[rows[0]]:
-            return True
-    return False
 
 
 @numba.njit(cache=True, nogil=True)
