@@ -1,7 +1,7 @@
 """A chart parser from the counts of a treebank: coarse, then fine, then plain if the fine one has no tree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,7 @@ from qe.annotators._grammar import Counts, Grammar, grammar_of, kind_name, plain
 from qe.annotators._kbest import k_best
 from qe.annotators._lexicon import Lexicon
 from qe.annotators._pruning import Grouped, grouped, possible
-from qe.annotators._restriction import in_full, restricted
+from qe.annotators._restriction import by_kind, in_full, restricted
 
 COARSE_BEAM: Final = 8.0  # nats below the best of a span, as are the others
 FINE_BEAM: Final = 7.0
@@ -80,11 +80,11 @@ class ChartParser:
 
     @cached_property
     def fine(self) -> Level:
-        return Level.of(self.counts)
+        return self._by_kind(Level.of(self.counts))
 
     @cached_property
     def plain(self) -> Level:
-        return Level.of(self.counts.renamed(plain_name))
+        return self._by_kind(Level.of(self.counts.renamed(plain_name)))
 
     @cached_property
     def coarse(self) -> Level:
@@ -102,6 +102,10 @@ class ChartParser:
     @cached_property
     def _plain_kinds(self) -> NDArray[np.int32]:
         return self._kinds_of(self.plain)
+
+    def _by_kind(self, level: Level) -> Level:
+        rules = by_kind(level.grammar.rules, self._kinds_of(level))
+        return replace(level, grammar=replace(level.grammar, rules=rules))
 
     def _kinds_of(self, level: Level) -> NDArray[np.int32]:
         index = self.coarse.grammar.index
@@ -163,7 +167,7 @@ def _searched(
         nodes = best_derivation(n, root, base, top, bounds, lists, rules)
         return (tree_of(in_full(nodes, part), grammar, words),), (float(best),)
     out, _ = outside(n, root, base, top, bounds, lists, rules, best - SPREAD)
-    scores, nodes, begins = k_best(n, root, n_best, base, out, bounds, lists, rules)
+    scores, nodes, begins = k_best(n, root, n_best, base, out, bounds, lists, rules, best - SPREAD)
     nodes = in_full(nodes, part)
     kept = [k for k in range(len(scores)) if scores[k] >= best - SPREAD]
     trees = tuple(tree_of(nodes[begins[k] : begins[k + 1]], grammar, words) for k in kept)

@@ -88,6 +88,19 @@ def _best_of(active: Ints, top: Floats, priors: Floats, beam: float) -> Ints:
 
 
 @njit(cache=True, nogil=True)
+def _groups(rules: Rules, kinds: Ints) -> Longs:
+    """(r,) where the rules end that have the left child of rule r, and parents of the kind of its parent."""
+    after = np.empty(len(rules.parents), np.int64)
+    for left in range(len(rules.stay)):
+        end = rules.starts[left + 1]
+        for r in range(end - 1, rules.starts[left] - 1, -1):
+            if r + 1 < rules.starts[left + 1] and kinds[rules.parents[r]] != kinds[rules.parents[r + 1]]:
+                end = r + 1
+            after[r] = end
+    return after
+
+
+@njit(cache=True, nogil=True)
 def inside(
     starts: Longs,
     tags: Ints,
@@ -120,6 +133,7 @@ def inside(
     lists = np.empty(64 * spans + 1024, np.int32)
     filled = 0
     used = np.empty(size, np.int32)
+    after = _groups(rules, kinds)
     for length in range(1, n + 1):
         for i in range(n - length + 1):
             j, count = i + length, 0
@@ -144,19 +158,24 @@ def inside(
                 for place in range(first[left], last[left]):
                     symbol = lists[place]
                     score = before[symbol]
-                    for r in range(rules.starts[symbol], rules.starts[symbol + 1]):
-                        other = beside[rules.rights[r]]
-                        if other == NEVER:
+                    begin, end = rules.starts[symbol], rules.starts[symbol + 1]
+                    while begin < end:
+                        same = after[begin]
+                        if limited and not allowed[here, kinds[rules.parents[begin]]]:
+                            begin = same
                             continue
-                        parent = rules.parents[r]
-                        if limited and not allowed[here, kinds[parent]]:
-                            continue
-                        value = score + other + rules.scores[r]
-                        if value > row[parent]:
-                            if row[parent] == NEVER:
-                                used[count] = parent
-                                count += 1
-                            row[parent] = value
+                        for r in range(begin, same):
+                            other = beside[rules.rights[r]]
+                            if other == NEVER:
+                                continue
+                            parent = rules.parents[r]
+                            value = score + other + rules.scores[r]
+                            if value > row[parent]:
+                                if row[parent] == NEVER:
+                                    used[count] = parent
+                                    count += 1
+                                row[parent] = value
+                        begin = same
             active = _raise_tops(row, above, used[:count], rules)
             if len(active) > 1:
                 active = _best_of(active, above, rules.priors, beam)

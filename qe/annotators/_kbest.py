@@ -9,30 +9,40 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from features.core.compiled import UNCOUNTED
 from qe.annotators._cky import NEVER, Floats, Ints, Longs, Rules, span
 
 # What a derivation is made of. Base: middle, left symbol, its rank, right symbol, its rank; top: bottom
 # symbol, its rank, chain (-1: none).
 _PARTS = 5
 
+_SLACK = 0.01  # nats: sums of single precision differ with their order
 
-@njit(cache=True, nogil=True)
+
+@njit(**UNCOUNTED)
 def _insert(
-    scores: Floats, parts: Ints, filled: int, score: float, part: tuple[int, int, int, int, int]
-) -> int:
-    """Puts a derivation into the sorted list of the best; returns how many there are, -1 if it is too bad."""
-    k = len(scores)
-    if filled == k and score <= scores[k - 1]:
-        return -1
-    place = min(filled, k - 1)
-    while place > 0 and scores[place - 1] < score:
-        scores[place] = scores[place - 1]
-        parts[place] = parts[place - 1]
+    scores: Floats,
+    parts: Ints,
+    filled: Longs,
+    cell: int,
+    score: float,
+    part: tuple[int, int, int, int, int],
+) -> bool:
+    """Puts a derivation into the sorted list of a cell's best; False if it is too bad for it."""
+    k, there = scores.shape[1], filled[cell]
+    if there == k and score <= scores[cell, k - 1]:
+        return False
+    place = min(there, k - 1)
+    while place > 0 and scores[cell, place - 1] < score:
+        scores[cell, place] = scores[cell, place - 1]
+        for p in range(_PARTS):
+            parts[cell, place, p] = parts[cell, place - 1, p]
         place -= 1
-    scores[place] = score
-    row = parts[place]
-    row[0], row[1], row[2], row[3], row[4] = part
-    return min(filled + 1, k)
+    scores[cell, place] = score
+    parts[cell, place, 0], parts[cell, place, 1], parts[cell, place, 2] = part[0], part[1], part[2]
+    parts[cell, place, 3], parts[cell, place, 4] = part[3], part[4]
+    filled[cell] = min(there + 1, k)
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -45,9 +55,11 @@ def k_best(
     bounds: Longs,
     lists: Ints,
     rules: Rules,
+    least: float,
 ) -> tuple[Floats, NDArray[np.int64], Longs]:
     """Scores of the best derivations, best first; their nodes in pre-order as `best_derivation` has them, one
-    derivation after the other, and (m + 1,) where each begins."""
+    derivation after the other, and (m + 1,) where each begins. Of those that score less than `least`, not all
+    are found."""
     rows, size = base.shape
     at = np.full((rows, size), -1, np.int32)  # the list of a base
     above = np.full((rows, size), -1, np.int32)  # the list of a top
@@ -97,21 +109,13 @@ def k_best(
                         other = above[second, right]
                         if cell < 0 or other < 0:
                             continue
+                        enough = least - _SLACK - out_base[row, rules.parents[r]]
                         for a in range(filled[one]):
-                            for b in range(filled[other]):
-                                if (a + 1) * (b + 1) > k:
-                                    break
+                            for b in range(min(filled[other], k // (a + 1))):
                                 score = scores[one, a] + scores[other, b] + rules.scores[r]
-                                count = _insert(
-                                    scores[cell],
-                                    parts[cell],
-                                    filled[cell],
-                                    score,
-                                    (middle, left, a, right, b),
-                                )
-                                if count < 0:
+                                part = (middle, left, a, right, b)
+                                if score < enough or not _insert(scores, parts, filled, cell, score, part):
                                     break
-                                filled[cell] = count
             for symbol in range(size):
                 cell = at[row, symbol]
                 if cell < 0:
@@ -120,17 +124,11 @@ def k_best(
                     if rules.stay[symbol] > NEVER:
                         up = above[row, symbol]
                         score = scores[cell, rank] + rules.stay[symbol]
-                        filled[up] = max(
-                            filled[up],
-                            _insert(scores[up], parts[up], filled[up], score, (symbol, rank, -1, 0, 0)),
-                        )
+                        _insert(scores, parts, filled, up, score, (symbol, rank, -1, 0, 0))
                     for c in range(rules.below[symbol], rules.below[symbol + 1]):
                         up = above[row, rules.tops[c]]
                         score = scores[cell, rank] + rules.chains[c]
-                        filled[up] = max(
-                            filled[up],
-                            _insert(scores[up], parts[up], filled[up], score, (symbol, rank, c, 0, 0)),
-                        )
+                        _insert(scores, parts, filled, up, score, (symbol, rank, c, 0, 0))
     whole = bounds[span(0, n), 2]
     goal = above[whole, root] if whole >= 0 else -1
     count = filled[goal] if goal >= 0 else 0

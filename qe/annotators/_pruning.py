@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numba import njit
 
+from features.core.compiled import UNCOUNTED
 from qe.annotators._cky import NEVER, Flags, Floats, Ints, Longs, Rules, span
 
 _LANES: Final = 8  # columns are as long as the next multiple
@@ -17,7 +18,8 @@ _LANES: Final = 8  # columns are as long as the next multiple
 
 class Grouped(NamedTuple):
     """The binary rules again: with right child C those from by_right[C] to by_right[C + 1] of the first three
-    arrays, of parent A those from by_parent[A] to by_parent[A + 1] of the last three."""
+    arrays, of parent A those from by_parent[A] to by_parent[A + 1] of the last four, by left child; rule r is
+    followed by the first one with another left child at after[r]."""
 
     by_right: Longs
     parents: Ints
@@ -27,13 +29,16 @@ class Grouped(NamedTuple):
     first: Ints
     second: Ints
     weights: Floats
+    after: Longs
 
 
 def grouped(rules: Rules) -> Grouped:
     """The binary rules by right child, and by parent."""
     lefts = np.repeat(np.arange(len(rules.stay), dtype=np.int32), np.diff(rules.starts))
     every = np.arange(len(rules.stay) + 1)
-    right, parent = np.argsort(rules.rights, kind="stable"), np.argsort(rules.parents, kind="stable")
+    right, parent = np.argsort(rules.rights, kind="stable"), np.lexsort((lefts, rules.parents))
+    ends = np.flatnonzero(np.diff(lefts[parent]) | np.diff(rules.parents[parent])) + 1
+    ends = np.append(ends, len(parent))
     return Grouped(
         np.searchsorted(rules.rights[right], every).astype(np.int64),
         rules.parents[right],
@@ -43,10 +48,11 @@ def grouped(rules: Rules) -> Grouped:
         lefts[parent],
         rules.rights[parent],
         rules.scores[parent],
+        ends[np.searchsorted(ends, np.arange(len(parent)), side="right")].astype(np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(**UNCOUNTED)
 def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, active: Ints) -> int:
     """Fills the tops of the span that begins at i, and `active` with those within the beam; how many."""
     count, best = 0, NEVER
@@ -133,7 +139,7 @@ def possible(
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(**UNCOUNTED)
 def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
     """The outside score of a base, from those of the tops that it is under."""
     score = out[symbol] + rules.stay[symbol] if top[symbol] > NEVER else NEVER
@@ -143,15 +149,21 @@ def _above(symbol: int, top: Floats, out: Floats, rules: Rules) -> float:
     return float(score)
 
 
-@njit(cache=True, nogil=True)
+@njit(**UNCOUNTED)
 def _downwards(i: int, j: int, symbol: int, above: float, top: Floats, out: Floats, groups: Grouped) -> None:
     """Raises the outside scores of all pairs of children of the base of `symbol`, words i <= k < j."""
     for m in range(i + 1, j):
         first, second = span(i, m), span(m, j)
-        for r in range(groups.by_parent[symbol], groups.by_parent[symbol + 1]):
-            left, right = groups.first[r], groups.second[r]
-            one, two = top[first, left], top[second, right]
-            if one > NEVER and two > NEVER:
-                score = np.float32(above) + groups.weights[r]
-                out[first, left] = max(out[first, left], score + two)
-                out[second, right] = max(out[second, right], score + one)
+        begin, end = groups.by_parent[symbol], groups.by_parent[symbol + 1]
+        while begin < end:
+            left, after = groups.first[begin], groups.after[begin]
+            one = top[first, left]
+            if one > NEVER:
+                for r in range(begin, after):
+                    right = groups.second[r]
+                    two = top[second, right]
+                    if two > NEVER:
+                        score = np.float32(above) + groups.weights[r]
+                        out[first, left] = max(out[first, left], score + two)
+                        out[second, right] = max(out[second, right], score + one)
+            begin = after

@@ -26,6 +26,15 @@ class Restricted(NamedTuple):
     chains: Ints
 
 
+def by_kind(rules: Rules, kinds: Ints) -> Rules:
+    """The rules of every left child in the order of their parents' kinds, (S,) `kinds`."""
+    lefts = np.repeat(np.arange(len(rules.stay)), np.diff(rules.starts))
+    order = np.lexsort((kinds[rules.parents], lefts))
+    return rules._replace(
+        parents=rules.parents[order], rights=rules.rights[order], scores=rules.scores[order]
+    )
+
+
 @njit(cache=True, nogil=True)
 def usable(tags: Ints, rules: Rules, kinds: Ints, seen: Flags) -> tuple[Flags, Flags]:
     """(S,) which symbols can be the base and the top of a span, of words with these `tags`.
