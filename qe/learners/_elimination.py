@@ -26,10 +26,8 @@ class LinearModel:
         return predicted
 
 
-def fit_by_elimination(
-    X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64] | None = None
-) -> LinearModel:
-    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated; of some `rows`.
+def fit_by_elimination(X: FloatArray, y: FloatArray, attributes: NDArray[np.int64]) -> LinearModel:
+    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated.
 
     First, while a standardised coefficient exceeds 1.5, the attribute with the largest goes: it is collinear
     with another. Then the attribute with the smallest standardised coefficient goes as long as that lowers
@@ -39,14 +37,14 @@ def fit_by_elimination(
 
     Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the oracle.
     """
-    return LinearModel(*_fitted(X, y, attributes, np.arange(len(y)) if rows is None else rows))
+    return LinearModel(*fitted(X, y, attributes, np.arange(len(y))))
 
 
 @numba.njit(cache=True, nogil=True)
-def _fitted(
+def fitted(
     X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], FloatArray, float]:
-    """(attributes that stay, their coefficients, intercept): compiled, as a tree has hundreds of models."""
+    """The fields of the LinearModel of some rows: compiled, as a tree has hundreds of models."""
     n, labels = len(rows), y[rows]
     centre = labels.mean()
     varying = np.array([np.ptp(X[:, a][rows]) ** 2 > _CONSTANT for a in attributes], np.bool_)

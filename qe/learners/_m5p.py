@@ -1,7 +1,6 @@
 """M5' model trees as a scikit-learn regressor; the fitted tree is a set of flat arrays."""
 
-from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -14,7 +13,9 @@ from features.core.arrays import typed, within
 from features.core.damage import Damaged
 from features.core.hints import Count, NotNegative
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._elimination import LinearModel, fit_by_elimination
+from qe.learners._elimination import fitted
+
+Longs = NDArray[np.int64]
 
 _DEVIATION_FRACTION = 0.05  # of the deviation of all labels: a node below it is not split
 _TIE = 1e-6  # a later attribute must beat an earlier one by this share of the root's impurity
@@ -63,9 +64,10 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         self.label_deviation_ = float(y.std())
-        root = _Grower(X, y, max(self.min_instances, _SMALLEST_SPLIT), self.label_deviation_).grow()
-        self._install_models(root, X, y)
-        self._flatten(root)
+        tree = self._grown(X, y)
+        options = self.regression_tree, self.pruning, float(self.pruning_factor), self.label_deviation_
+        models = _Models(*_modelled(X, y, tree, *options))
+        self._flatten(tree, models)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -89,7 +91,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if (children <= inner).any():
                 raise Damaged("a link of the tree leads backwards")
 
-    def apply(self, X: FloatArray) -> NDArray[np.int64]:
+    def apply(self, X: FloatArray) -> Longs:
         """(n,) the leaf that each row falls into."""
         node = np.zeros(len(X), np.int64)
         while (inner := self.feature_[node] >= 0).any():
@@ -143,44 +145,26 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         return " ".join([f"{self.intercept_[node]:.4g}", *terms])
 
-    def _install_models(self, node: "_Node", X: FloatArray, y: FloatArray) -> None:
-        """Bottom-up: a model for every node; with pruning, subtrees that do not pay become leaves."""
-        for child in node.children:
-            self._install_models(child, X, y)
-        wanted = np.asarray([] if self.regression_tree else sorted(node.tested), np.int64)
-        node.model = fit_by_elimination(X, y, wanted, node.rows)
-        errors = y[node.rows] - node.model.predict(X[node.rows])
-        node.parameters, node.squared_error = len(node.model.coefficients) + 1, float((errors**2).sum())
-        if node.children:
-            self._prune(node)
+    def _grown(self, X: FloatArray, y: FloatArray) -> "_Tree":
+        columns = np.ascontiguousarray(X.T)
+        order = np.argsort(columns, axis=1, kind="stable")
+        least = _DEVIATION_FRACTION * self.label_deviation_
+        tie = _TIE * float(self.label_deviation_**0.4)
+        smallest = max(self.min_instances, _SMALLEST_SPLIT)
+        return _Tree(*_grow(columns, y - y.mean(), order, smallest, least, tie))
 
-    def _prune(self, node: "_Node") -> None:
-        n = len(node.rows)
-        subtree_error = sum(child.squared_error for child in node.children)
-        subtree_parameters = sum(child.parameters for child in node.children) + 1
-        as_leaf = np.sqrt(node.squared_error / n) * self._penalty(n, node.parameters)
-        as_tree = np.sqrt(subtree_error / n) * self._penalty(n, subtree_parameters)
-        if self.pruning and (as_leaf <= as_tree or as_leaf < 1e-5 * self.label_deviation_):
-            node.children, node.feature = (), -1
-        else:
-            node.squared_error, node.parameters = subtree_error, subtree_parameters
-
-    def _penalty(self, n: int, parameters: int) -> float:
-        return _CAUTION if n <= parameters else (n + self.pruning_factor * parameters) / (n - parameters)
-
-    def _flatten(self, root: "_Node") -> None:
-        nodes = root.preorder()
-        index = {id(node): i for i, node in enumerate(nodes)}
-        self.feature_ = np.asarray([node.feature for node in nodes], np.int64)
-        self.threshold_ = np.asarray([node.threshold for node in nodes], np.float64)
-        sides = [[index[id(child)] for child in node.children] or [-1, -1] for node in nodes]
-        self.left_, self.right_ = np.asarray(sides, np.int64).T.copy()
-        self.n_segments_ = np.asarray([len(node.rows) for node in nodes], np.int64)
-        self.error_ = np.sqrt([node.squared_error / len(node.rows) for node in nodes])
-        self.coefficients_ = np.zeros((len(nodes), self.n_features_in_))
-        self.intercept_ = np.asarray([node.model.intercept for node in nodes])
-        for i, node in enumerate(nodes):
-            self.coefficients_[i, node.model.attributes] = node.model.coefficients
+    def _flatten(self, tree: "_Tree", models: "_Models") -> None:
+        """What pruning has left, in preorder."""
+        there = np.zeros(len(tree.feature), np.bool_)
+        there[0] = True
+        for node in np.flatnonzero(tree.feature >= 0):  # a child comes after its node
+            there[[tree.left[node], tree.right[node]]] = there[node]
+        numbers = np.append(np.cumsum(there) - 1, -1)  # the last one for the children of leaves
+        self.feature_, self.threshold_ = tree.feature[there], tree.threshold[there]
+        self.left_, self.right_ = numbers[tree.left[there]], numbers[tree.right[there]]
+        self.n_segments_ = (tree.last - tree.first)[there]
+        self.error_ = np.sqrt(models.squared_error[there] / self.n_segments_)
+        self.coefficients_, self.intercept_ = models.coefficients[there], models.intercept[there]
         if self.smoothing:
             self._smooth()
 
@@ -199,62 +183,115 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 node = above
 
 
-@dataclass(eq=False)
-class _Node:
-    """A node while the tree grows: its segments, and the features tested here or below before pruning."""
+class _Tree(NamedTuple):
+    """A tree before it has models, nodes in preorder; node i has the rows order[0, first[i]:last[i]].
 
-    rows: NDArray[np.int64]
-    tested: frozenset[int] = frozenset()
-    feature: int = -1
-    threshold: float = np.nan
-    children: "tuple[_Node, ...]" = ()
-    model: LinearModel = field(init=False)
-    parameters: int = 1
-    squared_error: float = 0.0
+    feature, threshold, left, right   as the fitted attributes
+    """
 
-    def preorder(self) -> "list[_Node]":
-        return [self, *(node for child in self.children for node in child.preorder())]
+    feature: Longs
+    threshold: FloatArray
+    left: Longs
+    right: Longs
+    first: Longs
+    last: Longs
+    order: Longs
 
 
-class _Grower:
-    """Grows the full tree; `order` holds, per feature, the rows sorted by it, a node being one slice."""
+class _Models(NamedTuple):
+    """The linear model of every node, and the squared error of its subtree on the training data."""
 
-    def __init__(self, X: FloatArray, y: FloatArray, min_instances: int, deviation: float) -> None:
-        self.columns = np.ascontiguousarray(X.T)
-        self.y = y - y.mean()
-        self.order = np.argsort(self.columns, axis=1, kind="stable")
-        self.min_instances = min_instances
-        self.least_deviation = _DEVIATION_FRACTION * deviation
-        self.tie = _TIE * float(deviation**0.4)
-
-    def grow(self) -> _Node:
-        return self._grow(0, len(self.y))
-
-    def _grow(self, start: int, end: int) -> _Node:
-        rows = np.sort(self.order[0, start:end])
-        node = _Node(rows)
-        if len(rows) < self.min_instances or _spread(self.y, rows) < self.least_deviation:
-            return node
-        feature, position, threshold = _best_split(self.columns, self.y, self.order, start, end, self.tie)
-        if feature < 0:
-            return node
-        node.feature, node.threshold = int(feature), float(threshold)
-        _partition(self.columns[feature], threshold, self.order, start, end)
-        middle = start + int(position)
-        node.children = (self._grow(start, middle), self._grow(middle, end))
-        node.tested = frozenset({node.feature}).union(*(child.tested for child in node.children))
-        return node
+    coefficients: FloatArray
+    intercept: FloatArray
+    squared_error: FloatArray
 
 
 @numba.njit(cache=True, nogil=True)
-def _spread(y: FloatArray, rows: NDArray[np.int64]) -> float:
-    """Standard deviation of the labels of some rows."""
-    return y[rows].std()  # type: ignore[no-any-return]
+def _grow(
+    columns: FloatArray, y: FloatArray, order: Longs, min_instances: int, least_deviation: float, tie: float
+) -> tuple[Longs, FloatArray, Longs, Longs, Longs, Longs, Longs]:
+    """The fields of the full tree; `order` has, per feature, the rows sorted by it, a node being one slice."""
+    most = 2 * len(y) + 1
+    feature, threshold = np.full(most, -1), np.full(most, np.nan)
+    left, right = np.full(most, -1), np.full(most, -1)
+    first, last = np.empty(most, np.int64), np.empty(most, np.int64)
+    waiting = np.empty((most, 3), np.int64)  # first row, last row, the node that it is a child of
+    waiting[0] = 0, len(y), -1
+    nodes, left_over = 0, 1
+    while left_over:
+        left_over -= 1
+        start, end, above = waiting[left_over]
+        node, nodes = nodes, nodes + 1
+        first[node], last[node] = start, end
+        if above >= 0 and left[above] < 0:
+            left[above] = node
+        elif above >= 0:
+            right[above] = node
+        rows = np.sort(order[0, start:end])
+        if len(rows) < min_instances or y[rows].std() < least_deviation:
+            continue
+        found, position, value = _best_split(columns, y, order, start, end, tie)
+        if found < 0:
+            continue
+        feature[node], threshold[node] = found, value
+        _partition(columns[found], value, order, start, end)
+        waiting[left_over] = start + position, end, node
+        waiting[left_over + 1] = start, start + position, node
+        left_over += 2
+    return feature[:nodes], threshold[:nodes], left[:nodes], right[:nodes], first[:nodes], last[:nodes], order
+
+
+@numba.njit(cache=True, nogil=True)
+def _modelled(
+    X: FloatArray,
+    y: FloatArray,
+    tree: _Tree,
+    constants: bool,
+    pruning: bool,
+    factor: float,
+    label_deviation: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The fields of `_Models`, bottom-up; with pruning, subtrees that do not pay become leaves in place."""
+    nodes = len(tree.feature)
+    coefficients, intercept = np.zeros((nodes, X.shape[1])), np.zeros(nodes)
+    squared_error, parameters = np.zeros(nodes), np.zeros(nodes, np.int64)
+    tested = np.zeros((nodes, X.shape[1]), np.bool_)  # here or below, before pruning
+    for node in range(nodes - 1, -1, -1):
+        rows = np.sort(tree.order[0, tree.first[node] : tree.last[node]])
+        n, inner, left, right = len(rows), tree.feature[node] >= 0, tree.left[node], tree.right[node]
+        if inner:
+            tested[node] = tested[left] | tested[right]
+            tested[node, tree.feature[node]] = True
+        wanted = np.flatnonzero(tested[node] & (not constants))
+        attributes, slopes, intercept[node] = fitted(X, y, wanted, rows)
+        for row in rows:
+            error = y[row] - intercept[node]
+            for a in range(len(attributes)):
+                error -= X[row, attributes[a]] * slopes[a]
+            squared_error[node] += error * error
+        coefficients[node][attributes] = slopes
+        parameters[node] = len(slopes) + 1
+        if not inner:
+            continue
+        below, sizes = squared_error[left] + squared_error[right], parameters[left] + parameters[right] + 1
+        as_leaf = np.sqrt(squared_error[node] / n) * _penalty(n, parameters[node], factor)
+        as_tree = np.sqrt(below / n) * _penalty(n, sizes, factor)
+        if pruning and (as_leaf <= as_tree or as_leaf < 1e-5 * label_deviation):
+            tree.feature[node], tree.left[node], tree.right[node] = -1, -1, -1
+            tree.threshold[node] = np.nan
+        else:
+            squared_error[node], parameters[node] = below, sizes
+    return coefficients, intercept, squared_error
+
+
+@numba.njit(cache=True, nogil=True)
+def _penalty(n: int, parameters: int, factor: float) -> float:
+    return _CAUTION if n <= parameters else (n + factor * parameters) / (n - parameters)
 
 
 @numba.njit(cache=True, nogil=True)
 def _best_split(
-    columns: FloatArray, y: FloatArray, order: NDArray[np.int64], start: int, end: int, tie: float
+    columns: FloatArray, y: FloatArray, order: Longs, start: int, end: int, tie: float
 ) -> tuple[int, int, float]:
     """(feature, segments on the left, threshold) of the largest impurity reduction; feature -1: none."""
     n = end - start
@@ -281,7 +318,7 @@ def _best_split(
 
 @numba.njit(cache=True, nogil=True)
 def _best_position(
-    column: FloatArray, y: FloatArray, rows: NDArray[np.int64], aside: int, total: float, squares: float
+    column: FloatArray, y: FloatArray, rows: Longs, aside: int, total: float, squares: float
 ) -> tuple[int, float]:
     """(segments on the left, impurity reduction) of one feature's best split; 0 segments: none.
 
@@ -309,7 +346,7 @@ def _impurity(n: int, total: float, squares: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _partition(column: FloatArray, threshold: float, order: NDArray[np.int64], start: int, end: int) -> None:
+def _partition(column: FloatArray, threshold: float, order: Longs, start: int, end: int) -> None:
     """Moves the rows at or below the threshold to the front of every feature's slice, keeping the order."""
     right = np.empty(end - start, np.int64)
     for feature in range(len(order)):
