@@ -210,7 +210,7 @@ class _Models(NamedTuple):
 def _grow(
     columns: FloatArray, y: FloatArray, order: Longs, min_instances: int, least_deviation: float, tie: float
 ) -> tuple[Longs, FloatArray, Longs, Longs, Longs, Longs, Longs]:
-    """The fields of the full tree; `order` has, per feature, the rows sorted by it, a node being one slice."""
+    """The fields of the full tree; `order` has, per feature, the rows sorted by it, a node being a slice."""
     most = 2 * len(y) + 1
     feature, threshold = np.full(most, -1), np.full(most, np.nan)
     left, right = np.full(most, -1), np.full(most, -1)
