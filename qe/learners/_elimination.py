@@ -1,7 +1,5 @@
 """Least squares with backward elimination of attributes, as M5' fits the model of a node."""
 
-from dataclasses import dataclass
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +11,12 @@ _CONSTANT = 1e-290  # squared range up to which an attribute is taken for consta
 _LARGEST_COEFFICIENT = 1.5  # standardised; beyond it two attributes are taken to cancel each other
 
 
-@dataclass(frozen=True, eq=False)
-class LinearModel:
-    """`intercept + X[:, attributes] @ coefficients`; the attributes are those that survived."""
-
-    attributes: NDArray[np.int64]
-    coefficients: FloatArray
-    intercept: float
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        predicted: FloatArray = X[:, self.attributes] @ self.coefficients + self.intercept
-        return predicted
-
-
-def fit_by_elimination(X: FloatArray, y: FloatArray, attributes: NDArray[np.int64]) -> LinearModel:
-    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated.
+@numba.njit(cache=True, nogil=True)
+def fit_by_elimination(
+    X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], FloatArray, float]:
+    """Least squares of y (n,) on the `attributes` of X (n, k), the useless ones eliminated, of some `rows`:
+    the attributes that stay, their coefficients and the intercept.
 
     First, while a standardised coefficient exceeds 1.5, the attribute with the largest goes: it is collinear
     with another. Then the attribute with the smallest standardised coefficient goes as long as that lowers
@@ -37,14 +26,6 @@ def fit_by_elimination(X: FloatArray, y: FloatArray, attributes: NDArray[np.int6
 
     Source: Wang and Witten 1997, Section 3; criterion as in Weka 3.9, the oracle.
     """
-    return LinearModel(*fitted(X, y, attributes, np.arange(len(y))))
-
-
-@numba.njit(cache=True, nogil=True)
-def fitted(
-    X: FloatArray, y: FloatArray, attributes: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], FloatArray, float]:
-    """The fields of the LinearModel of some rows: compiled, as a tree has hundreds of models."""
     n, labels = len(rows), y[rows]
     centre = labels.mean()
     varying = np.array([np.ptp(X[:, a][rows]) ** 2 > _CONSTANT for a in attributes], np.bool_)

@@ -13,7 +13,7 @@ from features.core.arrays import typed, within
 from features.core.damage import Damaged
 from features.core.hints import Count, NotNegative
 from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._elimination import fitted
+from qe.learners._elimination import fit_by_elimination
 
 Longs = NDArray[np.int64]
 
@@ -263,7 +263,7 @@ def _modelled(
             tested[node] = tested[left] | tested[right]
             tested[node, tree.feature[node]] = True
         wanted = np.flatnonzero(tested[node] & (not constants))
-        attributes, slopes, intercept[node] = fitted(X, y, wanted, rows)
+        attributes, slopes, intercept[node] = fit_by_elimination(X, y, wanted, rows)
         for row in rows:
             error = y[row] - intercept[node]
             for a in range(len(attributes)):

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -231,25 +230,16 @@ def test_quality_is_learnable_and_not_from_length_alone(data: DemoData) -> None:
     assert everything > length_only + 0.15
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
 @pytest.mark.slow
 def test_generation_costs_less_than_five_seconds(tmp_path: Path) -> None:
-    """CPU time of a core that has no other work: in units of a loop that takes a fifth of a second there.
+    """CPU time; a busy machine gets a second try, since shared cores count more of it."""
 
-    Shared and throttled cores count more seconds for the same work, of the loop as of generation.
-    """
+    def seconds() -> float:
+        started = time.process_time()
+        generate(tmp_path)
+        return time.process_time() - started
 
-    def loop() -> None:
-        dice = Dice(np.random.SeedSequence(1))
-        Counter(str(dice.below(20_000)) for _ in range(250_000))
-
-    units = [cpu_seconds(lambda: generate(tmp_path)) / cpu_seconds(loop) for _ in range(3)]
-    assert min(units) < 25, units
+    assert any(seconds() < 5.0 for _ in range(2))
 
 
 def test_other_files_stay_and_nothing_temporary_is_left(tmp_path: Path) -> None:
