@@ -297,7 +297,7 @@ def test_kernels_are_updated_to_what_a_refitted_learner_predicts(
     def alone(taken: set[int]) -> FloatArray:
         return held_out(X, y, sorted(taken), parts, SVR(**params))
 
-    # A prediction is a sum of 60 kernel values times at most C, each rounded to single precision in some steps.
+    # A prediction is a sum of 60 kernel values times at most C, rounded to single precision in some steps.
     rounding = 60 * params["C"] * 2.0**-21
     taken: set[int] = set() if start is forward_path else {0, 1, 2}
     for change in (1, 2, 2, 0):
