@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import standardised
 from features._word_quality.labels import error_rate
-from features._word_quality.network import Matrix
 from features._word_quality.pooling import Parameters
+from features._word_quality.scaling import Matrix
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Side, Sides, TwoSides
 from features.core.array_types import FloatArray

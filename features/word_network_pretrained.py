@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features._word_quality.network import Matrix
 from features._word_quality.pooling import Parameters
+from features._word_quality.scaling import Matrix
 from features._word_quality.two_sides import Side
 from features.learned._pretrained import PretrainedKnowledge
 from features.word_network import WordNetwork

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Longs, columns_in
-from features._word_quality.network import Matrix, _inputs, _moments
 from features._word_quality.pooling import (
     Learned,
     Parameters,
@@ -19,6 +18,7 @@ from features._word_quality.pooling import (
     save_network,
 )
 from features._word_quality.pooling_training import fit_network
+from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features.core.array_types import FloatArray
 from features.core.progress import Progress, silent
 from features.core.threads import side_by_side
@@ -55,8 +55,8 @@ class Beginnings:
         cls, lesson: Lesson, *, networks: int, seed: int, stage: str, progress: Progress = silent
     ) -> "Beginnings":
         """Texts without tokens are passed over."""
-        moments = _moments(lesson.columns)
-        inputs = _inputs(lesson.columns, np.empty((len(lesson.columns), 0), np.float32), *moments)
+        vectors = np.empty((len(lesson.columns), 0), np.float32)
+        inputs = standardised_inputs(lesson.columns, vectors, *moments(lesson.columns))
         texts, full = full_texts(inputs, lesson.offsets)
         rate = standardised(lesson.rate)[full, None]
         learned = Learned(rate, np.ones(len(rate), np.float32), lesson.bad.astype(np.float32))

@@ -8,18 +8,15 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.columns import Floats
+from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features.core.arrays import typed
 from features.core.rows import row_products
-
-Matrix = NDArray[np.float32]
 
 _HIDDEN = 128
 _EPOCHS = 2
 _BATCH = 256
 _RATE = 2e-3
 _DECAY = 1e-4
-_VECTOR_SCALE = 3.0  # vectors have length 1: brings their entries near those of standardised columns
-_LIMIT = 4.0  # standard deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +43,18 @@ class Network:
     @classmethod
     def fit(cls, columns: Matrix, vectors: Matrix, bad: NDArray[np.bool_], seed: int) -> "Network":
         """Adam (Kingma and Ba 2015) on the cross-entropy, the rate falling to 0."""
-        mean, deviation = _moments(columns)
-        inputs = _inputs(columns, vectors, mean, deviation)
+        mean, deviation = moments(columns)
+        inputs = standardised_inputs(columns, vectors, mean, deviation)
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
             parameters = _train(inputs, bad.astype(np.float32), np.random.default_rng(seed))
         return cls(mean, deviation, *parameters)
 
     def probability(self, columns: Matrix, vectors: Matrix) -> Floats:
         """(n,) P(BAD); a token's does not depend on the others."""
-        inputs = _inputs(columns, vectors, self.mean, self.deviation)
+        inputs = standardised_inputs(columns, vectors, self.mean, self.deviation)
         hidden = np.maximum(row_products(inputs, self.weights) + self.bias, 0)
         logit = row_products(hidden, self.output[:, None])[:, 0] + self.output_bias
         return np.asarray(expit(logit), np.float64)
-
-
-def _moments(columns: Matrix) -> tuple[Matrix, Matrix]:
-    """Means and standard deviations of what is defined; 0 and 1 for a column that never is."""
-    there = ~np.isnan(columns)
-    count = np.maximum(there.sum(axis=0), 1)
-    mean = np.where(there, columns, 0).sum(axis=0, dtype=np.float64) / count
-    square = (np.where(there, columns - mean, 0.0) ** 2).sum(axis=0) / count
-    return mean.astype(np.float32), np.where(square > 0, np.sqrt(square), 1.0).astype(np.float32)
-
-
-def _inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:
-    scaled = np.clip((columns - mean) / deviation, -_LIMIT, _LIMIT)
-    return np.hstack([np.where(np.isnan(scaled), np.float32(0), scaled), vectors * np.float32(_VECTOR_SCALE)])
 
 
 def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix]:

@@ -20,7 +20,6 @@ from features._word_quality.encodings import (
     save_encodings,
 )
 from features._word_quality.model import Inputs
-from features._word_quality.network import Matrix, _inputs, _moments
 from features._word_quality.pooling import (
     Learned,
     Parameters,
@@ -30,6 +29,7 @@ from features._word_quality.pooling import (
     save_network,
 )
 from features._word_quality.pooling_training import fit_network
+from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 from features.core.arrays import finite, typed
@@ -65,8 +65,9 @@ class TextModel:
         Networks begin at `beginnings` in turn, if there are any.
         """
         columns = _columns(side.inputs, left_out(side.inputs.keys, bad, side.segment))
-        mean, deviation = _moments(columns)
-        texts, full = full_texts(_inputs(columns, side.inputs.vectors, mean, deviation), side.offsets)
+        mean, deviation = moments(columns)
+        inputs = standardised_inputs(columns, side.inputs.vectors, mean, deviation)
+        texts, full = full_texts(inputs, side.offsets)
         learned = Learned(outcomes[full], weights[full], bad.astype(np.float32))
 
         def network(i: int) -> PoolingNetwork:
@@ -82,7 +83,7 @@ class TextModel:
         """(n, m); NaN for texts without tokens."""
         columns = _columns(side.inputs, encoded(self.encodings, side.inputs.keys))
         same_width(columns.shape[1], len(self.mean))
-        inputs = _inputs(columns, side.inputs.vectors, self.mean, self.deviation)
+        inputs = standardised_inputs(columns, side.inputs.vectors, self.mean, self.deviation)
         for network in self.networks:
             same_width(inputs.shape[1], len(network.parameters["token"]))
         texts, there = full_texts(inputs, side.offsets)

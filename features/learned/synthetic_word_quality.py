@@ -1,7 +1,7 @@
 """SyntheticWordQuality: P(BAD) of target words and gaps, learned from parallel text alone."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,8 @@ from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
 from features.resources._held_out import split_pairs
+from features.resources.aligner import Aligner
+from features.resources.lexicon import Lexicon
 
 _LEAST = 50  # held-out pairs
 _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
@@ -42,9 +44,14 @@ _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
 class SyntheticWordQualityBuilder(Builder):
     """Holds out one pair of `share`, at most `pairs`; `rounds` of boosting, `networks` of texts.
 
-    The resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made.
+    The resources of the rest live in a folder of `scratch` (None: of TMPDIR) while examples are made. The
+    aligner and the lexicons are those of the whole corpus: they say which words belong together, and would
+    take half of the time again.
     """
 
+    aligner: Aligner
+    lexicon_source_to_target: Lexicon
+    lexicon_target_to_source: Lexicon
     pairs: Count = 20_000
     share: Count = 8
     rounds: Count = 200
@@ -61,7 +68,7 @@ class SyntheticWordQualityBuilder(Builder):
                 f"{len(corpus)} pairs only {len(held_out)} could be held out (5 to 45 words, not repeated)",
                 remedy="give a parallel corpus of some 170 pairs or more, or leave out what needs this",
             )
-        examples = _examples(corpus, left, held_out, progress, self.scratch)
+        examples = self._examples(corpus, left, held_out, progress)
         table, bad = examples.table, examples.bad
         columns = shared_columns(table.word_names), shared_columns(table.gap_names)
         inputs = (
@@ -91,15 +98,37 @@ class SyntheticWordQualityBuilder(Builder):
             corpus_fingerprint=corpus.fingerprint,
         )
 
+    def _examples(
+        self,
+        corpus: ParallelCorpus,
+        left: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+        progress: Progress,
+    ) -> Examples:
+        """Described and labelled by resources of the rows that are left; these are gone afterwards."""
+        report = _named(progress)
+        names = [field.name for field in fields(Knowledge)]
+        whole: dict[str, Any] = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        with TemporaryDirectory(prefix="qe-held-out-", dir=self.scratch) as folder:
+            reduced = bundle.build(
+                lambda: corpus.take(left),
+                Path(folder) / "bundle",
+                [name for name in names if name not in whole],
+                progress=report,
+                makers={name: _given(resource) for name, resource in whole.items()},
+            )
+            made: dict[str, Any] = {name: reduced.part(name) for name in names if name not in whole}
+            return examples(corpus.take(held_out), Knowledge(**whole, **made), report)
+
 
 @dataclass(frozen=True, eq=False)
 class SyntheticWordQuality(Resource):
     """Boosted trees that tell wrong words and gaps of a translation, without any human label.
 
-    Part of the corpus is held out. Resources built from the rest translate its sources
-    (`features._phrase_decoding.decoder`) and describe the words of these translations; words and gaps are BAD
-    where a cheapest edit into the reference changes them. No columns are used that mean something else in
-    other systems' translations.
+    Part of the corpus is held out. Resources built from the rest, and the bundle's aligner and lexicons,
+    translate its sources (`features._phrase_decoding.decoder`) and describe the words of these translations;
+    words and gaps are BAD where a cheapest edit into the reference changes them. Columns that mean something
+    else in other systems' translations are not used.
 
     words, gaps                the models
     texts                      side -> networks that tell how much of a translation is wrong: a beginning for
@@ -109,7 +138,7 @@ class SyntheticWordQuality(Resource):
     Source: this project; synthetic data for word-level quality estimation as in Tuan et al. 2021, section 3.
     """
 
-    version: ClassVar[int] = 10 * COLUMNS_VERSION + 2
+    version: ClassVar[int] = 10 * COLUMNS_VERSION + 3
     parts: ClassVar[Parts] = {"synthetic_word_quality": {}}
     builder = SyntheticWordQualityBuilder
 
@@ -159,22 +188,6 @@ class SyntheticWordQuality(Resource):
         )
 
 
-def _examples(
-    corpus: ParallelCorpus,
-    left: NDArray[np.int64],
-    held_out: NDArray[np.int64],
-    progress: Progress,
-    scratch: Path | None,
-) -> Examples:
-    """Described and labelled by resources of the rows that are left; these are gone afterwards."""
-    report = _named(progress)
-    names = [field.name for field in fields(Knowledge)]
-    with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
-        reduced = bundle.build(lambda: corpus.take(left), Path(folder) / "bundle", names, progress=report)
-        parts: dict[str, Any] = {name: reduced.part(name) for name in names}
-        return examples(corpus.take(held_out), Knowledge(**parts), report)
-
-
 def _texts(examples: Examples, networks: int, seed: int, progress: Progress) -> dict[str, Beginnings]:
     """Networks of the texts of either side."""
     lessons = {"target": examples.target, "source": examples.source}
@@ -188,6 +201,15 @@ def _texts(examples: Examples, networks: int, seed: int, progress: Progress) -> 
         )
         for side, lesson in lessons.items()
     }
+
+
+def _given(resource: Resource) -> Callable[..., Resource]:
+    """A maker of a part that is there already."""
+
+    def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
+        return resource
+
+    return make
 
 
 def _named(progress: Progress) -> Progress:

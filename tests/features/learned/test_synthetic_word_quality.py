@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,8 +54,16 @@ def corpus(pairs: list[tuple[str, str]]) -> ParallelCorpus:
 
 
 @pytest.fixture(scope="module")
-def resource(corpus: ParallelCorpus) -> SyntheticWordQuality:
-    return SyntheticWordQuality.build(corpus, pairs=500, rounds=40)
+def resource(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> SyntheticWordQuality:
+    return learned(corpus, tmp_path_factory.mktemp("whole"))
+
+
+def learned(corpus: ParallelCorpus, folder: Path, **settings: Any) -> SyntheticWordQuality:
+    """Beside the parts of the whole corpus that it needs."""
+    names = resource_parameters(SyntheticWordQuality.builder)
+    whole = build(lambda: corpus, folder, names)
+    given = {"pairs": 500, "rounds": 40, **settings, **{name: whole.part(name) for name in names}}
+    return SyntheticWordQuality.build(corpus, **given)
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +123,10 @@ def test_a_large_corpus_gives_its_share() -> None:
     assert len(np.unique(held_out // 100)) == 25  # whole blocks
 
 
-def test_too_small_a_corpus_is_refused() -> None:
+def test_too_small_a_corpus_is_refused(tmp_path: Path) -> None:
     rows = [(f"a b c d {i}", f"a b c {i}") for i in range(120)]
     with pytest.raises(InputError, match="only 36 could be held out"):
-        SyntheticWordQuality.build(ParallelCorpus.from_lines(rows))
+        learned(ParallelCorpus.from_lines(rows), tmp_path)
 
 
 # --- what is learned ---------------------------------------------------------------------------------
@@ -145,8 +154,10 @@ def test_it_finds_what_is_wrong_in_other_texts(bundle: Bundle, tried: tuple[Segm
     assert abs(words.mean() - bad.words.mean()) < 0.1
 
 
-def test_the_same_seed_gives_the_same(corpus: ParallelCorpus, resource: SyntheticWordQuality) -> None:
-    again = SyntheticWordQuality.build(corpus, pairs=500, rounds=40)
+def test_the_same_seed_gives_the_same(
+    corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path: Path
+) -> None:
+    again = learned(corpus, tmp_path)
     assert again.words.trees == resource.words.trees and again.gaps.trees == resource.gaps.trees
     assert again.fingerprint == resource.fingerprint
 
