@@ -1,18 +1,25 @@
-"""A chart parser from the counts of a treebank: coarse, then fine, then plain if the fine one has no tree."""
+"""A chart parser from the counts of a treebank: coarse, then fine, then plain if the fine one has no tree.
 
-from collections.abc import Sequence
+A guide may say beforehand which tags words can have and where constituents can end.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.tokens import Tokens
 from qe.annotators._brackets import Node
 from qe.annotators._cky import NEVER, Floats, best_derivation, inside, outside, span
 from qe.annotators._grammar import Counts, Grammar, grammar_of, kind_name, plain_name, tree_of
+from qe.annotators._guide import Guide, Limits
 from qe.annotators._kbest import k_best
 from qe.annotators._lexicon import Lexicon
+from qe.annotators._linear import Hashes
 from qe.annotators._pruning import Grouped, grouped, possible
 from qe.annotators._restriction import by_kind, in_full, restricted
 
@@ -74,9 +81,11 @@ class ChartParser:
 
     A coarse grammar (labels up to a dot, tags by their first two letters) says which kinds of symbols a span
     can have at all; the fine one looks at no others (Charniak et al. 2006). So a tree can be missed, seldom.
+    Limits of the guide, where a text has a tree within them, come before all that.
     """
 
     counts: Counts
+    guide: Guide | None = None
 
     @cached_property
     def fine(self) -> Level:
@@ -111,28 +120,80 @@ class ChartParser:
         index = self.coarse.grammar.index
         return np.array([index[kind_name(symbol)] for symbol in level.grammar.symbols], np.int32)
 
-    def parse(self, words: Sequence[str], n_best: int = 1) -> Parse:
-        """The best trees of a text, `n_best` at most."""
+    def parse_all(self, texts: Tokens, n_best: int = 1, shown: Hashes | None = None) -> Iterator[Parse]:
+        """The best trees of every text, `n_best` at most, as the guide says, if there is one.
+
+        shown  what the distinct words show (`qe.annotators._words`), where that is known
+        """
+        limits = repeat(None) if self.guide is None else self.guide.limits(texts, shown)
+        for i, of_text in zip(range(len(texts)), limits, strict=False):
+            yield self.parse(texts.words(i), n_best, of_text)
+
+    def parse(self, words: Sequence[str], n_best: int = 1, limits: Limits | None = None) -> Parse:
+        """The best trees of a text within the limits; of all, if there are none or no tree is within them."""
         if not 0 < len(words) <= LONGEST:
             return Parse((), (), "none")
-        allowed = self._allowed(words)
-        if allowed is not None:
-            searched = _searched(self.fine, words, n_best, allowed, self._kinds, FINE_BEAM)
-            if searched:
-                return Parse(*searched, "fine")
-            searched = _searched(self.plain, words, n_best, allowed, self._plain_kinds, FINE_BEAM)
-            if searched:
-                return Parse(*searched, "plain")
+        if limits is not None:
+            found = self._pruned(words, n_best, self._marked(limits), limits.ends)
+            if found is not None:
+                return found
+        anywhere = np.ones(len(words), np.bool_)
+        found = self._pruned(words, n_best, None, anywhere)
+        if found is not None:
+            return found
         searched = exhaustive(self.plain, words, n_best)
         return Parse(*searched, "plain") if searched else Parse((), (), "none")
 
-    def _allowed(self, words: Sequence[str]) -> NDArray[np.bool_] | None:
-        """(spans, kinds) what a span can be; None if the coarse grammar has no tree."""
+    def _marked(self, limits: Limits) -> NDArray[np.bool_]:
+        """(n, coarse symbols) the kinds of tags that each word can have."""
+        marked = np.zeros((len(limits.kinds), len(self.coarse.grammar.symbols)), np.bool_)
+        marked[:, self._tag_kinds] = limits.kinds
+        return marked
+
+    @cached_property
+    def _tag_kinds(self) -> NDArray[np.int64]:
+        """The coarse symbols of the guide's kinds of tags."""
+        assert self.guide is not None
+        return np.array([self.coarse.grammar.index[kind] for kind in self.guide.kinds], np.int64)
+
+    def _pruned(
+        self, words: Sequence[str], n_best: int, tags: NDArray[np.bool_] | None, ends: NDArray[np.bool_]
+    ) -> Parse | None:
+        """The best trees, coarse to fine, or to plain if the fine grammar has none; None if no grammar has.
+
+        tags  (n, coarse symbols) the kinds of tags that each word can have; None: all
+        ends  (n,) after which words spans of several words can end
+        """
         grammar = self.coarse.grammar
+        every = np.arange(len(grammar.symbols), dtype=np.int32)
+        emissions = _limited(self.coarse.emissions(words), tags, every)
         allowed = possible(
-            *self.coarse.emissions(words), grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD
+            *emissions, grammar.rules, self._groups, grammar.root, COARSE_BEAM, THRESHOLD, ends
         )
-        return allowed if len(allowed) else None
+        if not len(allowed):
+            return None
+        for level, kinds, name in (
+            (self.fine, self._kinds, "fine"),
+            (self.plain, self._plain_kinds, "plain"),
+        ):
+            emissions = _limited(level.emissions(words), tags, kinds)
+            searched = _searched(level, words, emissions, n_best, allowed, kinds, FINE_BEAM)
+            if searched:
+                return Parse(*searched, name)
+        return None
+
+
+def _limited(emissions: Emissions, tags: NDArray[np.bool_] | None, kinds: NDArray[np.int32]) -> Emissions:
+    """Emissions of the tags whose kind, by `kinds` (S,), a word can have; all of a word without any."""
+    if tags is None:
+        return emissions
+    starts, symbols, scores = emissions
+    word = np.repeat(np.arange(len(tags)), np.diff(starts))
+    kept = tags[word, kinds[symbols]]
+    left = np.bincount(word[kept], minlength=len(tags))
+    kept |= (left == 0)[word]
+    counts = np.bincount(word[kept], minlength=len(tags))
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), symbols[kept], scores[kept]
 
 
 Found = tuple[tuple[Node, ...], tuple[float, ...]]
@@ -141,23 +202,25 @@ Found = tuple[tuple[Node, ...], tuple[float, ...]]
 def exhaustive(level: Level, words: Sequence[str], n_best: int = 1) -> Found | None:
     """Trees and their log probabilities under one grammar, nothing pruned; None if it has none."""
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
-    return _searched(level, words, n_best, np.zeros((0, 0), np.bool_), kinds, np.inf)
+    no_limits = np.zeros((0, 0), np.bool_)
+    return _searched(level, words, level.emissions(words), n_best, no_limits, kinds, np.inf)
 
 
 def _searched(
     level: Level,
     words: Sequence[str],
+    emissions: Emissions,
     n_best: int,
     allowed: NDArray[np.bool_],
     kinds: NDArray[np.int32],
     beam: float,
 ) -> Found | None:
     grammar, n = level.grammar, len(words)
-    starts, tags, emissions = level.emissions(words)
+    starts, tags, weights = emissions
     part = restricted(grammar.rules, grammar.root, tags, kinds, allowed)
     rules, root = part.rules, int(part.numbers[grammar.root])
     base, top, bounds, lists = inside(
-        starts, part.numbers[tags], emissions, rules, allowed, kinds[part.symbols], beam
+        starts, part.numbers[tags], weights, rules, allowed, kinds[part.symbols], beam
     )
     row = bounds[span(0, n), 2]
     if row < 0 or top[row, root] == NEVER:

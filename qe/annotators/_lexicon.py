@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from math import log
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from qe.annotators._grammar import UP
 
 _RARE: Final = 3  # a word as frequent or less says what unseen words are
@@ -42,6 +45,10 @@ class Lexicon:
             symbols[tag].add(symbol)
         self._symbols = {tag: sorted(symbols_of) for tag, symbols_of in symbols.items()}
         self._total = sum(self._word.values())
+        self._tags = sorted(self._tag)
+        self._place = {tag: i for i, tag in enumerate(self._tags)}
+        self._usual = self._column(self._tag) / self._total
+        self._known: dict[tuple[int, str], NDArray[np.float64]] = {}
         self._classes: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for word, tags in self._of_word.items():
             if self._word[word] <= _RARE:
@@ -61,42 +68,44 @@ class Lexicon:
         return (word.lower(),) if word.lower() in self._of_word else classes(word)
 
     def _emissions(self, word: str) -> list[tuple[str, float]]:
-        tags, uses, emissions = self._tags(word), self._word[word], []
+        of_tags, uses, emissions = self._of_tags(word), self._word[word], []
         share = log(max(uses, 0.5) / self._total)
-        best = max(tags.values())
-        for tag in sorted(tags):
-            if tags[tag] < _LEAST * best:
-                continue
+        for place in np.flatnonzero(of_tags >= _LEAST * of_tags.max()).tolist():
+            tag, probability = self._tags[place], float(of_tags[place])
             of_tag = self._of_word[word][tag] if word in self._of_word else 0.0
             for symbol in self._symbols[tag]:
                 usual = self._symbol[symbol] / self._tag[tag]
                 seen = self._uses.get((symbol, word), 0.0)
                 inner = (seen + _SHARE_WEIGHT * usual) / (of_tag + _SHARE_WEIGHT)
                 emissions.append(
-                    (symbol, log(tags[tag] * inner) + share - log(self._symbol[symbol] / self._total))
+                    (symbol, log(probability * inner) + share - log(self._symbol[symbol] / self._total))
                 )
         return emissions
 
-    def _tags(self, word: str) -> dict[str, float]:
-        """P(tag | word)."""
-        uses, by_class = self._word[word], self._of_class(word)
-        seen = self._of_word.get(word, Counter())
+    def _of_tags(self, word: str) -> NDArray[np.float64]:
+        """(tags,) P(tag | word)."""
+        uses, seen = self._word[word], self._column(self._of_word.get(word, {}))
         if uses >= _SURE:
-            return {tag: n / uses for tag, n in seen.items()}
-        return {
-            tag: (seen[tag] + _CLASS_WEIGHT * by_class.get(tag, 0.0)) / (uses + _CLASS_WEIGHT)
-            for tag in {*seen, *by_class}
-        }
+            return seen / uses
+        return (seen + _CLASS_WEIGHT * self._of_class(word)) / (uses + _CLASS_WEIGHT)
 
-    def _of_class(self, word: str) -> dict[str, float]:
-        """P(tag | class of the word), from the shortest ending to the longest that was seen."""
-        result = {tag: n / self._total for tag, n in self._tag.items()}
-        for name in classes(word):
-            seen = self._classes.get(name)
-            if seen is None:
-                break
-            weight = seen.total() + _BACKOFF
-            result = {tag: (seen[tag] + _BACKOFF * p) / weight for tag, p in result.items()}
+    def _of_class(self, word: str) -> NDArray[np.float64]:
+        """(tags,) P(tag | class of the word), from the shortest ending to the longest that was seen."""
+        result = self._usual
+        for key in enumerate(classes(word)):
+            if key not in self._known:
+                seen = self._classes.get(key[1])
+                if seen is None:
+                    break
+                self._known[key] = (self._column(seen) + _BACKOFF * result) / (seen.total() + _BACKOFF)
+            result = self._known[key]
+        return result
+
+    def _column(self, counts: Mapping[str, float]) -> NDArray[np.float64]:
+        """(tags,) the counts by the places of their tags."""
+        result = np.zeros(len(self._tags))
+        for tag, n in counts.items():
+            result[self._place[tag]] = n
         return result
 
 

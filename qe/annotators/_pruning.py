@@ -79,15 +79,18 @@ def _finished(base: Floats, top: Floats, i: int, rules: Rules, beam: float, acti
 
 @njit(cache=True, nogil=True)
 def chart(
-    starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, beam: float
+    starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, beam: float, ends: Flags
 ) -> tuple[Floats, Floats]:
-    """(spans, S) best inside scores of bases and of tops; arguments as of `qe.annotators._cky.inside`."""
+    """(spans, S) best inside scores of bases and of tops; arguments as of `qe.annotators._cky.inside`.
+
+    ends  (n,) after which words a span of several words can end
+    """
     n, size = len(starts) - 1, len(rules.stay)
     columns = -(-n // _LANES) * _LANES
     made = np.empty((size, columns), np.float32)  # bases of the spans with one end, by beginning
     top = np.full((n + 1, size, columns), NEVER, np.float32)  # by end, symbol, beginning
-    bases = np.empty((n * (n + 1) // 2, size), np.float32)
-    tops = np.empty(bases.shape, np.float32)
+    bases = np.full((n * (n + 1) // 2, size), NEVER, np.float32)
+    tops = np.full(bases.shape, NEVER, np.float32)
     blocks = np.empty((n + 1, size, 2), np.int64)  # first and last block of columns with a top, by end
     blocks[:, :, 0], blocks[:, :, 1] = columns, -1
     active = np.empty(size, np.int32)
@@ -95,7 +98,7 @@ def chart(
         made[:], whole = NEVER, top[j]
         for k in range(starts[j - 1], starts[j]):
             made[tags[k], j - 1] = max(made[tags[k], j - 1], emissions[k])
-        for m in range(j - 1, -1, -1):
+        for m in range(j - 1, -1 if ends[j - 1] else j - 2, -1):
             for child in active[: _finished(made, whole, m, rules, beam, active)]:
                 blocks[j, child, 0] = min(blocks[j, child, 0], m // _LANES)
                 blocks[j, child, 1] = max(blocks[j, child, 1], m // _LANES)
@@ -113,12 +116,13 @@ def chart(
 @njit(cache=True, nogil=True)
 def possible(
     starts: Longs, tags: Ints, emissions: Floats, rules: Rules, groups: Grouped, root: int, beam: float,
-    threshold: float,
+    threshold: float, ends: Flags,
 ) -> Flags:  # fmt: skip
     """(spans, S) the symbols that have two children or a word in a tree at most `threshold` below the best;
-    (0, 0) if there is no tree. `beam` as for `qe.annotators._cky.inside`, spans by its numbers."""
+    (0, 0) if there is no tree. `beam` as for `qe.annotators._cky.inside`, spans by its numbers, `ends` as for
+    `chart`."""
     n = len(starts) - 1
-    base, top = chart(starts, tags, emissions, rules, groups, beam)
+    base, top = chart(starts, tags, emissions, rules, groups, beam, ends)
     best = top[span(0, n), root]
     if best == NEVER:
         return np.zeros((0, 0), np.bool_)
@@ -128,6 +132,8 @@ def possible(
     for length in range(n, 0, -1):
         for i in range(n - length + 1):
             j = i + length
+            if length > 1 and not ends[j - 1]:
+                continue
             here = span(i, j)
             for symbol in range(len(rules.stay)):
                 if base[here, symbol] == NEVER:

@@ -51,6 +51,16 @@ class SequenceModel:
         )  # fmt: skip
         return result
 
+    def near(self, tokens: Tokens, margin: float, shown: Hashes | None = None) -> Flags:
+        """(n_tokens, L) the labels of every token in labellings of its text up to `margin` below the best."""
+        words = attributes(tokens.types) if shown is None else shown
+        result = np.zeros((len(tokens.ids), len(self.labels)), np.bool_)
+        _near(
+            words, tokens.ids, tokens.offsets, template_array(self.templates), self.mask, self.weights,
+            self.transitions, np.float32(margin), result,
+        )  # fmt: skip
+        return result
+
 
 def fit(
     tokens: Tokens,
@@ -148,6 +158,45 @@ def _predict(
         scores = np.empty((n, size), np.float32)
         _emissions(cells, weights, size, scores)
         _viterbi(scores, transitions, np.empty((n, size), np.int32), result[low:high])
+
+
+@njit(cache=True, nogil=True)
+def _near(
+    words: Hashes,
+    ids: Ids,
+    offsets: Longs,
+    templates: Longs,
+    mask: np.uint64,
+    weights: Floats,
+    transitions: Floats,
+    margin: np.float32,
+    result: Flags,
+) -> None:
+    size = transitions.shape[1]
+    none = np.empty(0, np.uint64)
+    for k in range(len(offsets) - 1):
+        low, high = offsets[k], offsets[k + 1]
+        n = high - low
+        if n == 0:
+            continue
+        cells = np.empty((n, templates.shape[0]), np.int64)
+        features_of(words, ids, none, low, high, templates, mask, cells)
+        own = np.empty((n, size), np.float32)
+        _emissions(cells, weights, size, own)
+        before = own.copy()  # the best labellings of the words up to one, by its label
+        _viterbi(before, transitions, np.empty((n, size), np.int32), np.empty(n, np.int32))
+        after = np.zeros((n, size), np.float32)  # of those behind it
+        for i in range(n - 2, -1, -1):
+            for label in range(size):
+                best = np.float32(-np.inf)
+                for following in range(size):
+                    score = transitions[label, following] + own[i + 1, following] + after[i + 1, following]
+                    best = max(best, score)
+                after[i, label] = best
+        least = before[n - 1].max() - margin
+        for i in range(n):
+            for label in range(size):
+                result[low + i, label] = before[i, label] + after[i, label] >= least
 
 
 @njit(cache=True, nogil=True)

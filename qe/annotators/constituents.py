@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.progress import Progress, silent
+from features.core.tokens import Tokens
 from qe.annotators import _storage
 from qe.annotators._base import Annotator, Batch
 from qe.annotators._brackets import ROOT, Node, read_trees, transformed
 from qe.annotators._chart_parser import ChartParser
 from qe.annotators._evalb import scores
-from qe.annotators._grammar import Counts, counted, plain_name
+from qe.annotators._grammar import Counts, counted, kind_name, plain_name
+from qe.annotators._guide import Guide
 from qe.annotators.pos import indexed
 
 
@@ -28,7 +30,7 @@ class Constituents(Annotator):
 
     Words that the treebank joins by `_` (`Nueva_York`) are learned as they are and taken apart: texts have
     them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
-    `tree_grammar = none`.
+    `tree_grammar = none`. What was trained before there was a guide (`qe.annotators._guide`) has none.
     """
 
     treebank = "bracketed trees"
@@ -56,12 +58,12 @@ class Constituents(Annotator):
             raise InputError("no tree", where=", ".join(map(str, files)))
         about = {"trees": len(trees), "passed_over": len(notes), "files": [sha256(file) for file in files]}
         counts = counted(_weighted(trees), settings["vertical"], settings["horizontal"])
-        progress("constituents", 1, 1)
-        return cls({**settings, **about}, counts, ChartParser(counts))
+        guide = Guide.learned([version for tree in trees for version in _versions(tree)], progress=progress)
+        return cls({**settings, **about}, counts, ChartParser(counts, guide))
 
     def annotate(self, batch: Batch) -> None:
-        for i in range(len(batch.tokens)):
-            parse = self.parser.parse(batch.shown.words(i), int(self.settings["n_best"]))
+        n_best = int(self.settings["n_best"])
+        for i, parse in enumerate(self.parser.parse_all(batch.shown, n_best, batch.attributes)):
             if parse.trees:
                 tree = parse.trees[0]
                 batch.comments[i] += [
@@ -81,12 +83,15 @@ class Constituents(Annotator):
         texts, _ = indexed([word for (_, word), _ in words])
         place = {word: i for i, word in enumerate(texts)}
         paths = [symbol for (_, path_, _), _ in chains for symbol in path_]
+        guide = self.parser.guide
+        meta = {
+            "settings": dict(self.settings), "symbols": symbols, "words": texts,
+            "roots": dict(self.counts.roots),
+        }  # fmt: skip
         _storage.save(
             path,
-            {
-                "settings": dict(self.settings), "symbols": symbols, "words": texts,
-                "roots": dict(self.counts.roots),
-            },
+            meta if guide is None else {**meta, "guide": guide.model.labels},
+            **({} if guide is None else guide.arrays()),
             binary=np.array([[*(index[s] for s in rule), n] for rule, n in rules], np.int64).reshape(-1, 4),
             chains=np.array([[index[a], index[b], n] for (a, _, b), n in chains], np.int64).reshape(-1, 3),
             path_starts=np.cumsum([0, *(len(path_) for (_, path_, _), _ in chains)]).astype(np.int64),
@@ -130,17 +135,22 @@ class Constituents(Annotator):
             Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
             Counter(roots),
         )
-        return cls(settings, made, ChartParser(made))
+        guide = None
+        if "guide" in meta:
+            guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
+            kinds = {kind_name(symbol) for symbol in symbols}
+            _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)
+        return cls(settings, made, ChartParser(made, guide))
 
     @classmethod
     def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
         """Brackets by the rules of EVALB (`qe.annotators._evalb`); and with labels up to a dot only."""
         (own,) = (annotator for annotator in annotators if isinstance(annotator, cls))
         trees = [tree for file in gold for tree in read_trees(file)[0]]
-        pairs = []
-        for tree in trees:
-            predicted = own.parser.parse(tree.words()).trees
-            pairs.append((tree, predicted[0] if predicted else None))
+        parses = own.parser.parse_all(Tokens.from_lists([tree.words() for tree in trees]))
+        pairs = [
+            (tree, parse.trees[0] if parse.trees else None) for tree, parse in zip(trees, parses, strict=True)
+        ]
         short = [(_undotted(a), None if b is None else _undotted(b)) for a, b in pairs]
         return {"brackets": scores(pairs), "undotted": scores(short)}
 
@@ -169,11 +179,14 @@ def _chains(
 def _weighted(trees: Sequence[Node]) -> Iterator[tuple[Node, int]]:
     """Every tree twice; one with joined words once as it is and once with them apart."""
     for tree in trees:
-        if any("_" in word.strip("_") for word in tree.words()):
-            yield tree, 1
-            yield transformed(tree, _apart), 1
-        else:
-            yield tree, 2
+        versions = _versions(tree)
+        yield from ((version, 2 // len(versions)) for version in versions)
+
+
+def _versions(tree: Node) -> list[Node]:
+    """The tree, and if words are joined in it, the one with them apart."""
+    joined = any("_" in word.strip("_") for word in tree.words())
+    return [tree, transformed(tree, _apart)] if joined else [tree]
 
 
 def _apart(leaf: Node) -> list[Node]:

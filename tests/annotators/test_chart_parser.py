@@ -128,8 +128,11 @@ def test_frequent_words_have_relative_frequencies() -> None:
 NOTHING_PRUNED = np.zeros((0, 0), np.bool_)
 
 
+@pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize(("beam", "threshold"), [(np.inf, 3.0), (np.inf, 50.0), (3.0, 4.0)])
-def test_symbols_by_columns_are_those_of_all_pairs_of_spans(beam: float, threshold: float) -> None:
+def test_symbols_by_columns_are_those_of_all_pairs_of_spans(
+    beam: float, threshold: float, limited: bool
+) -> None:
     """The inside and outside passes of the fine grammar, which brute force checks above, at the same beam."""
     level = Level.of(counted([(tree, 1) for tree in treebank(20)], 1, 1))
     grammar, kinds = level.grammar, np.zeros(len(level.grammar.symbols), np.int32)
@@ -137,14 +140,20 @@ def test_symbols_by_columns_are_those_of_all_pairs_of_spans(beam: float, thresho
     with_tree = 0
     for words in texts:
         given, n = level.emissions(words), len(words)
-        flags = possible(*given, grammar.rules, grouped(grammar.rules), grammar.root, beam, threshold)
-        base, top, bounds, lists = inside(*given, grammar.rules, NOTHING_PRUNED, kinds, beam)
+        ends = np.arange(n) % 3 != 1 if limited else np.ones(n, np.bool_)
+        ends[-1] = True
+        groups = grouped(grammar.rules)
+        flags = possible(*given, grammar.rules, groups, grammar.root, beam, threshold, ends)
+        allowed = np.array([[i + 1 == j or ends[j - 1]] for j in range(1, n + 1) for i in range(j)])
+        base, top, bounds, lists = inside(*given, grammar.rules, allowed, kinds, beam)
         best = top[bounds[span(0, n), 2], grammar.root]
         if best == NEVER:
             assert flags.shape == (0, 0)
             continue
         out, _ = outside(n, grammar.root, base, top, bounds, lists, grammar.rules, best - threshold)
-        np.testing.assert_array_equal(flags, out[bounds[:, 2]] > NEVER)
+        there = bounds[:, 2] >= 0
+        np.testing.assert_array_equal(flags[there], out[bounds[there, 2]] > NEVER)
+        assert not flags[~there].any()
         with_tree += 1
     assert with_tree > 2
 
