@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from features.core.files import digest
 from features.core.progress import Progress, silent
 from features.core.tokens import Tokens
 from qe.annotators import _sequence, _storage
@@ -36,6 +37,7 @@ _TEMPLATES: Final = templates(
     "suffix2-1 suffix3+0|suffix3+0 suffix2+1|kind-1 kind+0|short_shape-1|short_shape+1|lower-1 lower+1|"
     "lower-2 lower-1|lower+1 lower+2|suffix2-1 suffix2+1|suffix2+1 suffix2+2"
 )
+VERSION: Final = digest(_TEMPLATES)  # weights mean nothing to other features
 
 
 class Limits(NamedTuple):

@@ -19,7 +19,7 @@ from qe.annotators._brackets import ROOT, Node, read_trees, transformed
 from qe.annotators._chart_parser import ChartParser
 from qe.annotators._evalb import scores
 from qe.annotators._grammar import Counts, counted, kind_name, plain_name
-from qe.annotators._guide import Guide
+from qe.annotators._guide import VERSION, Guide
 from qe.annotators.pos import indexed
 
 
@@ -90,7 +90,7 @@ class Constituents(Annotator):
         }  # fmt: skip
         _storage.save(
             path,
-            meta if guide is None else {**meta, "guide": guide.model.labels},
+            meta if guide is None else {**meta, "guide": guide.model.labels, "guide_version": VERSION},
             **({} if guide is None else guide.arrays()),
             binary=np.array([[*(index[s] for s in rule), n] for rule, n in rules], np.int64).reshape(-1, 4),
             chains=np.array([[index[a], index[b], n] for (a, _, b), n in chains], np.int64).reshape(-1, 3),
@@ -137,6 +137,8 @@ class Constituents(Annotator):
         )
         guide = None
         if "guide" in meta:
+            same = meta.get("guide_version") == VERSION
+            _storage.check(same, "its guide was trained by another version of this program", path)
             guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
             kinds = {kind_name(symbol) for symbol in symbols}
             _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)

@@ -111,6 +111,8 @@ def test_changed_missing_and_added_files_are_refused(folder: Path) -> None:
         ("constituents/binary.npy", np.array([[0, 0, 0, 1]]), "begins or ends at a symbol without rules"),
         ("constituents/uses.npy", np.array([[0, 10**6, 1]]), "a word is out of bounds"),
         ("constituents/uses.npy", np.array([[0, 0, 0]]), "a count is not positive"),
+        ("constituents/guide.npy", np.zeros(100, np.float32), "guide has 100 cells"),
+        ("constituents/transitions.npy", np.zeros((2, 2), np.float32), "transitions have another size"),
         ("entities/entities.npy", np.array([object()], object), "the annotator is damaged"),
     ],
 )
@@ -121,6 +123,34 @@ def test_forged_arrays_are_refused_whatever_the_checksums_say(
     relist(folder)
     with pytest.raises(InputError, match=message):
         _ = AnnotatorFolder(folder).annotators
+
+
+def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> None:
+    meta = folder / "constituents" / "meta.json"
+    content = json.loads(meta.read_text("utf-8"))
+    for changed, message in (
+        ({"guide_version": "another"}, "guide was trained by another version"),
+        ({"guide": ["/Q", *content["guide"][1:]]}, "the guide has tags that the grammar lacks"),
+        ({"guide": ["Q", *content["guide"][1:]]}, "a label is no tag"),
+        ({"guide": 3}, "guide is no list of texts"),
+    ):
+        meta.write_text(json.dumps({**content, **changed}), "utf-8")
+        relist(folder)
+        with pytest.raises(InputError, match=message):
+            _ = AnnotatorFolder(folder).annotators
+
+
+def test_grammars_from_before_there_were_guides_parse_without_one(folder: Path) -> None:
+    texts = [["la", "luna", "busca", "el", "gato", "."]]
+    guided = list(AnnotatorFolder(folder).annotate(texts))
+    meta = folder / "constituents" / "meta.json"
+    content = json.loads(meta.read_text("utf-8"))
+    kept = {key: value for key, value in content.items() if not key.startswith("guide")}
+    meta.write_text(json.dumps(kept), "utf-8")
+    for name in ("guide", "transitions"):
+        (folder / "constituents" / f"{name}.npy").unlink()
+    relist(folder)
+    assert list(AnnotatorFolder(folder).annotate(texts)) == guided
 
 
 @pytest.mark.slow
