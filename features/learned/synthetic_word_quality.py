@@ -116,7 +116,6 @@ class SyntheticWordQualityBuilder(Builder):
                 [name for name in names if name not in whole],
                 progress=report,
                 makers={name: _given(resource) for name, resource in whole.items()},
-                settings={"target_lm": {"arpa": False}},  # text for other tools, which never see it
             )
             made: dict[str, Any] = {name: reduced.part(name) for name in names if name not in whole}
             return examples(corpus.take(held_out), Knowledge(**whole, **made), report)

@@ -100,7 +100,7 @@ class LanguageModelBuilder(Builder):
     case: Case = "lower"
     minimum: Count = 1
     prune: bool = False
-    arpa: bool = True
+    arpa: bool = False
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "LanguageModel":
         model = LanguageModel.from_tokens(
@@ -128,9 +128,9 @@ class LanguageModel(Resource):
     parts: ClassVar[Parts] = {
         "source_lm": {"side": "source", "order": 3},
         "target_lm": {"side": "target", "order": 5},
-        "source_lm5": {"side": "source", "order": 5, "arpa": False},
-        "source_lm_backward": {"side": "source", "order": 5, "direction": "backward", "arpa": False},
-        "target_lm_backward": {"side": "target", "order": 5, "direction": "backward", "arpa": False},
+        "source_lm5": {"side": "source", "order": 5},
+        "source_lm_backward": {"side": "source", "order": 5, "direction": "backward"},
+        "target_lm_backward": {"side": "target", "order": 5, "direction": "backward"},
     }
     builder: ClassVar[type[Builder]] = LanguageModelBuilder
 

@@ -131,15 +131,16 @@ def test_a_damaged_gzip_member_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
     lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
-    done = build(*write(tmp_path, "\n".join(lines), "\n".join(lines)), "--json")
+    texts = write(tmp_path, "\n".join(lines), "\n".join(lines))
+    done = build(*texts, "--json", "--set", "source_lm.arpa=true")
     assert done.returncode == 0, done.stderr
     parts = json.loads(done.stdout)["parts"]
     assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)
-    assert list((tmp_path / "out" / "source_lm").glob("*.arpa*"))
+    assert [file.parent.name for file in (tmp_path / "out").rglob("*.arpa*")] == ["source_lm"]
 
 
 def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports(tmp_path: Path) -> None:
-    bundle = bundles.build(corpus, tmp_path / "b", ORDER)
+    bundle = bundles.build(corpus, tmp_path / "b", ORDER, settings={"source_lm": {"arpa": True}})
     within = bundle.path / "source_ngrams" / "models" / "words"
     within.mkdir(parents=True)
     (within / "trees.txt").write_text("tree")
