@@ -59,7 +59,7 @@ def qe(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
     write(tmp_path)
     settings = parsed(
-        ["source_lm.order=2", "source_lm.case=true", "source_lm.arpa=false", "target_lm.prune=true",
+        ["source_lm.order=2", "source_lm.case=true", "source_lm.arpa=true", "target_lm.prune=true",
          "target_lm.order=4", "target_lm.minimum=4", "target_ngrams.order=1"]
     )  # fmt: skip
     bundle = built(tmp_path, ["source_lm", "target_lm", "target_ngrams"], settings)
@@ -73,8 +73,8 @@ def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
         assert outcome.order == model.order and outcome.trie.sizes == model.trie.sizes
         np.testing.assert_array_equal(outcome.log10_probability(text), model.log10_probability(text))
     assert cast(NgramCounts, bundle.part("target_ngrams")).order == 1
-    assert not (bundle.path / "source_lm" / "model.arpa.gz").exists()
-    assert bundle.manifest["parts"]["source_lm"]["set"] == {"order": 2, "case": "true", "arpa": False}
+    assert [file.parent.name for file in bundle.path.rglob("*.arpa*")] == ["source_lm"]
+    assert bundle.manifest["parts"]["source_lm"]["set"] == {"order": 2, "case": "true", "arpa": True}
 
 
 def test_counts_of_another_layer_of_annotation(tmp_path: Path) -> None:
