@@ -59,13 +59,13 @@ class Guide:
     model: SequenceModel
 
     @classmethod
-    def learned(cls, trees: Sequence[Node], seed: int = 0, progress: Progress = silent) -> "Guide":
+    def learned(cls, trees: Sequence[Node], progress: Progress = silent) -> "Guide":
         names = [name for tree in trees for name in _labels(tree)]
         labels, gold = indexed(names)
         tokens = Tokens.from_lists([tree.words() for tree in trees])
         return cls(
             _sequence.fit(
-                tokens, gold, labels, _TEMPLATES, bits=_BITS, epochs=_EPOCHS, seed=seed, progress=progress,
+                tokens, gold, labels, _TEMPLATES, bits=_BITS, epochs=_EPOCHS, progress=progress,
                 stage="tags and ends of constituents",
             )
         )  # fmt: skip

@@ -105,14 +105,26 @@ def fit(
 
 
 @njit(cache=True, nogil=True)
-def _emissions(cells: Longs, weights: Floats, n_labels: int, result: Floats) -> None:
+def _emissions(
+    words: Hashes,
+    ids: Ids,
+    low: int,
+    high: int,
+    templates: Longs,
+    mask: np.uint64,
+    weights: Floats,
+    size: int,
+) -> tuple[Longs, Floats]:
+    """Of the words low..high, one text: (n, t) cells of their features, (n, size) scores of their labels."""
+    cells = np.empty((high - low, templates.shape[0]), np.int64)
+    features_of(words, ids, np.empty(0, np.uint64), low, high, templates, mask, cells)
+    scores = np.zeros((high - low, size), np.float32)
     for i in range(cells.shape[0]):
-        for label in range(n_labels):
-            result[i, label] = 0.0
         for t in range(cells.shape[1]):
             base = cells[i, t]
-            for label in range(n_labels):
-                result[i, label] += weights[base + label]
+            for label in range(size):
+                scores[i, label] += weights[base + label]
+    return cells, scores
 
 
 @njit(cache=True, nogil=True)
@@ -147,16 +159,12 @@ def _predict(
     result: Ids,
 ) -> None:
     size = transitions.shape[1]
-    none = np.empty(0, np.uint64)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
         n = high - low
         if n == 0:
             continue
-        cells = np.empty((n, templates.shape[0]), np.int64)
-        features_of(words, ids, none, low, high, templates, mask, cells)
-        scores = np.empty((n, size), np.float32)
-        _emissions(cells, weights, size, scores)
+        _, scores = _emissions(words, ids, low, high, templates, mask, weights, size)
         _viterbi(scores, transitions, np.empty((n, size), np.int32), result[low:high])
 
 
@@ -173,16 +181,12 @@ def _near(
     result: Flags,
 ) -> None:
     size = transitions.shape[1]
-    none = np.empty(0, np.uint64)
     for k in range(len(offsets) - 1):
         low, high = offsets[k], offsets[k + 1]
         n = high - low
         if n == 0:
             continue
-        cells = np.empty((n, templates.shape[0]), np.int64)
-        features_of(words, ids, none, low, high, templates, mask, cells)
-        own = np.empty((n, size), np.float32)
-        _emissions(cells, weights, size, own)
+        _, own = _emissions(words, ids, low, high, templates, mask, weights, size)
         before = own.copy()  # the best labellings of the words up to one, by its label
         _viterbi(before, transitions, np.empty((n, size), np.int32), np.empty(n, np.int32))
         after = np.zeros((n, size), np.float32)  # of those behind it
@@ -217,17 +221,13 @@ def _epoch(
 ) -> int:
     """One pass over the texts in `order`; returns the steps so far (texts seen)."""
     size = fence.shape[1]
-    none = np.empty(0, np.uint64)
     for k in order:
         low, high = offsets[k], offsets[k + 1]
         n = high - low
         steps += 1
         if n == 0:
             continue
-        cells = np.empty((n, templates.shape[0]), np.int64)
-        features_of(words, ids, none, low, high, templates, mask, cells)
-        scores = np.empty((n, size), np.float32)
-        _emissions(cells, weights, size, scores)
+        cells, scores = _emissions(words, ids, low, high, templates, mask, weights, size)
         best = np.empty(n, np.int32)
         _viterbi(scores, moves + fence, np.empty((n, size), np.int32), best)
         before, guess_before = size, size

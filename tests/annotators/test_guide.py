@@ -36,8 +36,7 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     gold = np.array([0, 1, 2, 0, 1, 1, 2, 0, 1, 0], np.int32)
     model = _sequence.fit(tokens, gold, ("x", "y", "z"), templates("form+0|form-1"), bits=10, epochs=3)
     near = model.near(tokens, margin)
-    weights, moves = model.weights, model.transitions
-    row = 0
+    moves, row = model.transitions, 0
     for text in words:
         one = Tokens.from_lists([text])
         scores = own_scores(model, one) if text else np.zeros((0, 3))
@@ -51,13 +50,13 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
             short = best - max(total for labels, total in totals.items() if labels[i] == label)
             assert near[row + i, label] == (short <= margin) or short == pytest.approx(margin, abs=1e-3)
         row += len(text)
-    assert weights.shape == (2**10 + 3,) and near.any(axis=1).all()
+    assert near.any(axis=1).all()
 
 
 def own_scores(
     model: _sequence.SequenceModel, text: Tokens
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Of every word and label, without what comes before: two templates, one after the other."""
+    """(n, 3) of every word and label, without the labels around: the weights of its features' cells."""
     cells = np.empty((len(text.ids), len(model.templates)), np.int64)
     shown = _sequence.attributes(text.types)
     none, shapes = np.empty(0, np.uint64), _sequence.template_array(model.templates)
@@ -74,8 +73,7 @@ def test_a_guide_keeps_the_tree_of_its_treebank_and_little_else() -> None:
         kinds = [{guide.kinds[k] for k in np.flatnonzero(of_word)} for of_word in limits.kinds]
         for of_word, tag in zip(kinds, ["/DT", "/NN", "/VB", "/IN", "/DT", "/NN"], strict=True):
             assert tag in of_word
-        assert limits.ends[[1, 5]].all()
-    assert limits.ends.sum() < 6
+        assert limits.ends[[1, 5]].all() and limits.ends.sum() < 6
 
 
 def test_trees_are_found_within_limits_and_without_if_there_is_none() -> None:
@@ -87,6 +85,7 @@ def test_trees_are_found_within_limits_and_without_if_there_is_none() -> None:
         assert parse == alone.parse(tree.words())
     limits = next(guided.guide.limits(Tokens.from_lists(texts[:1])))  # type: ignore[union-attr]
     nothing = limits._replace(ends=np.arange(6) == 5)  # no phrase can end before the verb
+    assert guided._pruned(texts[0], 1, guided._marked(nothing), nothing.ends) is None
     assert guided.parse(texts[0], 1, nothing) == alone.parse(texts[0])
 
 
