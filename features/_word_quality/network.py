@@ -1,12 +1,16 @@
 """A small neural network for P(BAD): one hidden layer over columns, encodings and word vectors."""
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features._word_quality.adam import State, begun, falling_rates, step
 from features._word_quality.columns import Floats
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features.core.arrays import typed
@@ -17,6 +21,15 @@ _EPOCHS = 2
 _BATCH = 256
 _RATE = 2e-3
 _DECAY = 1e-4
+
+
+class Layers(NamedTuple):
+    """Parameters or gradients: weights (k, h) and bias (h,) of units, output (h,), output_bias (1,)."""
+
+    weights: Matrix
+    bias: Matrix
+    output: Matrix
+    output_bias: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +55,7 @@ class Network:
 
     @classmethod
     def fit(cls, columns: Matrix, vectors: Matrix, bad: NDArray[np.bool_], seed: int) -> "Network":
-        """Adam (Kingma and Ba 2015) on the cross-entropy, the rate falling to 0."""
+        """Adam on the cross-entropy, the rate falling to 0."""
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, vectors, mean, deviation)
         with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
@@ -59,44 +72,54 @@ class Network:
 
 def _train(inputs: Matrix, bad: Matrix, rng: np.random.Generator) -> list[Matrix]:
     size, width = inputs.shape
-    shapes = (
+    starts = (
         rng.normal(0, np.sqrt(2 / width), (width, _HIDDEN)),
         np.zeros(_HIDDEN),
         rng.normal(0, np.sqrt(1 / _HIDDEN), _HIDDEN),
         np.zeros(1),
     )
-    parameters = [np.asarray(start, np.float32) for start in shapes]
-    adam = _Adam(parameters, steps=_EPOCHS * -(-size // _BATCH))
-    for _ in range(_EPOCHS):
-        order = rng.permutation(size)
-        for first in range(0, size, _BATCH):
-            rows = order[first : first + _BATCH]
-            adam.step(_gradients(parameters, inputs[rows], bad[rows]))
+    state, parameters, gradients = begun([np.asarray(start, np.float32) for start in starts])
+    steps = -(-size // _BATCH)
+    for rates in falling_rates(_RATE, _EPOCHS * steps).reshape(_EPOCHS, steps):
+        _epoch(inputs, bad, rng.permutation(size), rates, Layers(*parameters), Layers(*gradients), state)
     return parameters
 
 
-def _gradients(parameters: list[Matrix], inputs: Matrix, bad: Matrix) -> list[Matrix]:
-    weights, bias, output, output_bias = parameters
-    hidden = np.maximum(inputs @ weights + bias, 0)
-    p = expit(hidden @ output + output_bias)
-    error = (p - bad) / np.float32(len(bad))
-    back = np.outer(error, output) * (hidden > 0)
-    return [inputs.T @ back + _DECAY * weights, back.sum(axis=0), hidden.T @ error, error.sum(keepdims=True)]
+@njit(cache=True, nogil=True)
+def _epoch(
+    inputs: Matrix,
+    bad: Matrix,
+    order: NDArray[np.int64],
+    rates: Floats,
+    layers: Layers,
+    slopes: Layers,
+    state: State,
+) -> None:
+    """Changes the parameters batch by batch, in place."""
+    for i in range(len(rates)):
+        rows = order[i * _BATCH : (i + 1) * _BATCH]
+        batch_gradients(inputs[rows], bad[rows], layers, slopes)
+        step(state, rates[i])
 
 
-class _Adam:
-    """Changes the parameters in place."""
-
-    def __init__(self, parameters: list[Matrix], steps: int) -> None:
-        self.parameters, self.steps, self.done = parameters, steps, 0
-        self.first = [np.zeros_like(p) for p in parameters]
-        self.second = [np.zeros_like(p) for p in parameters]
-
-    def step(self, gradients: list[Matrix]) -> None:
-        rate = _RATE * (1 - self.done / self.steps)
-        self.done += 1
-        rate *= float(np.sqrt(1 - 0.999**self.done) / (1 - 0.9**self.done))
-        for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):
-            m += 0.1 * (g - m)
-            v += 0.001 * (g * g - v)
-            p -= np.float32(rate) * m / (np.sqrt(v) + np.float32(1e-8))
+@njit(cache=True, nogil=True)
+def batch_gradients(inputs: Matrix, bad: Matrix, layers: Layers, slopes: Layers) -> None:
+    """Into `slopes`: of the mean cross-entropy, and of the penalty of the weights of inputs."""
+    kind = inputs.dtype.type
+    hidden = np.dot(inputs, layers.weights)
+    for i in range(hidden.shape[0]):
+        for j in range(hidden.shape[1]):
+            hidden[i, j] = max(hidden[i, j] + layers.bias[j], kind(0))
+    error = np.dot(hidden, layers.output)
+    for i in range(len(error)):
+        error[i] = kind(1) / (kind(1) + math.exp(-(error[i] + layers.output_bias[0])))
+        error[i] = (error[i] - bad[i]) / kind(len(bad))
+    np.dot(hidden.T, error, slopes.output)
+    slopes.output_bias[0] = error.sum()
+    slopes.bias[:] = 0
+    for i in range(hidden.shape[0]):
+        for j in range(hidden.shape[1]):
+            hidden[i, j] = error[i] * layers.output[j] if hidden[i, j] > 0 else kind(0)
+            slopes.bias[j] += hidden[i, j]
+    np.dot(inputs.T, hidden, slopes.weights)
+    slopes.weights[:] += layers.weights * kind(_DECAY)

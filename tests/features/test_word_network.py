@@ -9,6 +9,7 @@ from features._word_quality.beginnings import standardised
 from features._word_quality.columns import Longs
 from features._word_quality.model import Inputs
 from features._word_quality.pooling import Learned, PoolingNetwork, Texts
+from features._word_quality.pooling_kernels import Layers, Lessons, batch_gradients
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Side
 from features.core.errors import InputError
@@ -45,9 +46,10 @@ def loss(parameters: pooling.Parameters, texts: Texts, learned: Learned) -> floa
 def test_gradients_are_differences_of_the_loss(name: str) -> None:
     parameters, texts, learned = small(np.random.default_rng(5))
     parameters["attention"] *= 5
-    # The penalty of `text` is added to its gradient, and is no part of the loss here.
-    gradient = training.batch_gradients(parameters, texts, learned)[name]
-    gradient = gradient - training._DECAY * parameters["text"] if name == "text" else gradient
+    slopes = Layers(**{name: np.empty_like(value) for name, value in parameters.items()})
+    lessons = Lessons(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
+    batch_gradients(lessons, Layers(**parameters), slopes, decay=0.0)
+    gradient = getattr(slopes, name)
     flat = parameters[name].reshape(-1)
     for place in np.random.default_rng(6).choice(flat.size, min(flat.size, 12), replace=False).tolist():
         kept, step = flat[place], 1e-6
