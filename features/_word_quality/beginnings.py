@@ -20,7 +20,6 @@ from features._word_quality.pooling import (
 from features._word_quality.pooling_training import fit_network
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features.core.array_types import FloatArray
-from features.core.progress import Progress, silent
 from features.core.threads import side_by_side
 
 _EPOCHS = 6
@@ -51,9 +50,7 @@ class Beginnings:
     networks: tuple[PoolingNetwork, ...]
 
     @classmethod
-    def fit(
-        cls, lesson: Lesson, *, networks: int, seed: int, stage: str, progress: Progress = silent
-    ) -> "Beginnings":
+    def fit(cls, lesson: Lesson, *, networks: int, seed: int) -> "Beginnings":
         """Texts without tokens are passed over."""
         vectors = np.empty((len(lesson.columns), 0), np.float32)
         inputs = standardised_inputs(lesson.columns, vectors, *moments(lesson.columns))
@@ -64,13 +61,8 @@ class Beginnings:
         def network(i: int) -> PoolingNetwork:
             return fit_network(texts, learned, epochs=_EPOCHS, seed=seed + i)
 
-        progress(stage, 0, networks)
-        trained = []
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
-            for done, one in enumerate(side_by_side(network, range(networks))):
-                trained.append(one)
-                progress(stage, done + 1, networks)
-        return cls(lesson.names, tuple(trained))
+            return cls(lesson.names, tuple(side_by_side(network, range(networks))))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
         """Where networks of a task begin: those of a `width` of inputs, the first of which are `names`.

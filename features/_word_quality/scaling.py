@@ -20,8 +20,8 @@ def moments(columns: Matrix) -> tuple[Matrix, Matrix]:
     [[2.0, 0.0], [1.0, 1.0]]
     """
     mean, square = _moments(columns)
-    deviation = np.where(square > 0, np.sqrt(square), 1.0)
-    return mean.astype(np.float32), deviation.astype(np.float32)
+    deviation = np.sqrt(square).astype(np.float32)  # 0 also where it is too small for single precision
+    return mean.astype(np.float32), np.where(deviation > 0, deviation, np.float32(1))
 
 
 def standardised_inputs(columns: Matrix, vectors: Matrix, mean: Matrix, deviation: Matrix) -> Matrix:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -11,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features._word_quality.beginnings import Beginnings
+from features._word_quality.beginnings import Beginnings, Lesson
 from features._word_quality.keys import Keys
-from features._word_quality.labels import Flags
 from features._word_quality.model import Inputs, TokenModel
 from features._word_quality.synthetic import (
     Examples,
@@ -78,21 +78,25 @@ class SyntheticWordQualityBuilder(Builder):
         flags, segment = (bad.words, bad.gaps), (segment_of(table.offsets), segment_of(table.gap_offsets))
         options = {"rounds": self.rounds, "seed": self.seed, **_TREES}
 
-        def model(of: Inputs, wrong: Flags, where: NDArray[np.int64]) -> TokenModel:
-            return TokenModel.fit(of, wrong, where, **options)
+        def model(i: int) -> TokenModel:
+            return TokenModel.fit(inputs[i], flags[i], segment[i], **options)
 
-        models = []
-        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
-            for done, learned in enumerate(side_by_side(model, inputs, flags, segment)):
-                models.append(learned)
-                progress("synthetic word quality: learning", done + 1, 2)
-        words, gaps = models
-        texts = _texts(examples, self.networks, self.seed, progress)
+        def texts(lesson: Lesson) -> Beginnings:
+            return Beginnings.fit(lesson, networks=self.networks, seed=self.seed)
+
+        jobs: list[Callable[[], Any]] = [partial(model, 0), partial(model, 1)]
+        jobs += [partial(texts, examples.target), partial(texts, examples.source)]
+        learned = []
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            for one in side_by_side(lambda job: job(), jobs):
+                learned.append(one)
+                progress("synthetic word quality: learning", len(learned), len(jobs))
+        words, gaps, target, source = learned
         counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
         return SyntheticWordQuality(
             words,
             gaps,
-            texts,
+            {"target": target, "source": source},
             *columns,
             settings={**self.settings, **counts},
             corpus_fingerprint=corpus.fingerprint,
@@ -186,21 +190,6 @@ class SyntheticWordQuality(Resource):
             settings=meta["settings"],
             corpus_fingerprint=meta["corpus_fingerprint"],
         )
-
-
-def _texts(examples: Examples, networks: int, seed: int, progress: Progress) -> dict[str, Beginnings]:
-    """Networks of the texts of either side."""
-    lessons = {"target": examples.target, "source": examples.source}
-    return {
-        side: Beginnings.fit(
-            lesson,
-            networks=networks,
-            seed=seed,
-            stage=f"synthetic word quality: networks of {side} texts",
-            progress=progress,
-        )
-        for side, lesson in lessons.items()
-    }
 
 
 def _given(resource: Resource) -> Callable[..., Resource]:

@@ -27,7 +27,7 @@ def lesson(rng: np.random.Generator, n: int, names: tuple[str, ...] = NAMES) -> 
 
 @pytest.fixture(scope="module")
 def taught() -> Beginnings:
-    return Beginnings.fit(lesson(np.random.default_rng(1), 1500, SHARED), networks=2, seed=0, stage="")
+    return Beginnings.fit(lesson(np.random.default_rng(1), 1500, SHARED), networks=2, seed=0)
 
 
 def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
