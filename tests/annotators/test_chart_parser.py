@@ -1,8 +1,8 @@
 """The chart parser against brute force: every derivation of small grammars, scored rule by rule in Python."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -31,36 +31,48 @@ def treebank(n: int) -> list[Node]:
     return [Node(ROOT, (Node("X", (random_tree(2), random_tree(2))),)) for _ in range(n)]
 
 
-def derivations(
-    counts: Counts, lexicon: Lexicon, symbol: str, words: list[str]
-) -> Iterator[tuple[float, tuple[object, ...]]]:
-    """(log probability, derivation) of every way in which `symbol`, as a child or root, makes the words."""
-    tops = Counter(counts.roots)
-    for (_, b, c), n in counts.binary.items():
-        tops[b] += n
-        tops[c] += n
-    chains = {(path, b): n for (a, path, b), n in counts.chains.items() if a == symbol}
-    staying = tops[symbol] - sum(chains.values())
-    for (path, bottom), n in [(((), symbol), staying), *chains.items()]:
-        if n <= 0:
-            continue
-        for score, inner in expansions(counts, lexicon, bottom, words):
-            yield math.log(n / tops[symbol]) + score, (symbol, path, bottom, inner)
+Derivation = tuple[float, tuple[object, ...]]  # log probability, what it is made of
 
 
-def expansions(
-    counts: Counts, lexicon: Lexicon, symbol: str, words: list[str]
-) -> Iterator[tuple[float, tuple[object, ...]]]:
-    if len(words) == 1:
-        for name, score in lexicon.of(words[0]):
-            if name == symbol:
-                yield score, (words[0],)
-        return
-    rules = {(b, c): n for (a, b, c), n in counts.binary.items() if a == symbol}
-    for ((left, right), n), middle in product(rules.items(), range(1, len(words))):
-        for one, first in derivations(counts, lexicon, left, words[:middle]):
-            for two, second in derivations(counts, lexicon, right, words[middle:]):
-                yield math.log(n / sum(rules.values())) + one + two, (first, second)
+class BruteForce:
+    """Every derivation of a text, by the counts of rules; those of its parts are listed once."""
+
+    def __init__(self, counts: Counts, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.tops = Counter(counts.roots)
+        self.rules: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+        self.chains: dict[str, list[tuple[tuple[str, ...], str, float]]] = defaultdict(list)
+        for (a, b, c), n in counts.binary.items():
+            self.tops[b] += n
+            self.tops[c] += n
+            self.rules[a].append((b, c, n))
+        for (a, path, b), n in counts.chains.items():
+            self.chains[a].append((path, b, n))
+
+    @cache  # noqa: B019 (it lives as long as its test)
+    def derivations(self, symbol: str, words: tuple[str, ...]) -> list[Derivation]:
+        """Every way in which `symbol`, as a child or root, makes the words."""
+        chains, times = self.chains[symbol], self.tops[symbol]
+        staying = times - sum(n for _, _, n in chains)
+        return [
+            (math.log(n / times) + score, (symbol, path, bottom, inner))
+            for path, bottom, n in [((), symbol, staying), *chains]
+            if n > 0
+            for score, inner in self.expansions(bottom, words)
+        ]
+
+    @cache  # noqa: B019
+    def expansions(self, symbol: str, words: tuple[str, ...]) -> list[Derivation]:
+        if len(words) == 1:
+            return [(score, words) for name, score in self.lexicon.of(words[0]) if name == symbol]
+        rules = self.rules[symbol]
+        total = sum(n for _, _, n in rules)
+        return [
+            (math.log(n / total) + one + two, (first, second))
+            for (left, right, n), middle in product(rules, range(1, len(words)))
+            for one, first in self.derivations(left, words[:middle])
+            for two, second in self.derivations(right, words[middle:])
+        ]
 
 
 @pytest.mark.slow
@@ -69,9 +81,10 @@ def test_best_trees_are_those_of_brute_force(vertical: int, horizontal: int) -> 
     counts = counted([(tree, 1) for tree in treebank(12)], vertical, horizontal)
     level = Level.of(counts)
     root = level.grammar.symbols[level.grammar.root]
+    brute_force = BruteForce(counts, level.lexicon)
     compared = 0
     for words in product("ab", repeat=4):
-        every = sorted((s for s, _ in derivations(counts, level.lexicon, root, list(words))), reverse=True)
+        every = sorted((score for score, _ in brute_force.derivations(root, words)), reverse=True)
         outcome = exhaustive(level, list(words), n_best=30)
         if not every:
             assert outcome is None
