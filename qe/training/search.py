@@ -42,6 +42,7 @@ _ANEW = "start anew with --overwrite"
 _SELECTIONS = 16  # fitted selectors that a fold keeps
 _PREDICTIONS = 16  # trials whose predictions an objective keeps
 Rows = NDArray[np.int64]
+Predict = Callable[[pd.DataFrame], FloatArray]  # prepared features -> predictions
 
 
 @dataclass(eq=False)
@@ -49,7 +50,7 @@ class FoldData:
     """One fold: features and labels of the training rows, features of the held-out rows.
 
     Imputing and scaling depend on no searched parameter, so they are fitted once per fold; a selector once
-    for every choice of its own parameters.
+    for every choice of its own parameters. The last fitted candidate is kept, for whoever asks again.
     `training_rows` are the places of its training rows among the rows that a kernel's columns stand for.
     The last `others` training rows are of other datasets.
     """
@@ -63,6 +64,7 @@ class FoldData:
     training_rows: Rows | None = None
     others: int = 0
     _selections: dict[str, Selector] = field(default_factory=dict, repr=False)
+    _last: tuple[str, Predict] | None = field(default=None, init=False, repr=False)
 
     @cached_property
     def imputed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -95,8 +97,14 @@ class FoldData:
             )
         return self._selections[key]
 
-    def fitted(self, candidate: Candidate, seed: int) -> Callable[[pd.DataFrame], FloatArray]:
-        """The candidate fitted on the training rows: prepared features -> predictions."""
+    def fitted(self, candidate: Candidate, seed: int) -> Predict:
+        """The candidate fitted on the training rows."""
+        name, last = f"{_name(candidate)} {seed}", self._last
+        if last is None or last[0] != name:
+            last = self._last = (name, self._fit(candidate, seed))
+        return last[1]
+
+    def _fit(self, candidate: Candidate, seed: int) -> Predict:
         train, _ = self.prepared(candidate)
 
         def inputs(table: pd.DataFrame) -> Any:

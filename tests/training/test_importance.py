@@ -5,6 +5,7 @@ import pytest
 
 from qe.models.pipeline import Candidate
 from qe.training import importance
+from qe.training.search import FoldData
 from tests.training.test_search import objective, ridge
 
 
@@ -33,3 +34,18 @@ def test_the_figures_are_the_same_however_many_columns_are_looked_at_at_once(
     _, alone, _ = importance.permutation_importance(searched, Candidate("ridge"))
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     assert together.max() > 0.1
+
+
+def test_what_the_search_fitted_last_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, expected, _ = importance.permutation_importance(objective([ridge()]), Candidate("ridge"))
+    searched = objective([ridge()])
+    searched.predictions(Candidate("ridge"))
+
+    def refused(*_: object) -> None:
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(FoldData, "_fit", refused)
+    _, rises, _ = importance.permutation_importance(searched, Candidate("ridge"))
+    np.testing.assert_array_equal(rises, expected)
+    with pytest.raises(AssertionError, match="fitted again"):
+        importance.permutation_importance(searched, Candidate("ridge", {"alpha": 300.0}))
