@@ -1,6 +1,5 @@
 """A small neural network for P(BAD): one hidden layer over columns, encodings and word vectors."""
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features._word_quality.adam import State, begun, falling_rates, step
 from features._word_quality.columns import Floats
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
+from features._word_quality.units import guess_errors, rectify, sum_rows
 from features.core.arrays import typed
 from features.core.rows import row_products
 
@@ -107,19 +107,14 @@ def batch_gradients(inputs: Matrix, bad: Matrix, layers: Layers, slopes: Layers)
     """Into `slopes`: of the mean cross-entropy, and of the penalty of the weights of inputs."""
     kind = inputs.dtype.type
     hidden = np.dot(inputs, layers.weights)
-    for i in range(hidden.shape[0]):
-        for j in range(hidden.shape[1]):
-            hidden[i, j] = max(hidden[i, j] + layers.bias[j], kind(0))
+    rectify(hidden, layers.bias)
     error = np.dot(hidden, layers.output)
-    for i in range(len(error)):
-        error[i] = kind(1) / (kind(1) + math.exp(-(error[i] + layers.output_bias[0])))
-        error[i] = (error[i] - bad[i]) / kind(len(bad))
+    guess_errors(error, layers.output_bias[0], bad)
     np.dot(hidden.T, error, slopes.output)
     slopes.output_bias[0] = error.sum()
-    slopes.bias[:] = 0
     for i in range(hidden.shape[0]):
         for j in range(hidden.shape[1]):
             hidden[i, j] = error[i] * layers.output[j] if hidden[i, j] > 0 else kind(0)
-            slopes.bias[j] += hidden[i, j]
+    sum_rows(hidden, slopes.bias)
     np.dot(inputs.T, hidden, slopes.weights)
     slopes.weights[:] += layers.weights * kind(_DECAY)

@@ -43,9 +43,6 @@ class Learned:
     weights: Matrix
     bad: Matrix
 
-    def take(self, rows: Longs, tokens: Longs) -> "Learned":
-        return Learned(self.outcomes[rows], self.weights[rows], self.bad[tokens])
-
 
 @dataclass(frozen=True, eq=False)
 class _Pass:

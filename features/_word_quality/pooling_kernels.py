@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from features._word_quality.adam import State, step
 from features._word_quality.columns import Longs
+from features._word_quality.units import guess_errors, rectify, sum_rows
 
 Array = NDArray[Any]
 
@@ -37,7 +38,7 @@ class Layers(NamedTuple):
     outcome_bias: Array
 
 
-class Lessons(NamedTuple):
+class LabelledTexts(NamedTuple):
     """n texts and what is learned of them.
 
     inputs (n_tokens, k), offsets (n + 1,)
@@ -54,7 +55,7 @@ class Lessons(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def epoch(
-    lessons: Lessons,
+    texts: LabelledTexts,
     batches: Longs,
     order: Longs,
     seen: NDArray[np.bool_],
@@ -74,11 +75,11 @@ def epoch(
     decay          of the weights of tokens and of texts
     layers, slopes views into `state`: parameters, gradients
     """
-    kind = lessons.inputs.dtype.type
+    kind = texts.inputs.dtype.type
     for b in range(len(rates)):
         columns = np.flatnonzero(seen[b])
-        batch = _batch(lessons, order[batches[b] : batches[b + 1]], columns)
-        token = np.empty((len(columns), layers.token.shape[1]), lessons.inputs.dtype)
+        batch = _batch(texts, order[batches[b] : batches[b + 1]], columns)
+        token = np.empty((len(columns), layers.token.shape[1]), texts.inputs.dtype)
         for j in range(len(columns)):
             token[j] = layers.token[columns[j]] * kind(scale)
         thinned, its = _with_token(layers, token), _with_token(slopes, np.empty_like(token))
@@ -106,37 +107,37 @@ def _with_token(layers: Layers, token: Array) -> Layers:
 
 
 @numba.njit(cache=True, nogil=True)
-def _batch(lessons: Lessons, rows: Longs, columns: Longs) -> Lessons:
+def _batch(texts: LabelledTexts, rows: Longs, columns: Longs) -> LabelledTexts:
     """Some texts, of whose tokens some inputs are seen."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
-        offsets[i + 1] = offsets[i] + lessons.offsets[rows[i] + 1] - lessons.offsets[rows[i]]
-    inputs = np.empty((offsets[-1], len(columns)), lessons.inputs.dtype)
-    bad = np.empty(offsets[-1], lessons.bad.dtype)
+        offsets[i + 1] = offsets[i] + texts.offsets[rows[i] + 1] - texts.offsets[rows[i]]
+    inputs = np.empty((offsets[-1], len(columns)), texts.inputs.dtype)
+    bad = np.empty(offsets[-1], texts.bad.dtype)
     for i in range(len(rows)):
-        first = lessons.offsets[rows[i]]
+        first = texts.offsets[rows[i]]
         for token in range(offsets[i], offsets[i + 1]):
             known = first + token - offsets[i]
-            bad[token] = lessons.bad[known]
-            row = lessons.inputs[known]
+            bad[token] = texts.bad[known]
+            row = texts.inputs[known]
             for j in range(len(columns)):
                 inputs[token, j] = row[columns[j]]
-    return Lessons(inputs, offsets, lessons.outcomes[rows], lessons.weights[rows], bad)
+    return LabelledTexts(inputs, offsets, texts.outcomes[rows], texts.weights[rows], bad)
 
 
 @numba.njit(cache=True, nogil=True)
-def batch_gradients(batch: Lessons, layers: Layers, slopes: Layers, decay: float) -> None:
+def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay: float) -> None:
     """Into `slopes`: of half the mean squared error of outcomes and of the mean cross-entropy of tokens, and
     of the penalty of `text`.
     """
     kind, n = batch.inputs.dtype.type, len(batch.outcomes)
     hidden = np.dot(batch.inputs, layers.token)
-    _rectify(hidden, layers.token_bias)
+    rectify(hidden, layers.token_bias)
     attention = np.dot(hidden, layers.attention)
     pooled = np.empty((n, 2 * hidden.shape[1]), hidden.dtype)
     _pool(hidden, attention, batch.offsets, pooled)
     units = np.dot(pooled, layers.text)
-    _rectify(units, layers.text_bias)
+    rectify(units, layers.text_bias)
 
     error = np.dot(units, layers.outcome)
     for i in range(n):
@@ -149,9 +150,7 @@ def batch_gradients(batch: Lessons, layers: Layers, slopes: Layers, decay: float
             if units[i, j] <= 0:
                 back[i, j] = 0
     wrong = np.dot(hidden, layers.bad)
-    for i in range(len(wrong)):
-        guess = kind(1) / (kind(1) + math.exp(-(wrong[i] + layers.bad_bias[0])))
-        wrong[i] = (guess - batch.bad[i]) / kind(len(wrong))
+    guess_errors(wrong, layers.bad_bias[0], batch.bad)
     tokens, score = np.empty_like(hidden), np.empty_like(attention)
     gradient = np.dot(back, layers.text.T)
     _unpool(hidden, attention, batch.offsets, pooled, gradient, layers, wrong, tokens, score)
@@ -163,26 +162,9 @@ def batch_gradients(batch: Lessons, layers: Layers, slopes: Layers, decay: float
     np.dot(pooled.T, back, slopes.text)
     slopes.text[:] += layers.text * kind(decay)
     np.dot(units.T, error, slopes.outcome)
-    _sum_rows(tokens, slopes.token_bias)
-    _sum_rows(back, slopes.text_bias)
-    _sum_rows(error, slopes.outcome_bias)
-
-
-@numba.njit(cache=True, nogil=True)
-def _sum_rows(values: Array, total: Array) -> None:
-    total[:] = 0
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            total[j] += values[i, j]
-
-
-@numba.njit(cache=True, nogil=True)
-def _rectify(units: Array, bias: Array) -> None:
-    """max(units + bias, 0), in place."""
-    zero = units.dtype.type(0)
-    for i in range(units.shape[0]):
-        for j in range(units.shape[1]):
-            units[i, j] = max(units[i, j] + bias[j], zero)
+    sum_rows(tokens, slopes.token_bias)
+    sum_rows(back, slopes.text_bias)
+    sum_rows(error, slopes.outcome_bias)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.adam import begun, falling_rates
 from features._word_quality.pooling import Learned, Parameters, PoolingNetwork, Texts
-from features._word_quality.pooling_kernels import Layers, Lessons, epoch
+from features._word_quality.pooling_kernels import LabelledTexts, Layers, epoch
 
 _TOKEN_UNITS = 64
 _TEXT_UNITS = 32
@@ -33,11 +33,11 @@ def fit_network(
     rates = falling_rates(_RATE, epochs * steps).reshape(epochs, steps)
     state, values, gradients = begun([parameters[name] for name in Layers._fields])
     layers, slopes = Layers(*values), Layers(*gradients)
-    lessons = Lessons(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
+    labelled = LabelledTexts(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
     with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
         for each in rates:
             order, seen = rng.permutation(n), rng.random((steps, width)) > _DROPPED
-            epoch(lessons, batches, order, seen, 1 / (1 - _DROPPED), each, _DECAY, layers, slopes, state)
+            epoch(labelled, batches, order, seen, 1 / (1 - _DROPPED), each, _DECAY, layers, slopes, state)
     return PoolingNetwork(layers._asdict())
 
 

@@ -86,11 +86,12 @@ class SyntheticWordQualityBuilder(Builder):
 
         jobs: list[Callable[[], Any]] = [partial(model, 0), partial(model, 1)]
         jobs += [partial(texts, examples.target), partial(texts, examples.source)]
-        learned = []
+        learned, stage = [], "synthetic word quality: learning"
+        progress(stage, 0, len(jobs))
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
             for one in side_by_side(lambda job: job(), jobs):
                 learned.append(one)
-                progress("synthetic word quality: learning", len(learned), len(jobs))
+                progress(stage, len(learned), len(jobs))
         words, gaps, target, source = learned
         counts = {"held_out": len(held_out), "words": len(bad.words), "bad_words": int(bad.words.sum())}
         return SyntheticWordQuality(

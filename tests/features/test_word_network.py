@@ -5,15 +5,17 @@ import pytest
 
 from features._word_quality import pooling
 from features._word_quality import pooling_training as training
+from features._word_quality.adam import begun
 from features._word_quality.beginnings import standardised
 from features._word_quality.columns import Longs
 from features._word_quality.model import Inputs
 from features._word_quality.pooling import Learned, PoolingNetwork, Texts
-from features._word_quality.pooling_kernels import Layers, Lessons, batch_gradients
+from features._word_quality.pooling_kernels import LabelledTexts, Layers, batch_gradients, epoch
 from features._word_quality.text_model import TextModel
 from features._word_quality.two_sides import Side
 from features.core.errors import InputError
 from features.word_network import WordNetwork
+from tests.features.differences import check_gradient
 
 LENGTHS = np.array([3, 1, 5, 2])
 
@@ -40,25 +42,47 @@ def loss(parameters: pooling.Parameters, texts: Texts, learned: Learned) -> floa
     return float((learned.weights[:, None] * error**2).sum() / 2 / len(error) + cross_entropy.mean())
 
 
-@pytest.mark.parametrize(
-    "name", ["token", "token_bias", "bad", "bad_bias", "attention", "text", "text_bias", "outcome"]
-)
+@pytest.mark.parametrize("name", Layers._fields)
 def test_gradients_are_differences_of_the_loss(name: str) -> None:
     parameters, texts, learned = small(np.random.default_rng(5))
     parameters["attention"] *= 5
-    slopes = Layers(**{name: np.empty_like(value) for name, value in parameters.items()})
-    lessons = Lessons(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
-    batch_gradients(lessons, Layers(**parameters), slopes, decay=0.0)
-    gradient = getattr(slopes, name)
-    flat = parameters[name].reshape(-1)
-    for place in np.random.default_rng(6).choice(flat.size, min(flat.size, 12), replace=False).tolist():
-        kept, step = flat[place], 1e-6
-        flat[place] = kept + step
-        above = loss(parameters, texts, learned)
-        flat[place] = kept - step
-        below = loss(parameters, texts, learned)
-        flat[place] = kept
-        assert gradient.reshape(-1)[place] == pytest.approx((above - below) / (2 * step), abs=1e-6)
+    slopes = Layers(**{name: np.full_like(value, np.nan) for name, value in parameters.items()})
+    batch_gradients(labelled(texts, learned), Layers(**parameters), slopes, decay=0.3)
+
+    def penalised() -> float:
+        return loss(parameters, texts, learned) + 0.3 / 2 * float((parameters["text"] ** 2).sum())
+
+    size = parameters[name].size
+    places = np.random.default_rng(6).choice(size, min(size, 12), replace=False).tolist()
+    check_gradient(penalised, parameters[name], getattr(slopes, name), 1e-6, places)
+
+
+def test_a_step_learns_from_the_inputs_that_its_batch_sees() -> None:
+    """Two of four texts, two of their four inputs, twice as large; the others only have the penalty."""
+    parameters, texts, learned = small(np.random.default_rng(7))
+    state, values, gradients = begun([parameters[name] for name in Layers._fields])
+    layers, slopes = Layers(*values), Layers(*gradients)
+    before, order, seen = state.values.copy(), np.array([2, 0]), np.array([[False, True, True, False]])
+    rates = np.zeros(1)  # so that the parameters stay where the gradient is asked for
+    epoch(labelled(texts, learned), np.array([0, 2]), order, seen, 2.0, rates, 0.3, layers, slopes, state)
+    np.testing.assert_array_equal(state.values, before)
+
+    offsets, tokens = texts.places(order)
+    shown = Texts(texts.inputs[tokens] * seen[0] * 2.0, offsets)
+    its = Learned(learned.outcomes[order], learned.weights[order], learned.bad[tokens])
+
+    def penalised() -> float:
+        penalty = 0.3 / 2 * float((layers.token**2).sum() + (layers.text**2).sum())
+        return loss(layers._asdict(), shown, its) + penalty
+
+    for name in ("token", "attention", "text", "outcome"):
+        size = getattr(layers, name).size
+        places = np.random.default_rng(8).choice(size, min(size, 40), replace=False).tolist()
+        check_gradient(penalised, getattr(layers, name), getattr(slopes, name), 1e-6, places)
+
+
+def labelled(texts: Texts, learned: Learned) -> LabelledTexts:
+    return LabelledTexts(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
 
 
 def test_pooling_does_not_see_the_order_of_words_or_other_texts() -> None:

@@ -1,4 +1,4 @@
-"""The small network of tokens: gradients against differences, batches against a step written out."""
+"""The small network of tokens: gradients against differences, steps against Adam written out."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from scipy.special import expit
 from features._word_quality import network
 from features._word_quality.adam import begun, falling_rates, step
 from features._word_quality.network import Layers, Network, batch_gradients
+from tests.features.differences import check_gradient
 
 
 def layers(rng: np.random.Generator, width: int = 5, hidden: int = 7) -> Layers:
@@ -28,15 +29,7 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
     inputs, bad = rng.normal(size=(20, 5)), (rng.random(20) < 0.4).astype(np.float64)
     slopes = Layers(*(np.full_like(value, np.nan) for value in its))
     batch_gradients(inputs, bad, its, slopes)
-    flat, gradient = getattr(its, name).reshape(-1), getattr(slopes, name).reshape(-1)
-    for place in range(flat.size):
-        kept, by = flat[place], 1e-6
-        flat[place] = kept + by
-        above = loss(inputs, bad, its)
-        flat[place] = kept - by
-        below = loss(inputs, bad, its)
-        flat[place] = kept
-        assert gradient[place] == pytest.approx((above - below) / (2 * by), abs=1e-7)
+    check_gradient(lambda: loss(inputs, bad, its), getattr(its, name), getattr(slopes, name), 1e-7)
 
 
 def test_a_step_is_adams() -> None:
