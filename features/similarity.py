@@ -12,7 +12,7 @@ from features.core.errors import unknown_name
 from features.core.extractor import Extractor, Feature
 from features.core.hints import Count, Share
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_sum
+from features.core.tokens import ratio, segment_sum
 from features.resources.ngram_documents import K1, B, NgramDocuments, Padded
 
 Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
@@ -115,9 +115,8 @@ class Similarity(Extractor):
     def extract(self, segments: Segments) -> FloatArray:
         columns: list[FloatArray] = []
         for side, documents in self._sides:
-            compared = _Compared.of(
-                documents, segments.source_tokens if side == "source" else segments.target_tokens
-            )
+            tokens = segments.source_tokens if side == "source" else segments.target_tokens
+            compared = _Compared(documents, documents.look_up(tokens))
             for measure in self._measures():
                 if measure.kind == "okapi":
                     columns.append(compared.okapi(measure.order, measure.boundaries))
@@ -128,38 +127,15 @@ class Similarity(Extractor):
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """A column of texts looked up in the corpus. `place` and `length`: of every place, its position in
-    the padded text and the text's words."""
+    """A column of texts looked up in the corpus."""
 
     documents: NgramDocuments
     padded: Padded
-    text: NDArray[np.int64]
-    place: NDArray[np.int64]
-    length: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, documents: NgramDocuments, tokens: Tokens) -> "_Compared":
-        padded = documents.look_up(tokens)
-        sizes = np.diff(padded.offsets)
-        text = np.repeat(np.arange(len(sizes)), sizes)
-        place = np.arange(len(text)) - padded.offsets[:-1][text]
-        return cls(documents, padded, text, place, padded.lengths[text])
-
-    def _ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
-        """Whether an n-gram of the text ends at a place: inside the text, or with at least one word in it."""
-        first = self.documents.order - 1
-        if boundaries:
-            chosen = (
-                (self.place >= first) & (self.place < first + self.length + order - 1) & (self.length > 0)
-            )
-        else:
-            chosen = (self.place >= first + order - 1) & (self.place < first + self.length)
-        return np.asarray(chosen, np.bool_)
 
     def okapi(self, order: int, boundaries: bool) -> FloatArray:
         """(n,) cosine of the text's and the corpus's weights."""
-        there = self._ends(order, boundaries)
-        nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.text[there]
+        there = self.padded.ends(order, boundaries)
+        nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.padded.text[there]
         seen = nodes >= 0
         size = sum(self.documents.trie.sizes)
         keys, frequency = np.unique(text[seen] * size + nodes[seen], return_counts=True)
@@ -180,7 +156,7 @@ class _Compared:
     def matching(self, measure: _Measure, penalty: float) -> FloatArray:
         """(n,) multi-level matching; the longest order that the text has, to measure.order."""
         result = np.full(len(self.padded.lengths), np.nan)
-        values: FloatArray = np.zeros(len(self.text))
+        values: FloatArray = np.zeros(len(self.padded.ids))
         for order in range(1, measure.order + 1):
             idf, weights = self._weights(order, measure.weighting)
             lower = penalty * (values + np.concatenate(([0.0], values[:-1]))) / 2 if order > 1 else values
@@ -189,7 +165,7 @@ class _Compared:
             if measure.boundaries:
                 reached = np.full(len(result), order == measure.order)
             if reached.any():
-                there = self._ends(order, measure.boundaries)
+                there = self.padded.ends(order, measure.boundaries)
                 total = segment_sum(np.where(there, values, 0.0), self.padded.offsets)
                 scale = segment_sum(np.where(there, weights, 0.0), self.padded.offsets)
                 result[reached] = ratio(total, scale)[reached]

@@ -1,6 +1,7 @@
 """NgramDocuments: in how many corpus segments every n-gram occurs, segment boundaries included."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numba
@@ -30,6 +31,7 @@ from features.resources._ngram_tables import (
     occurrences,
     with_markers,
 )
+from features.resources._skip_grams import SkipGrams
 
 # Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
 K1, B, K3 = 1.2, 0.75, 7.0
@@ -50,6 +52,25 @@ class Padded:
     offsets: Offsets
     lengths: NDArray[np.int64]
     nodes: tuple[Ints, ...]
+
+    @cached_property
+    def text(self) -> NDArray[np.int64]:
+        """(n_places,) the text of each place."""
+        return np.repeat(np.arange(len(self.lengths)), np.diff(self.offsets))
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """(n_places,) position in the padded text."""
+        return np.arange(len(self.text)) - self.offsets[:-1][self.text]
+
+    def ends(self, order: int, boundaries: bool) -> NDArray[np.bool_]:
+        """Whether an n-gram of the text ends at a place: inside the text, or with at least one word in it."""
+        first, length = len(self.nodes) - 1, self.lengths[self.text]
+        if boundaries:
+            chosen = (self.place >= first) & (self.place < first + length + order - 1) & (length > 0)
+        else:
+            chosen = (self.place >= first + order - 1) & (self.place < first + length)
+        return np.asarray(chosen, np.bool_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +123,7 @@ class NgramDocuments(Resource):
     occurrences: Ints = field(repr=False)
     documents: Ints = field(repr=False)
     _norms: dict[tuple[int, bool], float] = field(default_factory=dict, repr=False)
+    _skip_grams: dict[str, SkipGrams] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_tokens(
@@ -188,6 +210,12 @@ class NgramDocuments(Resource):
             weights = self.request_weights(nodes)
             self._norms[order, boundaries] = float(np.sqrt(weights @ weights))
         return self._norms[order, boundaries]
+
+    def skip_grams(self, pattern: str) -> SkipGrams:
+        """The corpus's skip-grams of a pattern no longer than the order built (cached)."""
+        if pattern not in self._skip_grams:
+            self._skip_grams[pattern] = SkipGrams.of(self.trie, pattern)
+        return self._skip_grams[pattern]
 
     def check(self, order: int) -> None:
         """Raises InputError for an order that was not counted."""
