@@ -59,8 +59,13 @@ def world(demo: DemoData) -> World:
     return World(demo.corpus_source.parent, demo)
 
 
-# Columns that there are by parameters other than the defaults.
-BY_PARAMETER = ("similarity_", "back_translation_bleu_penalised", "pseudo_reference_bleu_penalised")
+# Columns that there are by parameters other than the defaults, and of `skip_grams`, which it names as absent.
+BY_PARAMETER = (
+    "similarity_",
+    "skip_grams_",
+    "back_translation_bleu_penalised",
+    "pseudo_reference_bleu_penalised",
+)
 OTHERWISE = {c.name for c in COLUMNS} | set(ExamplePrecision().names)  # of families that it names as absent
 
 
