@@ -27,8 +27,8 @@ _OWN = "UPC at WMT12, section 2.1, word by word"
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """What the two models say of a batch of texts."""
+class Compared:
+    """What a model of human text and one of machine translations say of a batch of texts."""
 
     tokens: Tokens
     human: LMScores
@@ -45,7 +45,7 @@ class _Compared:
         return self.human.token_log10 - self.machine.token_log10
 
 
-COLUMNS: tuple[Column[_Compared], ...] = (
+COLUMNS: tuple[Column[Compared], ...] = (
     Column(
         "machine_lm_log10",
         "log10 probability per word and sentence end under a model of machine translations",
@@ -109,7 +109,7 @@ class MachineLanguageModel(FittedExtractor):
     def extract(self, segments: Segments) -> FloatArray:
         machine = self.learned(self.machine)
         tokens = segments.target_tokens
-        compared = _Compared(tokens, self._human(tokens), machine.score(tokens))
+        compared = Compared(tokens, self._human(tokens), machine.score(tokens))
         return block(COLUMNS, compared)
 
     def _human(self, tokens: Tokens) -> LMScores:

@@ -18,13 +18,21 @@ from features.core.errors import InputError
 from features.core.naturals import natural
 from features.core.tokens import Tokens
 
-Layer = Literal["lemma", "upos", "xpos", "feats", "deprel", "entity"]
+Layer = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "entity"]
 LAYERS: Final[tuple[Layer, ...]] = ("lemma", "upos", "xpos")  # those that an annotated corpus keeps
 
 NOTHING = "_"  # CoNLL-U: the word has no such annotation
 OUTSIDE = "O"  # a word that is in no entity
 _COLUMNS = 10
-_COLUMN: dict[Layer, int] = {"lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7, "entity": 9}
+_COLUMN: dict[Layer, int] = {
+    "lemma": 2,
+    "upos": 3,
+    "xpos": 4,
+    "feats": 5,
+    "head": 6,
+    "deprel": 7,
+    "entity": 9,
+}
 _FORM, _HEAD, _MISC = 1, 6, 9
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _ENTITY: Final = re.compile(r"(?:^|\|)(?:NER|ner)=([^|]*)")
@@ -39,7 +47,8 @@ def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str
             parse, whose tags are `xpos`. Where a block has as many words as the text tokens, they are those;
             else a range of words that are one in the text (`1-2 del`) has the annotation of its head.
     tokens  of the n texts
-    layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known
+    layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known; `head`: the
+            number of the head in the text, from 1, 0 for a root
     where   what the blocks are called in errors
 
     Raises InputError if a block is neither, or has another number of words than the text has tokens.

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +31,7 @@ from features.core.hints import Count, Seed
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.threads import side_by_side
+from features.learned._reduced import reduced
 from features.resources._held_out import split_pairs
 from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
@@ -114,15 +114,8 @@ class SyntheticWordQualityBuilder(Builder):
         report = _named(progress)
         names = [field.name for field in fields(Knowledge)]
         whole: dict[str, Any] = {name: getattr(self, name) for name in bundle.resource_parameters(type(self))}
-        with TemporaryDirectory(prefix="qe-held-out-", dir=self.scratch) as folder:
-            reduced = bundle.build(
-                lambda: corpus.take(left),
-                Path(folder) / "bundle",
-                [name for name in names if name not in whole],
-                progress=report,
-                makers={name: _given(resource) for name, resource in whole.items()},
-            )
-            made: dict[str, Any] = {name: reduced.part(name) for name in names if name not in whole}
+        needed = [name for name in names if name not in whole]
+        with reduced(corpus.take(left), needed, whole, self.scratch, report) as made:
             return examples(corpus.take(held_out), Knowledge(**whole, **made), report)
 
 
@@ -191,15 +184,6 @@ class SyntheticWordQuality(Resource):
             settings=meta["settings"],
             corpus_fingerprint=meta["corpus_fingerprint"],
         )
-
-
-def _given(resource: Resource) -> Callable[..., Resource]:
-    """A maker of a part that is there already."""
-
-    def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
-        return resource
-
-    return make
 
 
 def _named(progress: Progress) -> Progress:

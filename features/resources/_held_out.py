@@ -35,6 +35,25 @@ def split_pairs(corpus: ParallelCorpus, pairs: int, share: int, seed: int) -> tu
     return left, fitting
 
 
+def held_out_in_turn(corpus: ParallelCorpus, pairs: int, groups: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """(rows left, rows held out) of `groups` random groups of blocks of the corpus, each held out once.
+
+    At most `pairs` in all, as many of each group; which pairs fit, `split_pairs` says.
+    """
+    rng = np.random.default_rng(seed)
+    block = max(min(_BLOCK, len(corpus) // _BLOCKS), 1)
+    group = rng.permutation(-(-len(corpus) // block))[np.arange(len(corpus)) // block] % groups
+    parts = []
+    for k in range(groups):
+        left, candidates = np.flatnonzero(group != k), np.flatnonzero(group == k)
+        fitting = candidates[_of_fitting_length(corpus, candidates) & _unseen(corpus, left, candidates)]
+        wanted = pairs * (k + 1) // groups - pairs * k // groups
+        if len(fitting) > wanted:
+            fitting = np.sort(rng.choice(fitting, wanted, replace=False))
+        parts.append((left, fitting))
+    return parts
+
+
 def _of_fitting_length(corpus: ParallelCorpus, rows: Rows) -> NDArray[np.bool_]:
     lengths = {side: corpus.side(side).lengths[rows] for side in _LENGTHS}
     fits = [(lengths[side] >= low) & (lengths[side] <= high) for side, (low, high) in _LENGTHS.items()]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from features.core.files import digest, read_lines, sha256
 from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
+from features.resources.dependency_annotation import DependencyAnnotation
 from features.resources.entity_annotation import EntityAnnotation
 from qe.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
 
-Made = TypeVar("Made", bound=Annotation)
+KINDS: Final[Mapping[str, type[Annotation]]] = {
+    "annotation": Annotation,
+    "entity_annotation": EntityAnnotation,
+    "dependency_annotation": DependencyAnnotation,
+}
 
 _TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
 
@@ -128,59 +133,49 @@ def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, whe
 class Annotations:
     """The annotation of the sides that have one, as `features.core.bundle.build` takes it.
 
-    sides     what base forms and tags come from
-    entities  what entities come from
+    kinds  kind of annotation (of `KINDS`) -> side -> what it comes from
     """
 
-    sides: Mapping[str, CorpusAnnotation]
-    entities: Mapping[str, CorpusAnnotation] = field(default_factory=dict)
+    kinds: Mapping[str, Mapping[str, CorpusAnnotation]] = field(default_factory=dict)
+
+    @classmethod
+    def alike(cls, sides: Mapping[str, CorpusAnnotation]) -> "Annotations":
+        """Every kind of annotation comes from the same."""
+        return cls(dict.fromkeys(KINDS, sides))
 
     def makers(self, others: Makers) -> Makers:
         """How `features.core.bundle.build` makes annotations."""
-        return {"annotation": self._make, "entity_annotation": self._make_entities}
+        return {name: _maker(kind, self.kinds.get(name, {})) for name, kind in KINDS.items()}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
         """The settings that parts of these sides must have: of another annotation, they are built again."""
-        tags = {f"{side}_annotation": annotation.settings for side, annotation in self.sides.items()}
-        return tags | {f"{side}_entity_annotation": made.settings for side, made in self.entities.items()}
-
-    def _make(self, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
-        return _made(Annotation, self.sides, corpus, side, progress)
-
-    def _make_entities(
-        self, corpus: ParallelCorpus, *, side: Side, progress: Progress = silent
-    ) -> EntityAnnotation:
-        return _made(EntityAnnotation, self.entities, corpus, side, progress)
+        return {
+            f"{side}_{kind}": annotation.settings
+            for kind, sides in self.kinds.items()
+            for side, annotation in sides.items()
+        }
 
 
-def _made(
-    kind: type[Made],
-    sides: Mapping[str, CorpusAnnotation],
-    corpus: ParallelCorpus,
-    side: Side,
-    progress: Progress,
-) -> Made:
-    if side not in sides:
-        return kind.build(corpus, side=side, progress=progress)
-    annotation = sides[side]
-    blocks = annotation.blocks(corpus, side)
-    return kind.from_blocks(corpus, side, blocks, annotation.settings, progress)
+def _maker(kind: type[Annotation], sides: Mapping[str, CorpusAnnotation]) -> Callable[..., Annotation]:
+    def make(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
+        if side not in sides:
+            return kind.build(corpus, side=side, progress=progress)
+        annotation = sides[side]
+        blocks = annotation.blocks(corpus, side)
+        return kind.from_blocks(corpus, side, blocks, annotation.settings, progress)
+
+    return make
 
 
-def sides_to_annotate(parts: Sequence[str]) -> list[str]:
-    """The sides of the corpus whose base forms or tags these parts, or what they are built from, need."""
-    return _sides_with("annotation", parts)
+def annotated_sides(parts: Sequence[str], kind: str | None = None) -> list[str]:
+    """The sides of the corpus of which these parts, or what they are built from, need an annotation.
 
-
-def sides_with_entities(parts: Sequence[str]) -> list[str]:
-    """The sides of the corpus whose entities these parts, or what they are built from, need."""
-    return _sides_with("entity_annotation", parts)
-
-
-def _sides_with(kind: str, parts: Sequence[str]) -> list[str]:
+    kind  of `KINDS`; None: of whichever kind
+    """
     needed = with_needs(parts)
-    return [side for side in ("source", "target") if f"{side}_{kind}" in needed]
+    wanted = KINDS if kind is None else (kind,)
+    return [side for side in ("source", "target") if any(f"{side}_{name}" in needed for name in wanted)]
 
 
 def annotations_for(
@@ -190,12 +185,11 @@ def annotations_for(
     cache: Path | None = None,
 ) -> Annotations:
     """Those of the sides that the parts need one of: no other program must be there."""
-    tags = {side: given[side] for side in sides_to_annotate(parts) if side in given}
-    entities = {side: given[side] for side in sides_with_entities(parts) if side in given}
-    return Annotations(
-        _corpus_annotations(tags, tokenizers, cache, LAYERS),
-        _corpus_annotations(entities, tokenizers, cache, EntityAnnotation.kept),
-    )
+    kinds = {}
+    for kind, made in KINDS.items():
+        sides = {side: given[side] for side in annotated_sides(parts, kind) if side in given}
+        kinds[kind] = _corpus_annotations(sides, tokenizers, cache, made.kept)
+    return Annotations(kinds)
 
 
 def _corpus_annotations(

@@ -104,7 +104,7 @@ def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> 
     pairs = list(zip(segments.source, segments.target, strict=True))
     columns = {"source": segments.annotation_source, "target": segments.annotation_target}
     sides = {k: from_column(v) for k, v in columns.items() if v is not None}
-    annotations = Annotations(sides, sides)
+    annotations = Annotations.alike(sides)
     return Recipe(OwnText(pairs), tokenizers, annotations, inputs)
 
 

@@ -17,7 +17,7 @@ from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
 from features.core.translations import translated
 from features.resources.word_vectors import WordVectors
-from qe.bundles.annotations import sides_to_annotate, sides_with_entities
+from qe.bundles.annotations import annotated_sides
 from qe.bundles.cache import corpus_tokenizers, inputs_of
 from qe.bundles.corpora import Corpus, CorpusFiles, TranslatedSegments
 from qe.bundles.recipe import Recipe
@@ -125,8 +125,8 @@ def _texts(section: ResourcesSection, segments: Segments, labels: Mapping[str, A
 
 def _check_plain(needed: Sequence[str]) -> None:
     """Raises InputError for parts that are made of an annotated corpus: nobody has annotated these texts."""
-    if sides_to_annotate(needed) or sides_with_entities(needed):
-        annotated = [name for name in needed if sides_to_annotate([name]) or sides_with_entities([name])]
+    if annotated_sides(needed):
+        annotated = [name for name in needed if annotated_sides([name])]
         raise InputError(
             f"{', '.join(annotated)}: made of an annotated corpus, which the segments' own texts are not",
             where="resources.texts",

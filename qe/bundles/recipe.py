@@ -27,7 +27,7 @@ class Recipe:
 
     corpus: Corpus
     tokenizers: Tokenizers
-    annotations: Annotations = field(default_factory=lambda: Annotations({}))
+    annotations: Annotations = field(default_factory=Annotations)
     inputs: Inputs = field(default_factory=Inputs)
     engine: Makers = field(default_factory=dict)
 

@@ -22,7 +22,7 @@ from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
 from features.core.progress import Progress, silent
 from features.core.resource import Resource
 from features.core.segments import Segments
-from qe.bundles.annotations import sides_to_annotate, sides_with_entities
+from qe.bundles.annotations import annotated_sides
 from qe.catalogue.costs import FeatureCosts
 from qe.config.experiment import load
 from qe.data.dataset import Split
@@ -117,11 +117,11 @@ def measurable() -> list[str]:
 def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
     """Costs of families on generated data with small resources: less than with real ones.
 
-    Those whose resources need parts of speech or entities are left out: no program annotates the generated
-    data. So are those of morphemes where the package that learns them is not installed.
+    Those whose resources need an annotated corpus are left out: no program annotates the generated data. So
+    are those of morphemes where the package that learns them is not installed.
     """
     parts = {name: parts_needed([{"kind": name}]) for name in measurable()}
-    kinds = [n for n, p in parts.items() if not [*sides_to_annotate(p), *sides_with_entities(p)]]
+    kinds = [n for n, p in parts.items() if not annotated_sides(p)]
     if importlib.util.find_spec("morfessor") is None:
         kinds.remove("morphemes")
     with demo_world(kinds, progress=progress) as data:

@@ -115,7 +115,7 @@ def build(
     from features.core.tokenizer import Tokenizer
     from qe.bundles import files, settings
     from qe.bundles.alignments import Alignments
-    from qe.bundles.annotations import annotations_for, sides_to_annotate, sides_with_entities
+    from qe.bundles.annotations import annotated_sides, annotations_for
     from qe.bundles.corpora import CorpusFiles
     from qe.bundles.inputs import Inputs
     from qe.bundles.monolingual import Monolingual
@@ -126,11 +126,7 @@ def build(
     annotations = {side: what for side, what in given.items() if what is not None}
     parts = only or parts_needed([{"kind": "baseline17"}])
     if everything:
-        parts = [
-            name
-            for name in known_parts()
-            if {*sides_to_annotate([name]), *sides_with_entities([name])} <= set(annotations)
-        ]
+        parts = [name for name in known_parts() if set(annotated_sides([name])) <= set(annotations)]
     check_apart(
         output,
         [

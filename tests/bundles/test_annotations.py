@@ -23,10 +23,9 @@ from qe.bundles.alignments import Alignments
 from qe.bundles.annotations import (
     Annotations,
     CorpusAnnotation,
+    annotated_sides,
     from_column,
     from_file,
-    sides_to_annotate,
-    sides_with_entities,
 )
 from qe.bundles.cache import resources_for
 from qe.bundles.inputs import Inputs
@@ -110,7 +109,9 @@ def annotations(fingerprint: str, tag: str) -> Annotations:
         tokens = corpus.side(side)
         return [block_of([(w, w, tag, tag) for w in tokens.words(i)]) for i in range(len(tokens))]
 
-    return Annotations({"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))})
+    return Annotations(
+        {"annotation": {"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))}}
+    )
 
 
 def built(folder: Path, given: Annotations) -> Bundle:
@@ -147,9 +148,9 @@ def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
 
 
 def test_parts_without_tags_need_no_annotation() -> None:
-    assert sides_to_annotate(["target_lm", "phrase_table"]) == []
-    assert sides_to_annotate(["target_pos_lm"]) == ["target"]
-    assert sides_to_annotate(["pos_lexicon_source_to_target"]) == ["source", "target"]
+    assert annotated_sides(["target_lm", "phrase_table"]) == []
+    assert annotated_sides(["target_pos_lm"]) == ["target"]
+    assert annotated_sides(["pos_lexicon_source_to_target"]) == ["source", "target"]
 
 
 def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> None:
@@ -260,9 +261,9 @@ def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
 
 
 def test_parts_that_need_entities() -> None:
-    assert sides_to_annotate(["entity_phrase_table"]) == []
-    assert sides_with_entities(["entity_phrase_table"]) == ["source", "target"]
-    assert sides_with_entities(["target_pos_lm", "name_phrase_table"]) == []
+    assert annotated_sides(["entity_phrase_table"], "annotation") == []
+    assert annotated_sides(["entity_phrase_table"], "entity_annotation") == ["source", "target"]
+    assert annotated_sides(["target_pos_lm", "name_phrase_table"], "entity_annotation") == []
 
 
 def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:

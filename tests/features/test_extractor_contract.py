@@ -23,6 +23,7 @@ from features.core.progress import Progress
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
+from features.resources.dependency_annotation import DependencyAnnotation
 from features.resources.entity_annotation import EntityAnnotation
 from qe.annotators._brackets import escaped
 from qe.data.dataset import Split
@@ -105,7 +106,11 @@ class World:
         def read() -> ParallelCorpus:
             return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
 
-        makers = {"annotation": chains_of_corpus, "entity_annotation": entities_of_corpus}
+        makers = {
+            "annotation": chains_of_corpus,
+            "entity_annotation": entities_of_corpus,
+            "dependency_annotation": dependencies_of_corpus,
+        }
         return build(read, self.folder / "bundle", parts_needed([config]), makers=makers)
 
     def config(self, kind: str) -> dict[str, Any]:
@@ -153,7 +158,7 @@ def conllu(tokens: Sequence[str]) -> str:
     """A chain: every token depends on the one before it. Morphology, entities and spelling by checksums of
     words; a tree as deep as the text is long, but at most 20 levels."""
     rows = [conllu_row(k, word) for k, word in enumerate(tokens, start=1)]
-    return "\n".join(["# speller = made up", *tree_comments(tokens), *rows])
+    return "\n".join(["# speller = made up", *tree_comments(tokens), *linkage_comments(tokens), *rows])
 
 
 def conllu_row(k: int, word: str) -> str:
@@ -192,6 +197,17 @@ def tree_comments(tokens: Sequence[str]) -> list[str]:
     ]
 
 
+def linkage_comments(tokens: Sequence[str]) -> list[str]:
+    """What link grammar says of a text of words; nothing of none."""
+    figures = {
+        "linkages": min(2 ** len(tokens), 2**31 - 1),
+        "unused": len(tokens) % 3,
+        "cost": 0.4 * len(tokens) - 1,
+        "length": 3 * len(tokens),
+    }
+    return [f"# link_grammar_{name} = {value}" for name, value in figures.items()] if tokens else []
+
+
 def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> Annotation:
     tokens = corpus.side(side)
     blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
@@ -202,6 +218,12 @@ def entities_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress
     tokens = corpus.side(side)
     blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
     return EntityAnnotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
+
+
+def dependencies_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> DependencyAnnotation:
+    tokens = corpus.side(side)
+    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
+    return DependencyAnnotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from features.core.errors import InputError
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
 from features.core.segments import Segments
 from features.example_precision import ExamplePrecision
+from features.machine_lm_translated import COLUMNS as OF_TRANSLATED_TEXT
 from features.token_counts import COLUMNS
 from qe.catalogue.features import describe
 from qe.demo.generation import DemoData, generate
@@ -30,6 +31,7 @@ PUBLISHED = {
     "limsi31": 31,
     "loria66": 66,
     "sdllw-blackbox": 42,
+    "soricut-narsale": 12,
     "tcd45": 45,
     "uu-explicit99": 99,
     "wlv-shallow77": 77,
@@ -66,7 +68,8 @@ BY_PARAMETER = (
     "back_translation_bleu_penalised",
     "pseudo_reference_bleu_penalised",
 )
-OTHERWISE = {c.name for c in COLUMNS} | set(ExamplePrecision().names)  # of families that it names as absent
+# Of families that it names as absent.
+OTHERWISE = {c.name for c in (*COLUMNS, *OF_TRANSLATED_TEXT)} | set(ExamplePrecision().names)
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def bundle_of(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
     text = segments(pairs)
-    annotations = Annotations(
+    annotations = Annotations.alike(
         {
             "source": from_column(text.annotation_source or ()),
             "target": from_column(text.annotation_target or ()),

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features._texts.projected_edges import VARIANTS, counted, measures, projection
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.segments import Segments
 from features.core.syntax import Word
-from features.projected_dependencies import ProjectedDependencies, counted, measures, projection
+from features.projected_dependencies import ProjectedDependencies
 from features.resources.aligner import AlignerBuilder
 from tests.features.syntax import ENGLISH, SPANISH, block, forms, row
 
@@ -41,10 +42,11 @@ def test_projection_by_hand() -> None:
 
 def test_counts_by_hand() -> None:
     """The same dependency must be the same edge: elsewhere in the reference it does not count."""
-    det, obj = ({"words": (relation, "casa", "la")} for relation in ("det", "obj"))
+    det, obj = (dict.fromkeys(VARIANTS, (relation, "casa", "la")) for relation in ("det", "obj"))
     own = [[[det], [obj]], [[det], [det]]]
     other = [[[det], []], [[obj], [det]]]
-    assert counted(own, other, "words") == {det["words"]: (2, 1), obj["words"]: (0, 1)}
+    expected = {det["words"]: (2, 1), obj["words"]: (0, 1)}
+    assert counted(own, other) == dict.fromkeys(VARIANTS, expected)
 
 
 def test_quarters_are_of_ranked_edges() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features._texts.sequences import SEQUENCES
 from features.core.annotation import block_of
 from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
@@ -13,7 +14,7 @@ from features.core.tokens import Tokens
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
-from features.sequence_lm import SEQUENCES, SequenceLanguageModels
+from features.sequence_lm import SequenceLanguageModels
 
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]

@@ -31,7 +31,7 @@ def text(words: list[str]) -> str:
 
 
 def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
-    annotations = Annotations(
+    annotations = Annotations.alike(
         {"source": from_column(annotated(SOURCE)), "target": from_column(annotated(TARGET))}
     )
 

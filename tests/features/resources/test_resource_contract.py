@@ -26,7 +26,7 @@ TARGET = [
     "un perro y un gato",
 ] * 40 + ["un lobo gris duerme"] * 3
 # They need annotations, an optional package, or more text.
-BEYOND = ("annotation", "morph", "synthetic_word_quality")
+BEYOND = ("annotation", "morph", "synthetic_word_quality", "translated_corpus")
 
 
 def corpus() -> ParallelCorpus:

@@ -1,0 +1,44 @@
+"""Parts of a bundle built from a part of its corpus, for as long as the rest is tried on them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from features.core import bundle
+from features.core.corpus import ParallelCorpus
+from features.core.progress import Progress, silent
+from features.core.resource import Resource
+
+
+@contextmanager
+def reduced(
+    corpus: ParallelCorpus,
+    names: Sequence[str],
+    whole: Mapping[str, Resource],
+    scratch: Path | None,
+    progress: Progress,
+) -> Iterator[dict[str, Any]]:
+    """Name -> the part, built from this corpus in a folder of `scratch` (None: of TMPDIR), gone afterwards.
+
+    whole  parts that are there already, and stand in the place of what would be built
+    """
+    with TemporaryDirectory(prefix="qe-held-out-", dir=scratch) as folder:
+        made = bundle.build(
+            lambda: corpus,
+            Path(folder) / "bundle",
+            names,
+            progress=progress,
+            makers={name: _given(resource) for name, resource in whole.items()},
+        )
+        yield {name: made.part(name) for name in names}
+
+
+def _given(resource: Resource) -> Callable[..., Resource]:
+    """A maker of a part that is there already."""
+
+    def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
+        return resource
+
+    return make

@@ -1,0 +1,132 @@
+"""TranslatedCorpus: sentences of the corpus, their references, and what our own decoder makes of them."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from features._phrase_decoding.decoder import decode
+from features.core.arrays import typed, within
+from features.core.corpus import ParallelCorpus
+from features.core.damage import Damaged
+from features.core.errors import InputError
+from features.core.files import read_words, write_words
+from features.core.hints import Count, Seed
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+from features.core.storage import load_arrays, save_arrays
+from features.core.tokens import Tokens, TokensBuilder
+from features.learned._reduced import reduced
+from features.resources._held_out import held_out_in_turn
+from features.resources.aligner import Aligner
+
+_TEXTS = ("source", "machine", "reference")
+_BATCH = 5000  # sentences translated at a time
+_DECODED_BY = ("phrase_table", "target_lm")
+_LEAST = 50  # pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatedCorpusBuilder(Builder):
+    """Translates at most `pairs` sentences, each by resources of the other groups' pairs.
+
+    The phrase tables and language models of these live in a folder of `scratch` (None: of TMPDIR) while the
+    group is translated. Links are those of the whole corpus's aligner.
+    """
+
+    aligner: Aligner
+    pairs: Count = 150_000
+    groups: Annotated[int, Ge(2)] = 2
+    seed: Seed = 0
+    scratch: Path | None = None
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TranslatedCorpus":
+        """Raises InputError if fewer than 50 pairs of ordinary length can be held out."""
+        parts = held_out_in_turn(corpus, self.pairs, self.groups, self.seed)
+        total, done = sum(len(rows) for _, rows in parts), 0
+        if total < _LEAST:
+            raise InputError(
+                f"machine and human text are compared on {_LEAST} sentence pairs or more, but of "
+                f"{len(corpus)} pairs only {total} could be held out (5 to 45 words, not repeated)",
+                remedy="give a parallel corpus of some 100 pairs or more, or leave out what needs this",
+            )
+        machine = TokensBuilder()
+        for number, (left, rows) in enumerate(parts, start=1):
+            stage = f"translated corpus, group {number} of {len(parts)}"
+            report = _named(progress, stage)
+            with reduced(
+                corpus.take(left), _DECODED_BY, {"aligner": self.aligner}, self.scratch, report
+            ) as made:
+                for low in range(0, len(rows), _BATCH):
+                    source = corpus.source.take(rows[low : low + _BATCH])
+                    machine.add(decode(source, made["phrase_table"], made["target_lm"]).tokens)
+                    done += len(source)
+                    progress(f"{stage}: translating", done, total)
+        rows = np.concatenate([rows for _, rows in parts])
+        return TranslatedCorpus(
+            rows,
+            corpus.source.take(rows),
+            machine.tokens(),
+            corpus.target.take(rows).lower(),
+            settings={**self.settings, "translated": total},
+            corpus_fingerprint=corpus.fingerprint,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TranslatedCorpus(Resource):
+    """Machine translations and human references of the same sentences.
+
+    Every sentence is translated (`features._phrase_decoding.decoder`) by a phrase table and a language model
+    that were built from other pairs, none of which has the same source or the same target.
+
+    rows       (n,) places of the sentences in the corpus
+    source     the sentences
+    machine    their translations, lower-cased
+    reference  their references, lower-cased
+    """
+
+    parts: ClassVar[Parts] = {"translated_corpus": {}}
+    builder: ClassVar[type[Builder]] = TranslatedCorpusBuilder
+
+    rows: NDArray[np.int64] = field(repr=False)
+    source: Tokens = field(repr=False)
+    machine: Tokens = field(repr=False)
+    reference: Tokens = field(repr=False)
+
+    def check_arrays(self) -> None:
+        typed("rows", self.rows, np.int64, None)
+        within("rows", self.rows, 0, 2**62)
+        for name in _TEXTS:
+            tokens: Tokens = getattr(self, name)
+            tokens.check_arrays()
+            if len(tokens) != len(self.rows):
+                raise Damaged(f"{len(tokens)} texts of `{name}` for {len(self.rows)} rows")
+
+    def save(self, path: Path) -> None:
+        arrays: dict[str, NDArray[Any]] = {"rows": self.rows}
+        for name in _TEXTS:
+            tokens: Tokens = getattr(self, name)
+            arrays |= {f"{name}_ids": tokens.ids, f"{name}_offsets": tokens.offsets}
+            write_words(path / f"{name}.txt", tokens.types)
+        meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
+        save_arrays(path, meta, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        meta, arrays = load_arrays(path)
+        texts: dict[str, Any] = {
+            name: Tokens(read_words(path / f"{name}.txt"), arrays[f"{name}_ids"], arrays[f"{name}_offsets"])
+            for name in _TEXTS
+        }
+        return cls(rows=arrays["rows"], **texts, **meta)
+
+
+def _named(progress: Progress, what: str) -> Progress:
+    def report(stage: str, done: int, total: int | None) -> None:
+        progress(f"{what}: {stage}", done, total)
+
+    return report

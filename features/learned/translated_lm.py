@@ -1,0 +1,39 @@
+"""TranslatedLanguageModel: models of machine translations, and of references of the same sentences."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from features.core.corpus import ParallelCorpus
+from features.core.hints import Count
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts
+from features.learned.translated_corpus import TranslatedCorpus
+from features.resources.language_model import LanguageModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatedLanguageModelBuilder(Builder):
+    """From one of the texts of the translated corpus."""
+
+    translated_corpus: TranslatedCorpus
+    text: Literal["machine", "reference"]
+    order: Count
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "TranslatedLanguageModel":
+        made = TranslatedLanguageModel.from_tokens(
+            self.translated_corpus.machine if self.text == "machine" else self.translated_corpus.reference,
+            order=self.order,
+            progress=progress,
+            corpus_fingerprint=corpus.fingerprint,
+        )
+        return made.with_settings(**self.settings, arpa=False)
+
+
+class TranslatedLanguageModel(LanguageModel):
+    """A language model of one text of `translated_corpus`; the order is DCU's (WMT12, section 2.1)."""
+
+    parts: ClassVar[Parts] = {
+        "machine_text_lm": {"text": "machine", "order": 5},
+        "human_text_lm": {"text": "reference", "order": 5},
+    }
+    builder: ClassVar[type[Builder]] = TranslatedLanguageModelBuilder
