@@ -53,7 +53,7 @@ def predictions(
         [{"set": "soricut-narsale"}], resources, ("en", "es"), default_cache()
     )
     segments = data.segments(tokenizers)[number]
-    split = Split(segments, scores=segment_bleu(statistics))
+    split = Split(segments, scores=segment_bleu(statistics), reference=data.references[0])
     lengths, names = statistics[:, 0], document_names(data.documents)
     by_name = {way: np.full(len(names), np.nan) for way in WAYS}
     documents = np.array(data.documents)

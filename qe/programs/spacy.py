@@ -22,10 +22,11 @@ class SpacyTagger:
 
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """One block per text, in order."""
+        pipeline = self._pipeline  # first: it says what to do where there is none
         from spacy.tokens import Doc
 
-        docs = (Doc(self._pipeline.vocab, words=list(text)) for text in texts)
-        for doc in self._pipeline.pipe(docs):
+        docs = (Doc(pipeline.vocab, words=list(text)) for text in texts)
+        for doc in pipeline.pipe(docs):
             yield "\n".join(_row(word) for word in doc)
 
     @cached_property

@@ -38,7 +38,8 @@ class StanzaTagger:
         from stanza.resources.common import load_resources_json
 
         try:
-            known = load_resources_json()[self.model]
+            resources = load_resources_json()
+            known = resources[resources[self.model].get("alias", self.model)]  # zh: zh-hans
             return stanza.Pipeline(
                 self.model,
                 processors=",".join(name for name in _PROCESSORS if name in known),

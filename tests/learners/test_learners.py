@@ -55,6 +55,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "averaging": {"members": [{"kind": "ridge"}, {"kind": "m5p"}]},
     "seed_averaging": {"member": {"kind": "lightgbm", "n_estimators": 10}, "repeats": 2},
     "stacking": {"members": [{"kind": "ridge"}, {"kind": "k_neighbours", "n_neighbors": 4}], "folds": 3},
+    "svr_by_support": {"steps": [3.0, 2.5], "folds": 3},
 }
 LEARNS = [name for name in LEARNERS.names if name != "mean"]
 

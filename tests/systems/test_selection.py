@@ -1,6 +1,7 @@
 """System selection: planted differences are found, nothing leaks, nothing is found where nothing is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from features.core.errors import InputError
 from features.core.tokenizer import Tokenizer
 from qe.__main__ import main
+from qe.data.splits import make_folds
 from qe.systems.choosers._base import CHOOSERS, Chooser
 from qe.systems.choosers.gain import contributions
 from qe.systems.documents import blocks
@@ -132,8 +134,6 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
     def run(rows: np.ndarray) -> dict[str, Preferences]:
         return cross_validated(data, extraction, choosers(), rows, tokenizers, folds=5)
 
-    from qe.data.splits import make_folds
-
     _, held_out = make_folds(100, 5, seed=0, by="document", documents=data.documents)[0]
     changed = statistics.copy()
     changed[:, held_out] = changed[::-1, held_out]
@@ -142,6 +142,26 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
     for name in CHOOSERS.names:
         np.testing.assert_array_equal(before[name].segments[:, held_out], after[name].segments[:, held_out])
         assert (before[name].segments[:, others] != after[name].segments[:, others]).any()
+
+
+def test_examples_are_of_the_references_of_other_documents() -> None:
+    """Features by the best and worst translations: references of a fold reach other folds' features alone."""
+    data = translations(60)
+    _, held_out = make_folds(60, 5, seed=0, by="document", documents=data.documents)[0]
+    references = list(data.references[0])
+    for row in held_out:
+        references[row] = references[(row + 7) % 60]
+    changed = replace(data, references=(tuple(references),))
+    statistics = data.statistics(Bleu())  # the same: features alone may differ
+    features = [*SURFACE, {"kind": "example_precision"}]
+    extraction, tokenizers = make_extraction(features, None, ("en", "es"), None)
+    before, after = (
+        cross_validated(each, extraction, choosers("ranking"), statistics, tokenizers, folds=5)["ranking"]
+        for each in (data, changed)
+    )
+    others = np.setdiff1d(np.arange(60), held_out)
+    np.testing.assert_array_equal(before.segments[:, held_out], after.segments[:, held_out])
+    assert (before.segments[:, others] != after.segments[:, others]).any()
 
 
 @pytest.mark.slow
