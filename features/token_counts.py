@@ -13,7 +13,8 @@ from features.core.columns import Column, block, features_of
 from features.core.corpus import Side
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.core.tokens import Tokens, ratio, segment_sum
+from features.surface import is_punctuation, is_quote
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
 _BRACKETS: Final = frozenset("()[]{}")
@@ -25,13 +26,17 @@ _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.2"
 _BIGRAMS: Final = "Felice and Specia 2012 (WLV-SHEF), table 3"
 _UEDIN: Final = "Buck 2012 (UEdin), sections 3.1 and 4.2"
 _SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2 (for named entities)"
+_ADEQUACY: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: surface form (F)"
 
 OfTokens = Callable[[Tokens], FloatArray]
 
 
 @dataclass(frozen=True)
 class TokenCounts(Extractor):
-    """Distinct words, bigrams, brackets, genitives, capitalised words inside the segment, on both sides."""
+    """Distinct words, bigrams, brackets, genitives, capitalised words inside the segment, on both sides.
+
+    And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by.
+    """
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -62,6 +67,20 @@ def _genitives(tokens: Tokens) -> FloatArray:
 
 def _inner_capitals(tokens: Tokens) -> FloatArray:
     return _by_text(tokens, inner_capitals)
+
+
+def _punctuation(tokens: Tokens) -> FloatArray:
+    return _where(tokens, is_punctuation)
+
+
+def _quotes(tokens: Tokens) -> FloatArray:
+    return _where(tokens, is_quote)
+
+
+def _where(tokens: Tokens, rule: Callable[[str], bool]) -> FloatArray:
+    """(n,) tokens of each text that a rule holds for."""
+    by_type = np.array([rule(token) for token in tokens.types], bool)
+    return segment_sum(by_type[tokens.ids], tokens.offsets)
 
 
 def _by_text(tokens: Tokens, count: Callable[[Sequence[str]], int]) -> FloatArray:
@@ -114,6 +133,28 @@ def _squared(function: OfTokens, sides: dict[str, Tokens]) -> FloatArray:
     return (function(sides["target"]) - function(sides["source"])) ** 2
 
 
+def _ratio(function: OfTokens, above: Side, below: Side, sides: dict[str, Tokens]) -> FloatArray:
+    return ratio(function(sides[above]), function(sides[below]))
+
+
+def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
+    """Both ways; `surface` has the punctuation marks of the source by those of the target."""
+    both: tuple[tuple[Side, Side], ...] = (("target", "source"), ("source", "target"))
+    for name, what, function, names in (
+        ("punctuation", "punctuation marks", _punctuation, ("inverse_ratio",)),
+        ("quote", "single and double quotation marks", _quotes, ("ratio", "inverse_ratio")),
+        ("bracket", "opening and closing brackets", _brackets, ("ratio", "inverse_ratio")),
+    ):
+        for kind, (above, below) in zip(names, both, strict=False):
+            yield Column(
+                f"{name}_{kind}",
+                f"{what}, {above} by {below}; NaN if the {below} has none",
+                _ADEQUACY,
+                "ratio",
+                partial(_ratio, function, above, below),
+            )
+
+
 def _columns() -> Iterator[Column[dict[str, Tokens]]]:
     for name, what, origin, unit, function in (
         ("types", "distinct words", _WLV, "words", _types),
@@ -139,6 +180,7 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         "0 or 1",
         lambda sides: (_genitives(sides["source"]) > 0).astype(np.float64),
     )
+    yield from _ratios()
 
 
 COLUMNS: Final = tuple(_columns())

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from features.surface import Surface
 from features.token_counts import TokenCounts, genitives, inner_capitals
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
@@ -26,8 +27,36 @@ def test_by_hand() -> None:
     assert (row["inner_capitals_source"], row["inner_capitals_target"]) == (1, 1)
 
 
+RATIOS = {
+    "punctuation_inverse_ratio", "quote_ratio", "quote_inverse_ratio", "bracket_ratio",
+    "bracket_inverse_ratio",
+}  # fmt: skip
+
+
+def test_ratios_by_hand() -> None:
+    """Source: 4 quotation marks, 2 brackets, 8 marks of punctuation in all; target: 2, 4, 7."""
+    row = values("He : \" a \" ( or ' b ' ) .", "El « a » ( [ o ] ) .")
+    assert (row["quote_ratio"], row["quote_inverse_ratio"]) == (0.5, 2)
+    assert (row["bracket_ratio"], row["bracket_inverse_ratio"]) == (2, 0.5)
+    assert row["punctuation_inverse_ratio"] == 7 / 8
+
+
+def test_the_ratio_of_punctuation_is_the_other_way_round_than_that_of_surface() -> None:
+    segments = Segments(("a , b .",), ("a .",), PLAIN, PLAIN)
+    surface = dict(zip(Surface().names, Surface().extract(segments)[0].tolist(), strict=True))
+    assert values("a , b .", "a .")["punctuation_inverse_ratio"] == 1 / surface["punctuation_ratio"] == 0.5
+
+
+def test_a_ratio_needs_something_to_divide_by() -> None:
+    row = values("( a )", "a")
+    assert row["bracket_ratio"] == 0 and np.isnan(row["bracket_inverse_ratio"])
+    assert np.isnan([row["quote_ratio"], row["quote_inverse_ratio"]]).all()
+
+
 def test_empty_texts_have_nothing() -> None:
-    assert set(values("", "").values()) == {0.0}
+    row = values("", "")
+    assert {value for name, value in row.items() if name not in RATIOS} == {0.0}
+    assert set(row) > RATIOS and np.isnan([row[name] for name in RATIOS]).all()
 
 
 def test_genitives() -> None:
@@ -48,4 +77,4 @@ def test_capitals_at_the_beginning_of_sentences_do_not_count() -> None:
 def test_types_are_a_set(words: list[str]) -> None:
     row = values(" ".join(words), "x")
     assert row["types_source"] == len({word.lower() for word in words})
-    assert np.isfinite(list(row.values())).all()
+    assert np.isfinite([value for name, value in row.items() if name not in RATIOS]).all()

@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score
 
 from qe.metrics._base import METRICS, AdditiveMetric, Metric, RankedMetric
 from qe.metrics.accuracy import Accuracy
+from qe.metrics.binary_accuracy import BinaryAccuracy
 from qe.metrics.delta_avg import DeltaAvg, delta_avg_by_n
 from qe.metrics.kendall import Kendall
 from qe.metrics.mae import Mae
@@ -55,6 +56,18 @@ def test_accuracy_is_that_of_whole_labels() -> None:
     classes, answers = rng.integers(1, 6, 200), rng.integers(1, 6, 200)
     expected = 100 * accuracy_score(classes, answers)
     assert Accuracy().score(classes.astype(float), answers + 0.3) == pytest.approx(expected)
+
+
+def test_binary_accuracy_splits_between_three_and_four() -> None:
+    """As scikit-learn counts, of {1, 2, 3} and {4, 5}; labels between whole ones go to the nearer, 3.5 up."""
+    rng = np.random.default_rng(1)
+    gold, predicted = rng.integers(1, 6, 300), rng.integers(1, 6, 300)
+    expected = 100 * accuracy_score(np.isin(gold, (4, 5)), np.isin(predicted, (4, 5)))
+    assert BinaryAccuracy().score(gold.astype(float), predicted.astype(float)) == pytest.approx(expected)
+    edge, answers = np.array([3.5, 3.5, 3.4, 3.4]), np.array([7.0, 0.0, 7.0, 0.0])
+    assert BinaryAccuracy().score(edge, answers) == 50.0
+    assert BinaryAccuracy().score(edge[[0, 3]], answers[[0, 3]]) == 100.0
+    assert np.isnan(BinaryAccuracy().score(edge[:0], answers[:0]))
 
 
 def test_files_are_found() -> None:
