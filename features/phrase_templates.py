@@ -1,10 +1,11 @@
 """The label as a support vector regression on the phrases of a segment predicts it: eleven templates."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from features.core.hints import NotNegative, Positive
 from features.core.segments import Segments
 from features.core.tokens import Tokens
 from features.resources.ngrams import NgramCounts
+from features.resources.phrase_words import PhraseWords
 from features.resources.source_splits import SourceSplits
 
 TEMPLATES: Final[Mapping[str, str]] = {
@@ -43,21 +45,58 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "inverted_anchors": "anchors of what the back-translation changed",
 }
 _FIXED: Final = "source_splits", "function_words"  # from the corpus, whatever the training rows are
+# Templates of n-grams -> their side. No phrase is like a bigram or an anchor, without three words in a row.
+_NGRAMS: Final[Mapping[str, Literal["source", "target"]]] = {
+    **dict.fromkeys(("reference", "target_bad", "target_good", "edited"), "target"),
+    **dict.fromkeys(("source_bad", "source_good", "inverted"), "source"),
+}
 _ORIGIN: Final = "Wu and Zhao 2012 (SJTU at WMT12), section 3.2"
 _LARGEST: Final = 1e100  # of a stored weight
 
-Templates = Mapping[str, Set[Pattern]]
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """Template -> its patterns, and template of n-grams -> pattern -> the phrases that are like it.
+
+    These belong to the template too.
+    """
+
+    patterns: Mapping[str, Set[Pattern]]
+    similar: Mapping[str, Mapping[Pattern, Sequence[Pattern]]]
+
+    @cached_property
+    def ngrams(self) -> Mapping[str, Set[Pattern]]:
+        """Template of n-grams -> everything that belongs to it."""
+        return {name: self.patterns[name] | _joined(self.similar[name].values()) for name in _NGRAMS}
+
+    def sizes(self) -> dict[str, int]:
+        return {name: len(own) for name, own in {**self.patterns, **self.ngrams}.items()}
+
+    def matches(self, row: "_Row") -> dict[str, set[Pattern]]:
+        """Template -> what of it counts in a segment: what that has, and phrases that are like it."""
+        matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
+        for name, side in _NGRAMS.items():
+            here, similar = row.ngrams[side], self.similar[name]
+            matched[name] = (here & self.ngrams[name]).union(*(similar.get(pattern, ()) for pattern in here))
+        matched["edited_anchors"] = anchors(row.target) & self.patterns["edited_anchors"]
+        matched["inverted_anchors"] = anchors(row.source) & self.patterns["inverted_anchors"]
+        return matched
+
+
+def _joined(parts: Iterable[Iterable[Pattern]]) -> set[Pattern]:
+    return set().union(*parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a fit leaves: template -> pattern -> weight in label units; template -> its size; the intercept.
+    """What a fit leaves: the templates; template -> pattern -> weight in label units; template -> its size;
+    the intercept.
 
     Patterns that no training row matches have no weight; they count in the size.
     """
 
+    templates: Templates
     weights: Mapping[str, Mapping[Pattern, float]]
-    patterns: Templates
     sizes: Mapping[str, int]
     intercept: float
 
@@ -73,17 +112,22 @@ class PhraseTemplates(FittedExtractor):
     bad, good  translations with a label below `bad` are bad ones, those with a label above `good` good ones,
                in label units; where low labels are good, `bad` is the higher, and it is the other way round
     C, epsilon of the SVR
+    expanded   whether phrases of the phrase table that are like a pattern (`PhraseWords.similar`: equations 2
+               and 3 both hold) belong to its template, and count where the segment has the pattern
 
-    Words are lower-cased. Phrases of the phrase table that are like a pattern are not added to its template.
+    Words are lower-cased.
     An empty translation has NaN for a prediction.
     """
 
     source_splits: SourceSplits
     target_ngrams5: NgramCounts
+    source_phrases: PhraseWords
+    target_phrases: PhraseWords
     bad: float = 1.5
     good: float = 4.5
     C: Positive = 1.0
     epsilon: NotNegative = 0.2
+    expanded: bool = True
     model: Learned | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,8 +136,11 @@ class PhraseTemplates(FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
+        also = ", and of known phrases that are like them" if self.expanded else ""
         counts = [
-            Feature(f"templates_{name}", f"number of {what}", _ORIGIN, "patterns")
+            Feature(
+                f"templates_{name}", f"number of {what}{also if name in _NGRAMS else ''}", _ORIGIN, "patterns"
+            )
             for name, what in TEMPLATES.items()
         ]
         what = "label predicted from the templates; undefined for an empty translation"
@@ -114,12 +161,12 @@ class PhraseTemplates(FittedExtractor):
             name: _word_lists(segments.target_tokenizer.tokens([str(text) for text in labels[name]]))
             for name in ("post_edit", "reference")
         }
-        patterns = self._patterns(rows, scores, texts["reference"], texts["post_edit"])
-        matches = [_matches(row, patterns) for row in rows]
+        templates = self._templates(self._patterns(rows, scores, texts["reference"], texts["post_edit"]))
+        matches = [templates.matches(row) for row in rows]
         sizes = {
             "source_splits": len(self.source_splits),
-            "function_words": len(set().union(*(row.unusual for row in rows))) if rows else 0,
-            **{name: len(known) for name, known in patterns.items()},
+            "function_words": len(_joined(row.unusual for row in rows)),
+            **templates.sizes(),
         }
         index = {
             key: k for k, key in enumerate(sorted({(t, p) for m in matches for t in TEMPLATES for p in m[t]}))
@@ -131,7 +178,16 @@ class PhraseTemplates(FittedExtractor):
         weights: dict[str, dict[Pattern, float]] = {name: {} for name in TEMPLATES}
         for (template, pattern), k in index.items():
             weights[template][pattern] = float(coefficients[k]) / sizes[template]
-        return self.with_learned(model=Learned(weights, patterns, sizes, float(model.intercept_[0])))
+        return self.with_learned(model=Learned(templates, weights, sizes, float(model.intercept_[0])))
+
+    def _templates(self, patterns: Mapping[str, Set[Pattern]]) -> Templates:
+        """With the phrases that are like patterns."""
+        if not self.expanded:
+            return Templates(patterns, {name: {} for name in _NGRAMS})
+        phrases = {"source": self.source_phrases, "target": self.target_phrases}
+        return Templates(
+            patterns, {name: phrases[side].similar(sorted(patterns[name])) for name, side in _NGRAMS.items()}
+        )
 
     def _patterns(
         self, rows: Sequence["_Row"], scores: FloatArray, references: Sequence[Words], edits: Sequence[Words]
@@ -139,11 +195,10 @@ class PhraseTemplates(FittedExtractor):
         """Template -> its patterns, of those that training rows make."""
         sign = 1 if self.bad < self.good else -1
         below, above = sign * scores < sign * self.bad, sign * scores > sign * self.good
-        sides = {"target": [row.target_ngrams for row in rows], "source": [row.source_ngrams for row in rows]}
-        made = {"reference": set[Pattern]().union(*map(ngrams, references))}
-        for side, texts in sides.items():
+        made = {"reference": _joined(map(ngrams, references))}
+        for side in ("target", "source"):
             bad, good = (
-                set[Pattern]().union(*(text for text, chosen in zip(texts, which, strict=True) if chosen))
+                _joined(row.ngrams[side] for row, chosen in zip(rows, which, strict=True) if chosen)
                 for which in (below, above)
             )
             made |= {f"{side}_bad": bad - good, f"{side}_good": good - bad}
@@ -159,7 +214,7 @@ class PhraseTemplates(FittedExtractor):
         model = self.learned(self.model)
         values = np.empty((len(segments), len(TEMPLATES) + 1))
         for i, row in enumerate(_Row(*parts) for parts in self._rows(segments)):
-            matches = _matches(row, model.patterns)
+            matches = model.templates.matches(row)
             values[i, :-1] = [len(matches[name]) for name in TEMPLATES]
             weights = (model.weights[name].get(p, 0.0) for name in TEMPLATES for p in sorted(matches[name]))
             values[i, -1] = model.intercept + sum(weights) if len(row.target) else np.nan
@@ -189,7 +244,7 @@ class PhraseTemplates(FittedExtractor):
             "intercept": model.intercept,
             "sizes": dict(model.sizes),
             "weights": {name: list(own.items()) for name, own in model.weights.items()},
-            "patterns": {name: sorted(own) for name, own in model.patterns.items()},
+            "patterns": {name: sorted(own) for name, own in model.templates.patterns.items()},
         }
         (path / "templates.json").write_text(json.dumps(content), "utf-8", newline="")
 
@@ -199,7 +254,7 @@ class PhraseTemplates(FittedExtractor):
             weights = {n: {tuple(p): float(w) for p, w in content["weights"][n]} for n in TEMPLATES}
             patterns = {n: {tuple(p) for p in content["patterns"][n]} for n in TEMPLATES if n not in _FIXED}
             sizes = {name: int(content["sizes"][name]) for name in TEMPLATES}
-            model = Learned(weights, patterns, sizes, float(content["intercept"]))
+            model = Learned(self._templates(patterns), weights, sizes, float(content["intercept"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Damaged(f"templates.json is damaged: {error}") from None
         every = [model.intercept, *(weight for own in weights.values() for weight in own.values())]
@@ -221,19 +276,7 @@ class _Row:
     ) -> None:
         self.source, self.target, self.back = source, target, back
         self.splits, self.unusual = splits, unusual
-        self.source_ngrams, self.target_ngrams = ngrams(source), ngrams(target)
-
-
-def _matches(row: _Row, patterns: Templates) -> dict[str, set[Pattern]]:
-    """Template -> the patterns that a segment has."""
-    matched: dict[str, set[Pattern]] = {"source_splits": row.splits, "function_words": row.unusual}
-    for name in ("reference", "target_bad", "target_good", "edited"):
-        matched[name] = row.target_ngrams & patterns[name]
-    for name in ("source_bad", "source_good", "inverted"):
-        matched[name] = row.source_ngrams & patterns[name]
-    matched["edited_anchors"] = anchors(row.target) & patterns["edited_anchors"]
-    matched["inverted_anchors"] = anchors(row.source) & patterns["inverted_anchors"]
-    return matched
+        self.ngrams = {"source": ngrams(source), "target": ngrams(target)}
 
 
 def _matrix(

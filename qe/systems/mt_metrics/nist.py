@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features.core.array_types import FloatArray
-from features.core.ngram_matches import Ids, ngram_counts, segment_counts
-from features.core.tokens import Tokens, ratio
+from features.core.ngram_matches import ngram_counts, segment_counts
+from features.core.nist import ORDER, information, nist
 from qe.systems.mt_metrics._ngrams import NgramMetric
 from qe.systems.mt_metrics._texts import Texts
-
-_BETA = np.log(0.5) / np.log(1.5) ** 2  # the penalty is 0.5 at 2/3 of the reference length
 
 
 @dataclass(frozen=True)
@@ -33,46 +30,15 @@ class Nist(NgramMetric):
     """
 
     higher_is_better: ClassVar[bool | None] = True
-    order: int = 5
+    order: int = ORDER
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         shared = self.shared(hypotheses, references)
         tokens, ids, matched = shared.tokens, shared.ids, shared.matched
-        information = segment_counts(matched * _information(ids, tokens, self.order), tokens[0].offsets)
+        bits = segment_counts(matched * information(ids, tokens, self.order), tokens[0].offsets)
         lengths = np.stack([tokens[0].lengths, np.mean([t.lengths for t in tokens[1:]], axis=0)], axis=1)
-        return np.hstack([information, ngram_counts(tokens[0].lengths, self.order), lengths])
+        return np.hstack([bits, ngram_counts(tokens[0].lengths, self.order), lengths])
 
     def aggregate(self, sums: FloatArray) -> FloatArray:
-        information, counts = sums[..., : self.order], sums[..., self.order : 2 * self.order]
-        relative = np.minimum(ratio(sums[..., -2], sums[..., -1]), 1)
-        with np.errstate(divide="ignore"):  # log 0 is -inf: penalty 0
-            penalty = np.exp(_BETA * np.log(relative) ** 2)
-        score: FloatArray = penalty * np.nan_to_num(ratio(information, counts)).sum(axis=-1)
-        return score
-
-
-def _information(ids: Sequence[Ids], tokens: Sequence[Tokens], order: int) -> FloatArray:
-    """(order, n_tokens) bits of the n-gram that starts at each hypothesis token; 0 where unseen."""
-    words = np.concatenate([ids[0], *ids[1:]]).astype(np.int64)
-    remaining = np.concatenate([_remaining(column) for column in tokens])
-    own = len(ids[0])
-    ngram = np.zeros(len(words), np.int64)
-    before = np.array([len(words) - own])  # the empty n-gram stands before every reference word
-    bits = np.zeros((order, own))
-    for n in range(order):
-        starts = np.flatnonzero(remaining > n)
-        pairs = (ngram[starts] << 32) | words[starts + n]
-        _, distinct = np.unique(pairs, return_inverse=True)
-        counts = np.bincount(distinct[starts >= own], minlength=distinct.max(initial=-1) + 1)
-        mine = starts[starts < own]
-        seen = counts[distinct[starts < own]]
-        bits[n, mine] = np.where(
-            seen > 0, np.log2(np.maximum(before[ngram[mine]], 1) / np.maximum(seen, 1)), 0
-        )
-        ngram[starts], before = distinct, counts
-    return bits
-
-
-def _remaining(column: Tokens) -> NDArray[np.int64]:
-    """(n_tokens,) tokens from each token to the end of its text, itself included."""
-    return np.repeat(column.offsets[1:], column.lengths) - np.arange(len(column.ids))
+        counts = sums[..., self.order : 2 * self.order]
+        return nist(sums[..., : self.order], counts, sums[..., -2], sums[..., -1])

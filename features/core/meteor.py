@@ -1,0 +1,116 @@
+"""METEOR with two of its stages: words match where they are equal, or where their stems are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Final
+
+ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75  # of version 1.3, English, task `rank`
+EXACT, STEM = 1.0, 0.6  # weights of the stages
+FUNCTION_WORDS: Final = 1e-3  # their relative frequency in a corpus is above that
+
+_BEAM: Final = 40  # partial alignments kept, as in METEOR
+_NEAREST: Final = 8  # partners tried for a word, and the one that goes on with the chunk
+_NOWHERE: Final = -2
+
+Pair = tuple[int, int, float]  # places in hypothesis and reference, weight
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text: its words, their stems, and which of them are function words."""
+
+    words: Sequence[str]
+    stems: Sequence[str]
+    functional: Sequence[bool]
+
+    def weight(self, place: int) -> float:
+        return 1 - DELTA if self.functional[place] else DELTA
+
+    @property
+    def total(self) -> float:
+        return sum(map(self.weight, range(len(self.words))))
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """An alignment of the first words of the hypothesis; the lower its cost, the better it is."""
+
+    used: int  # bits: places of the reference
+    last: int  # partner of the last word
+    cost: tuple[int, int, int, float]  # words without a match, chunks, distance, weight below the highest
+    pair: Pair | None = None
+    before: "_Partial | None" = None
+
+
+def meteor(hypothesis: Words, reference: Words) -> float:
+    """Between 0 and 1; 0 where nothing matches. Raises ZeroDivisionError if a text is empty.
+
+    P and R are the weighted shares of matched words of hypothesis and reference, function words counting
+    1 - DELTA and others DELTA; F = P R / (ALPHA P + (1 - ALPHA) R); the score is F times
+    1 - GAMMA (chunks / matches)^BETA, and F itself where all words of both texts match in one chunk.
+
+    Source: Denkowski and Lavie 2011 (Meteor 1.3), section 2, without synonyms and paraphrases.
+    """
+    pairs = aligned(hypothesis, reference)
+    if not pairs:
+        return 0.0
+    precision = sum(hypothesis.weight(i) * weight for i, _, weight in pairs) / hypothesis.total
+    recall = sum(reference.weight(j) * weight for _, j, weight in pairs) / reference.total
+    mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
+    chunks = 1 + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
+    if chunks == 1 and len(pairs) == len(hypothesis.words) == len(reference.words):
+        return mean
+    return mean * (1 - GAMMA * float((chunks / len(pairs)) ** BETA))
+
+
+def aligned(hypothesis: Words, reference: Words) -> list[Pair]:
+    """One-to-one matches, by place: as many as possible, then in as few chunks as possible, then with the
+    least sum of distances between places; by a beam search.
+
+    >>> text = lambda words: Words(words.split(), words.split(), [False] * len(words.split()))
+    >>> aligned(text("the cat the dog"), text("a the dog"))
+    [(2, 1, 1.0), (3, 2, 1.0)]
+    """
+    beam = [_Partial(0, _NOWHERE, (0, 0, 0, 0.0))]
+    for place in range(len(hypothesis.words)):
+        partners = _partners(hypothesis, reference, place)
+        best: dict[tuple[int, int], _Partial] = {}
+        for partial in beam:
+            for longer in _longer(partial, place, partners):
+                known = best.get((longer.used, longer.last))
+                if known is None or longer.cost < known.cost:
+                    best[longer.used, longer.last] = longer
+        beam = sorted(best.values(), key=lambda partial: partial.cost)[:_BEAM]
+    pairs, partial = list[Pair](), beam[0]
+    while partial.before is not None:
+        if partial.pair is not None:
+            pairs.append(partial.pair)
+        partial = partial.before
+    return pairs[::-1]
+
+
+def _partners(hypothesis: Words, reference: Words, place: int) -> dict[int, float]:
+    """Places of the reference that a word matches -> weight; the nearest first."""
+    word, stem = hypothesis.words[place], hypothesis.stems[place]
+    weights = {
+        other: EXACT if word == reference.words[other] else STEM
+        for other in range(len(reference.words))
+        if word == reference.words[other] or stem == reference.stems[other]
+    }
+    return dict(sorted(weights.items(), key=lambda entry: abs(entry[0] - place)))
+
+
+def _longer(partial: _Partial, place: int, partners: dict[int, float]) -> Iterator[_Partial]:
+    """The alignment with one more word of the hypothesis, without a match or with one of its partners."""
+    alone, chunks, distance, missed = partial.cost
+    yield _Partial(partial.used, _NOWHERE, (alone + 1, chunks, distance, missed), None, partial)
+    tried = list(islice((other for other in partners if not partial.used >> other & 1), _NEAREST))
+    following = partial.last + 1
+    if following in partners and following not in tried and not partial.used >> following & 1:
+        tried.append(following)
+    for other in tried:
+        weight = partners[other]
+        far, low = distance + abs(place - other), missed + EXACT - weight
+        cost = alone, chunks + (other != following), far, low
+        yield _Partial(partial.used | 1 << other, other, cost, (place, other, weight), partial)

@@ -1,0 +1,99 @@
+"""METEOR and NIST of the back-translation, with the source as its reference."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from features.core.array_types import BoolArray, FloatArray
+from features.core.extractor import Extractor, Feature
+from features.core.meteor import FUNCTION_WORDS, Words, meteor
+from features.core.ngram_matches import matched_ngrams, ngram_counts, segment_counts
+from features.core.nist import ORDER, left, nist
+from features.core.segments import Segments
+from features.core.stems import truncated
+from features.core.ter import common_ids
+from features.core.tokens import Tokens
+from features.resources.ngrams import NgramCounts
+
+_METEOR: Final = (
+    "SJTU at WMT12, section 3.2 (inverted automatic scores); Denkowski and Lavie 2011 (Meteor 1.3), section 2"
+)
+_NIST: Final = (
+    "Doddington 2002, equations 2 and 3 (there of translations; as an inverted score: this project)"
+)
+
+
+@dataclass(frozen=True)
+class InvertedScores(Extractor):
+    """Scores that need more than the two texts; `back_translation` has BLEU and TER. All is lower-cased.
+
+    METEOR matches equal words and equal stems (first five letters), with the English parameters of version
+    1.3; function words are those that are more than 1 in 1,000 tokens of the corpus. NIST weighs an n-gram
+    by its information in the source side of the corpus.
+
+    NaN if the source or the back-translation is empty.
+    """
+
+    source_ngrams5: NgramCounts
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return [
+            Feature("inverted_meteor", "METEOR of the back-translation, exact and stem", _METEOR, "share"),
+            Feature(
+                "inverted_nist",
+                "NIST of the back-translation: mean information of its 1-5-grams that the source has, times "
+                "a brevity penalty",
+                _NIST,
+                "bits",
+            ),
+        ]
+
+    def requires(self) -> tuple[str, ...]:
+        return ("back_translation",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        back, source = segments.back_translation_tokens.lower(), segments.source_tokens.lower()
+        values = np.full((len(segments), 2), np.nan)
+        filled = np.flatnonzero((back.lengths > 0) & (source.lengths > 0))
+        sides = list(self._words(back)), list(self._words(source))
+        values[filled, 0] = [meteor(sides[0][i], sides[1][i]) for i in filled]
+        values[filled, 1] = self._nist(back, source)[filled]
+        return values
+
+    def _words(self, tokens: Tokens) -> Iterator[Words]:
+        stems, functional = truncated(tokens), self._functional(tokens)
+        for i in range(len(tokens)):
+            here = slice(tokens.offsets[i], tokens.offsets[i + 1])
+            yield Words(tokens.words(i), stems.words(i), functional[here].tolist())
+
+    def _functional(self, tokens: Tokens) -> BoolArray:
+        """(n_tokens,) whether a token is a function word."""
+        counts, _ = self.source_ngrams5.counts(tokens, 1)
+        return np.asarray(counts > FUNCTION_WORDS * self.source_ngrams5.total(1))
+
+    def _nist(self, back: Tokens, source: Tokens) -> FloatArray:
+        """(n,)"""
+        ids = common_ids(back, source)
+        matched = matched_ngrams((ids[0], back.offsets), [(ids[1], source.offsets)], ORDER)
+        bits = segment_counts(matched * self._information(back), back.offsets)
+        counts = ngram_counts(back.lengths, ORDER)
+        return nist(bits, counts, back.lengths.astype(np.float64), source.lengths.astype(np.float64))
+
+    def _information(self, tokens: Tokens) -> FloatArray:
+        """(ORDER, n_tokens) bits of the n-gram that starts at each token, by corpus counts.
+
+        All counts are one more: a matched n-gram stands in the source of its segment, if nowhere else.
+        """
+        total = self.source_ngrams5.total(1)
+        before = np.full(len(tokens.ids), total)
+        bits = np.zeros((ORDER, len(tokens.ids)))
+        for n, (found, _) in enumerate(self.source_ngrams5.counts_by_order(tokens, ORDER)):
+            starts = left(tokens) > n
+            counts = np.zeros(len(tokens.ids), np.int64)
+            counts[starts] = found
+            bits[n, starts] = np.log2((before[starts] + 1) / (counts[starts] + 1))
+            before = counts
+        return bits

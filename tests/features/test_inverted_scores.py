@@ -1,0 +1,51 @@
+"""METEOR and NIST of back-translations, worked by hand with the counts of a small corpus."""
+
+import math
+
+import numpy as np
+import pytest
+
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from features.inverted_scores import InvertedScores
+from features.resources.ngrams import NgramCounts
+
+PLAIN = Tokenizer(kind="whitespace", normalise=False)
+# 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
+CORPUS = ["the house"] * 998 + ["the barks"] * 2
+
+
+def scores(source: str, back: str) -> tuple[float, float]:
+    columns = {"source": [source], "target": ["x"], "back_translation": [back]}
+    counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
+    meteor, nist = InvertedScores(counts).extract(Segments.from_columns(columns, PLAIN, PLAIN))[0]
+    return float(meteor), float(nist)
+
+
+def test_the_source_itself() -> None:
+    meteor, nist = scores("The dog barks", "the dog barks")
+    assert meteor == pytest.approx(1)
+    # the: 2001/1001, dog 2001/1, barks 2001/3; the dog: 1001/1, dog barks: 1/1; the dog barks: 1/1
+    unigrams = math.log2(2001 / 1001) + math.log2(2001) + math.log2(2001 / 3)
+    assert nist == pytest.approx(unigrams / 3 + math.log2(1001) / 2)
+
+
+def test_function_words_are_those_that_the_corpus_has_often() -> None:
+    """`the` (.25) against `barks` (.75), of two words: P and R are their shares."""
+    penalty = 1 - 0.6 * 1**0.2
+    assert scores("the barks", "the dog")[0] == pytest.approx(0.25 * penalty)
+    assert scores("dog barks", "cat barks")[0] == pytest.approx(0.5 * penalty)
+
+
+def test_stems_are_five_letters() -> None:
+    assert scores("translating", "translated")[0] == pytest.approx(0.6)
+
+
+def test_a_shorter_back_translation_pays_for_it() -> None:
+    """Two of three words: half of the information. `dog the` is no bigram of the source."""
+    unigrams = (math.log2(2001 / 1001) + math.log2(2001)) / 2
+    assert scores("the dog barks", "dog the")[1] == pytest.approx(unigrams / 2)
+
+
+def test_undefined_where_a_text_is_empty() -> None:
+    assert np.isnan(scores("", "the")).all() and np.isnan(scores("the", "")).all()
