@@ -41,6 +41,7 @@ def main() -> None:
     rows = []
     for family in (
         Similarity(*documents, weightings=WEIGHTINGS),
+        Similarity(*documents, okapi_within="segment", matching_orders=()),
         SkipGrams(*documents, patterns=("101", "1001", "1011", "1101", "111", "1111", "11111")),
     ):
         for name, column in zip(family.names, family.extract(segments).T, strict=True):

@@ -15,12 +15,18 @@ from features.core.segments import Segments
 from features.core.tokens import ratio, segment_sum
 from features.resources.ngram_documents import K1, B, NgramDocuments, Padded
 
+Within = Literal["corpus", "segment"]
 Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]
 WEIGHTINGS = get_args(Weighting)
 
 _TCD = "Trinity College Dublin at WMT12, section"
 _MEASURES = {
     "okapi": ("cosine of Okapi BM25 vectors of {n}-grams", f"{_TCD} 2.1.1", "cosine"),
+    "okapi_segment": (
+        "cosine of Okapi BM25 vectors of {n}-grams, in the space of the segment's own",
+        f"{_TCD} 2.1.1",
+        "cosine",
+    ),
     "matching": ("{n}-grams found in the corpus, shorter ones in their place", f"{_TCD} 2.1.2", "share"),
 }
 _UNITS = {"frequency": "occurrences", "log_frequency": "log10 occurrences"}  # others: as the measure
@@ -37,7 +43,7 @@ _WEIGHTED = {
 class _Measure:
     """One column of a side."""
 
-    kind: Literal["okapi", "matching"]
+    kind: Literal["okapi", "okapi_segment", "matching"]
     order: int
     boundaries: bool
     weighting: str = "one"
@@ -62,7 +68,9 @@ class Similarity(Extractor):
 
     okapi        the corpus is the request, the segment the document; both vectors hold BM25 weights
                  (K1 = 1.2, B = 0.75, K3 = 7) with idf = ln(1 + (N - n + 1/2) / (n + 1/2)). N-grams that the
-                 corpus lacks count one by one.
+                 corpus lacks count one by one. `okapi_within: segment` compares them in the space of the
+                 segment's n-grams, where no n-gram that the segment lacks makes the corpus longer: so the
+                 paper's table 1 comes out, whose measure ranks segments; within the corpus, long ones win.
     matching     mean over the segment's n-grams of the longest order N: 1 (or a weight) where the corpus has
                  the n-gram, else `penalty` times the mean of the same for its two (N - 1)-grams. A segment
                  shorter than N takes its own length for N. Inverse frequency and idf also weigh the mean.
@@ -77,6 +85,7 @@ class Similarity(Extractor):
     source_ngram_documents: NgramDocuments
     target_ngram_documents: NgramDocuments
     okapi_orders: Sequence[Count] = (1, 2, 3, 4)
+    okapi_within: Within = "corpus"
     matching_orders: Sequence[Count] = (3, 4, 5)
     boundaries: Sequence[bool] = (False, True)
     weightings: Sequence[Weighting] = ("one", "log_frequency", "idf")
@@ -106,7 +115,9 @@ class Similarity(Extractor):
         for order in self.okapi_orders:
             for marks in self.boundaries:
                 if order > 1 or not marks:  # no n-gram of order 1 reaches over the end
-                    yield _Measure("okapi", order, marks)
+                    yield _Measure(
+                        "okapi_segment" if self.okapi_within == "segment" else "okapi", order, marks
+                    )
         for order in self.matching_orders:
             for marks in self.boundaries:
                 for weighting in self.weightings:
@@ -118,10 +129,10 @@ class Similarity(Extractor):
             tokens = segments.source_tokens if side == "source" else segments.target_tokens
             compared = _Compared(documents, documents.look_up(tokens))
             for measure in self._measures():
-                if measure.kind == "okapi":
-                    columns.append(compared.okapi(measure.order, measure.boundaries))
-                else:
+                if measure.kind == "matching":
                     columns.append(compared.matching(measure, self.penalty))
+                else:
+                    columns.append(compared.okapi(measure))
         return np.column_stack(columns)
 
 
@@ -132,8 +143,9 @@ class _Compared:
     documents: NgramDocuments
     padded: Padded
 
-    def okapi(self, order: int, boundaries: bool) -> FloatArray:
+    def okapi(self, measure: _Measure) -> FloatArray:
         """(n,) cosine of the text's and the corpus's weights."""
+        order, boundaries = measure.order, measure.boundaries
         there = self.padded.ends(order, boundaries)
         nodes, text = self.padded.nodes[order - 1][there].astype(np.int64), self.padded.text[there]
         seen = nodes >= 0
@@ -145,8 +157,13 @@ class _Compared:
         unseen = self.documents.idf(np.zeros(1, np.int32)) * self._saturated(1, text[~seen])
         n = len(self.padded.lengths)
         squares = np.bincount(text_of, weights**2, n) + np.bincount(text[~seen], unseen**2, n)
-        product = np.bincount(text_of, weights * self.documents.request_weights(node), n)
-        return ratio(product, np.sqrt(squares) * self.documents.request_norm(order, boundaries))
+        request = self.documents.request_weights(node)
+        product = np.bincount(text_of, weights * request, n)
+        if measure.kind == "okapi":
+            return ratio(product, np.sqrt(squares) * self.documents.request_norm(order, boundaries))
+        norm = np.sqrt(np.bincount(text_of, request**2, n))
+        cosine = ratio(product, np.sqrt(squares) * norm)
+        return np.where((norm == 0) & (squares > 0), 0.0, cosine)
 
     def _saturated(self, frequency: NDArray[np.int64] | int, text: NDArray[np.int64]) -> FloatArray:
         """BM25's frequency part of n-grams of the texts `text`."""

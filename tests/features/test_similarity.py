@@ -28,8 +28,8 @@ def extractor(**parameters: Any) -> Similarity:
     return Similarity(documents, documents, matching_orders=(2, 4), weightings=WEIGHTINGS, **parameters)
 
 
-def values(text: Sequence[str]) -> dict[str, float]:
-    outcome = extractor()
+def values(text: Sequence[str], **parameters: Any) -> dict[str, float]:
+    outcome = extractor(**parameters)
     row = outcome.extract(Segments(("x",), (" ".join(text),), PLAIN, PLAIN))[0]
     return {
         name.removeprefix("similarity_target_"): value
@@ -57,7 +57,7 @@ def idf(ngram: Ngram) -> float:
     return float(np.log(1 + (len(CORPUS) - n + 0.5) / (n + 0.5)))
 
 
-def okapi(words: Sequence[str], order: int, boundaries: bool) -> float:
+def okapi(words: Sequence[str], order: int, boundaries: bool, within: str = "corpus") -> float:
     length = len(words) / np.mean([len(w) for w in CORPUS])
     counts = Counter(ngrams(words, order, boundaries))
     document = {
@@ -75,7 +75,10 @@ def okapi(words: Sequence[str], order: int, boundaries: bool) -> float:
         return idf(g) * (K3 + 1) * f / (K3 + f)
 
     product = sum(w * request(g) for g, w in document.items() if sum(occurrences(g)))
-    return float(product / np.sqrt(sum(squares)) / np.linalg.norm([request(g) for g in known]))
+    if within == "segment":
+        known &= set(document)
+    norm = float(np.linalg.norm([request(g) for g in known]))
+    return float(product / np.sqrt(sum(squares)) / norm) if norm else 0.0
 
 
 def matching(words: Sequence[str], longest: int, boundaries: bool, weighting: str) -> float:
@@ -120,6 +123,30 @@ def test_equal_to_the_definitions(words: list[str]) -> None:
                 name = f"matching_{order}{mark}" + ("" if weighting == "one" else f"_{weighting}")
                 expected = matching(words, order, boundaries, weighting)
                 assert features[name] == pytest.approx(expected, rel=1e-9), name
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
+def test_equal_to_the_definition_in_the_space_of_the_segment(words: list[str]) -> None:
+    features = values(words, okapi_within="segment")
+    for boundaries in (False, True):
+        mark = "_boundary" if boundaries else ""
+        for order in range(1 + boundaries, 5):
+            if boundaries or len(words) >= order:
+                expected = okapi(words, order, boundaries, "segment")
+                assert features[f"okapi_segment_{order}{mark}"] == pytest.approx(expected, rel=1e-9)
+                assert 0 <= expected <= 1 + 1e-9
+            else:
+                assert np.isnan(features[f"okapi_segment_{order}"])
+    assert not any(name.startswith("okapi_1") for name in features)
+
+
+def test_the_same_weights_on_both_sides_are_alike() -> None:
+    """A segment that the corpus is made of; nothing of it is there: 0."""
+    features = values(["x"], okapi_within="segment")
+    assert features["okapi_segment_1"] == 0 and np.isnan(features["okapi_segment_2"])
+    assert values(["e"], okapi_within="segment")["okapi_segment_1"] == pytest.approx(1)
 
 
 def test_by_hand() -> None:
