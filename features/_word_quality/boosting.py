@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from scipy.special import expit
 
 from features._word_quality.columns import Floats
-from features.core.boosted_trees import trees_alone
-from features.core.damage import REBUILD
+from features._word_quality.tree_walks import TreeWalks
+from features.core.damage import REBUILD, Damaged
 from features.core.errors import InputError
 
 Matrix = NDArray[np.float32]
@@ -40,23 +40,18 @@ def fit_trees(
     return str(booster.model_to_string())
 
 
-def load_trees(text: str) -> Any:
-    """From LightGBM's text, by one thread.
+def load_trees(text: str) -> TreeWalks:
+    """From LightGBM's text.
 
-    Raises InputError if LightGBM cannot read them.
+    Raises InputError if it is none of `fit_trees`.
     """
-    import lightgbm
-
-    with threadpool_limits(1, "openmp"):
-        try:
-            return lightgbm.Booster(model_str=trees_alone(text))
-        except Exception as error:  # its reader of damaged text raises nearly everything
-            what = f"the trees of a model of words are damaged ({type(error).__name__})"
-            raise InputError(what, remedy=REBUILD) from error
+    try:
+        return TreeWalks.from_text(text)
+    except (Damaged, KeyError, ValueError, IndexError) as error:
+        what = f"the trees of a model of words are damaged ({type(error).__name__})"
+        raise InputError(what, remedy=REBUILD) from error
 
 
-def tree_probability(booster: Any, features: Matrix) -> Floats:
+def tree_probability(trees: TreeWalks, features: Matrix) -> Floats:
     """(n,) P(BAD)."""
-    if not len(features):
-        return np.empty(0)
-    return np.asarray(booster.predict(features, num_threads=1), np.float64)
+    return np.asarray(expit(trees.sums(features)), np.float64)

@@ -22,6 +22,7 @@ from features._word_quality.encodings import (
 )
 from features._word_quality.keys import Keys
 from features._word_quality.network import Network
+from features._word_quality.tree_walks import TreeWalks
 from features.core.boosted_trees import check_trees
 from features.core.threads import side_by_side
 
@@ -89,18 +90,18 @@ class TokenModel:
         """(n,) P(BAD)."""
         encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
         features = np.hstack([inputs.columns, encodings])
-        same_width(features.shape[1], self._booster.num_feature())
+        same_width(features.shape[1], self._walks.width)
         for network in self.networks:
             same_width(features.shape[1], len(network.mean))
             same_width(features.shape[1] + inputs.vectors.shape[1], len(network.weights))
-        by_trees = tree_probability(self._booster, features)
+        by_trees = tree_probability(self._walks, features)
         if not self.networks:
             return by_trees
         by_networks = [network.probability(features, inputs.vectors) for network in self.networks]
         return np.asarray((by_trees + sum(by_networks) / len(by_networks)) / 2, np.float64)
 
     @cached_property
-    def _booster(self) -> Any:
+    def _walks(self) -> TreeWalks:
         return load_trees(self.trees)
 
     def __getstate__(self) -> dict[str, Any]:

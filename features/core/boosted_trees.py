@@ -40,15 +40,6 @@ def check_trees(text: str) -> None:
         raise Damaged("the trees do not end where the sizes say")
 
 
-def trees_alone(text: str) -> str:
-    """What predictions need: not the settings of training behind the trees.
-
-    LightGBM reads these, too, and crashes on some that are damaged.
-    """
-    head, end, _ = text.partition("\nend of trees\n")
-    return head + end
-
-
 def _check_tree(number: int, keys: Mapping[bytes, bytes], width: int) -> None:
     leaves = int(_integers(keys, b"num_leaves", 1)[0])
     if leaves < 1 or keys.get(b"num_cat") != b"0":
