@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.columns import Floats
-from features._word_quality.keys import Keys, paired
+from features._word_quality.keys import Keys, paired, places
 from features.core.arrays import typed
 
 Parts = NDArray[np.int64]
@@ -54,11 +54,11 @@ class ContextCounts:
         part  (n,) of tokens of the training segments, whose own part counts for nothing
         """
         column = np.zeros(len(contexts), np.int64) if part is None else part + 1
-        there, known = _places(self.contexts, contexts)
+        there, known = places(self.contexts, contexts)
         times, most = np.zeros((2, len(contexts)))
         times[known] = self.times[there[known], column[known]]
         most[known] = self.most[there[known], column[known]]
-        event, seen_there = _places(self.events, paired(contexts, words))
+        event, seen_there = places(self.events, paired(contexts, words))
         seen = np.zeros(len(contexts))
         seen[seen_there] = self.seen[event[seen_there], column[seen_there]]
         return np.column_stack([np.log1p(times), seen / (times + _UNSEEN), (most - seen) / (times + _UNSEEN)])
@@ -98,11 +98,3 @@ def _outside(index: Parts, part: Parts, size: int) -> Counts:
     inside = np.bincount(index * PARTS + part, minlength=size * PARTS).reshape(size, PARTS)
     total = inside.sum(axis=1, keepdims=True)
     return np.hstack([total, total - inside]).astype(np.int32)
-
-
-def _places(known: Keys, wanted: Keys) -> tuple[Parts, NDArray[np.bool_]]:
-    """Where the wanted keys are among the known ones, and whether they are there."""
-    if not len(known):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return place, known[place] == wanted

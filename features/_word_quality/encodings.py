@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.columns import Floats, Longs
-from features._word_quality.keys import Keys
+from features._word_quality.keys import Keys, places
 from features.core.arrays import finite, number, typed
 
 Flags = NDArray[np.bool_]
@@ -38,10 +38,8 @@ class Encoding:
     def columns(self, keys: Keys) -> Floats:
         """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
         seen, bad = np.zeros(len(keys)), np.zeros(len(keys))
-        if len(self.keys):
-            place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-            known = self.keys[place] == keys
-            seen[known], bad[known] = self.seen[place[known]], self.bad[place[known]]
+        place, known = places(self.keys, keys)
+        seen[known], bad[known] = self.seen[place[known]], self.bad[place[known]]
         return np.column_stack([(bad + _PRIOR * self.share) / (seen + _PRIOR), np.log1p(seen)])
 
 

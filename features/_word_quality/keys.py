@@ -6,6 +6,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -145,3 +146,48 @@ def beside(values: Keys, offsets: Longs, by: int) -> Keys:
     left, right = gap_sides(values, offsets, NOTHING)
     place = np.arange(len(values)) + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.asarray(left[place] if by < 0 else right[place + 1], np.uint64)
+
+
+def places(known: Keys, wanted: Keys) -> tuple[Longs, NDArray[np.bool_]]:
+    """(n,) where the wanted keys are among the known, which ascend; and whether they are (0 where not).
+
+    >>> [part.tolist() for part in places(np.array([3, 7], np.uint64), np.array([7, 5, 3], np.uint64))]
+    [[1, 0, 0], [True, False, True]]
+    """
+    there = np.full(len(wanted), -1, np.int64)
+    if len(known):
+        _find(np.asarray(known), np.asarray(wanted), there)
+    return np.maximum(there, 0), there >= 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(known: Any, wanted: Any, there: Any) -> None:
+    """Hashes spread evenly: each is looked for where it should be, and from there in growing steps."""
+    last = len(known) - 1
+    each = len(known) / 2.0**64
+    for i in range(len(wanted)):
+        key = wanted[i]
+        guess = min(int(np.float64(key) * each), last)
+        nearer = guess + (np.float64(key) - np.float64(known[guess])) * each
+        guess = int(min(max(nearer, 0.0), last + 0.0))
+        step = 1
+        if known[guess] < key:
+            low = guess + 1
+            while low + step <= last and known[low + step] < key:
+                low += step + 1
+                step *= 2
+            high = min(low + step, last + 1)
+        else:
+            high = guess
+            while high - step >= 0 and known[high - step] >= key:
+                high -= step
+                step *= 2
+            low = max(high - step, 0)
+        while low < high:
+            middle = (low + high) // 2
+            if known[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low <= last and known[low] == key:
+            there[i] = low

@@ -147,6 +147,25 @@ def test_a_training_token_does_not_see_its_own_label() -> None:
     assert not np.array_equal(before, after)
 
 
+@given(st.lists(st.lists(st.floats(0, 1), max_size=12), min_size=1, max_size=6))
+def test_aggregates_are_numpys_text_by_text(texts: list[list[float]]) -> None:
+    offsets = np.cumsum([0, *map(len, texts)])
+    rows = aggregate(np.array([p for text in texts for p in text], np.float64), offsets)
+    for row, text in zip(rows, texts, strict=True):
+        if not text:
+            assert np.isnan(row).all()
+            continue
+        p = np.array(text)
+        falling = np.sort(p)[::-1]
+        run = max(len(part) for part in "".join("x" if v > 0.4 else " " for v in text).split(" "))
+        expected = [
+            p.mean(), *(falling[:k].mean() for k in (3, 5, 10)), *((p > t).mean() for t in (0.3, 0.5, 0.7)),
+            *np.quantile(p, [0.25, 0.5, 0.75, 0.9]), p.max(), np.log1p(-np.minimum(p, 1 - 1e-6)).sum(),
+            p.sum(), (p > 0.5).sum(), run,
+        ]  # fmt: skip
+        np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-12)
+
+
 @settings(deadline=None)  # numba compiles in the first example
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_aggregates_keep_their_laws(values: list[float]) -> None:
