@@ -253,6 +253,8 @@ def _print(selection: "Selection", metrics: Sequence[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from qe.systems.report import p_text
+
     console = Console()
     names = selection.translations.names
     table = Table("", *metrics, *(f"of {name}" for name in names), title_justify="left")
@@ -269,7 +271,7 @@ def _print(selection: "Selection", metrics: Sequence[str]) -> None:
         print(
             f"  {comparison.system:14} {comparison.metric:8} {comparison.result.difference:+.2f}"
             f" [{low:+.2f}, {high:+.2f}]"
-            f"  p {comparison.p_corrected:.4f} (bootstrap {other.p_corrected:.4f})"
+            f"  p {p_text(comparison.p_corrected)} (bootstrap {p_text(other.p_corrected)})"
         )
     for name, report in selection.documents.items():
         r, accuracy, delta = report.pearson, report.ranking_accuracy, report.delta_avg
