@@ -11,7 +11,6 @@ from features._texts.sequences import (
     SEQUENCES,
     Models,
     aligned_tags,
-    frequent_words,
     load_models,
     perplexities,
     perplexity_features,
@@ -27,7 +26,7 @@ from features.core.segments import Segments
 from features.core.tokens import Tokens
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
-from features.resources.ngrams import NgramCounts
+from features.resources.stop_words import StopWords
 
 
 @dataclass(frozen=True)
@@ -37,18 +36,17 @@ class SequenceLanguageModels(FittedExtractor):
     Both models are learned from the same training rows: the translations, and the label `reference`.
     `sequence_lm_translated` has models of a corpus and its translations instead.
 
-    order       of the models
-    stop_words  so many of the most frequent words of the target side of the corpus are stop words
+    order  of the models
 
-    Base forms come from simplemma, tags from the source's annotation. A perplexity is NaN for an empty
-    sequence, as chains are where no two stop words meet. Raises InputError for a target language without base
-    forms, and for training rows in which one of the sequences is nowhere.
+    Stop words are the part `target_stop_words`; base forms come from simplemma, tags from the source's
+    annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
+    InputError for a target language without base forms, and for training rows in which one of the sequences
+    is nowhere.
     """
 
-    target_ngrams5: NgramCounts
+    target_stop_words: StopWords
     aligner: Aligner
     order: Count = 3
-    stop_words: Count = 150
     models: Models | None = field(default=None, init=False, repr=False)
 
     @property
@@ -70,7 +68,7 @@ class SequenceLanguageModels(FittedExtractor):
                     raise InputError(
                         f"no training row has {SEQUENCES[name]}",
                         where="extractor 'sequence_lm'",
-                        remedy="train on more segments, or with more `stop_words`",
+                        remedy="train on more segments, or with more stop words",
                     )
                 models[f"{name}_{kind}"] = LanguageModel.from_tokens(texts, order=self.order)
         return self.with_learned(models=models)
@@ -88,7 +86,7 @@ class SequenceLanguageModels(FittedExtractor):
             tokens,
             segments.target_tokenizer.language,
             aligned_tags(tags, links, tokens),
-            frequent_words(self.target_ngrams5, self.stop_words),
+            frozenset(self.target_stop_words.words),
         )
 
     def save(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.learned.sequence_models import SequenceModels
 from features.resources.aligner import Aligner
+from features.resources.stop_words import StopWords
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,13 @@ class TranslatedSequenceModels(Extractor):
     Both models are of the same sentences: `translated_corpus` has its own decoder's translations in the place
     of those of the system that is judged. `sequence_lm` learns from that system's, where there are enough.
 
-    Base forms come from simplemma, tags from the source's annotation. A perplexity is NaN for an empty
-    sequence, as chains are where no two stop words meet. Raises InputError for a target language without base
-    forms.
+    Stop words are the part `target_stop_words`; base forms come from simplemma, tags from the source's
+    annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
+    InputError for a target language without base forms.
     """
 
     sequence_models: SequenceModels
+    target_stop_words: StopWords
     aligner: Aligner
 
     @property
@@ -43,6 +45,6 @@ class TranslatedSequenceModels(Extractor):
             tokens,
             segments.target_tokenizer.language,
             aligned_tags(tags, links, tokens),
-            self.sequence_models.stop,
+            frozenset(self.target_stop_words.words),
         )
         return perplexities(texts, self.sequence_models.models)

@@ -1,6 +1,6 @@
 """Sequences made from a text, for language models: base forms, suffixes, stop words, chains."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,6 @@ from features.core.lemmas import base_forms
 from features.core.tokens import Tokens, ratio
 from features.resources._links import Links
 from features.resources.language_model import LanguageModel
-from features.resources.ngrams import NgramCounts
 
 SEQUENCES: Final[Mapping[str, str]] = {
     "words": "words",
@@ -58,7 +57,7 @@ def perplexities(texts: Mapping[str, Tokens], models: Models) -> FloatArray:
     return np.column_stack(columns)
 
 
-def sequences(tokens: Tokens, language: str, tags: Texts, stop: frozenset[str]) -> dict[str, Tokens]:
+def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str]) -> dict[str, Tokens]:
     """Name -> the sequences of every text.
 
     tags  (n,) of every text, what stands for each of its words among `pos_stop` (`aligned_tags`)
@@ -83,14 +82,6 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: frozenset[str]) 
         for name, instead in others.items():
             made[name].append([w if w in stop else o for w, o in zip(words, instead, strict=True)])
     return {name: Tokens.from_lists(texts) for name, texts in made.items()}
-
-
-def frequent_words(counts: NgramCounts, most: int) -> frozenset[str]:
-    """The most frequent words of letters."""
-    by_word = Tokens.from_lists([[word] for word in counts.vocabulary.words if word.isalpha()])
-    frequencies, _ = counts.counts(by_word, 1)
-    first = np.argsort(-frequencies, kind="stable")[: min(most, len(counts.types(1)))]
-    return frozenset(by_word.words(int(i))[0] for i in first)
 
 
 def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
@@ -118,7 +109,7 @@ def suffix(word: str, root: str) -> str:
     return word[shared:] or BARE
 
 
-def chains(words: Sequence[str], stop: frozenset[str]) -> list[str]:
+def chains(words: Sequence[str], stop: Collection[str]) -> list[str]:
     """Runs of two or more stop words, each as one token.
 
     >>> chains("el de casa la y sol de".split(), frozenset(["el", "de", "la", "y"]))

@@ -9,14 +9,12 @@ from features._texts.sequences import (
     SEQUENCES,
     Models,
     aligned_tags,
-    frequent_words,
     load_models,
     save_models,
     sequences,
 )
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
-from features.core.files import read_words, write_words
 from features.core.hints import Count
 from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
@@ -26,26 +24,23 @@ from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
-from features.resources.ngrams import NgramCounts
-
-_STOP = "stop_words.txt"
+from features.resources.stop_words import StopWords
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceModelsBuilder(Builder):
-    """Models of `order`; the `stop_words` most frequent words of the target side are stop words."""
+    """Models of `order`."""
 
     translated_corpus: TranslatedCorpus
     source_annotation: Annotation
     aligner: Aligner
-    target_ngrams5: NgramCounts
+    target_stop_words: StopWords
     order: Count = 3
-    stop_words: Count = 150
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "SequenceModels":
         """Raises InputError for a language without base forms, and if one of the sequences is nowhere."""
         texts = self.translated_corpus
-        stop = frequent_words(self.target_ngrams5, self.stop_words)
+        stop = frozenset(self.target_stop_words.words)
         tags = self.source_annotation.layer("xpos").take(texts.rows)
         models: dict[str, LanguageModel] = {}
         total = 2 * len(SEQUENCES)
@@ -55,9 +50,7 @@ class SequenceModelsBuilder(Builder):
             for name, sequence in made.items():
                 models[f"{name}_{kind}"] = LanguageModel.from_tokens(sequence, order=self.order)
                 progress("models of sequences", len(models), total)
-        return SequenceModels(
-            models, stop, settings=dict(self.settings), corpus_fingerprint=corpus.fingerprint
-        )
+        return SequenceModels(models, settings=self.settings, corpus_fingerprint=corpus.fingerprint)
 
     def _sequences(
         self, tokens: Tokens, corpus: ParallelCorpus, tags: list[list[str]], stop: frozenset[str]
@@ -68,7 +61,7 @@ class SequenceModelsBuilder(Builder):
                 raise InputError(
                     f"the corpus and its translations have no {SEQUENCES[name]}",
                     where="sequence_models",
-                    remedy="give more text, or more `stop_words`",
+                    remedy="give more text, or more stop words",
                 )
         return made
 
@@ -76,13 +69,12 @@ class SequenceModelsBuilder(Builder):
 @dataclass(frozen=True, eq=False)
 class SequenceModels(Resource):
     """For each sequence of `features._texts.sequences`, a model of `translated_corpus`'s machine translations
-    (`words_sys`, ...) and one of its references (`words_ref`, ...); and the words taken for stop words."""
+    (`words_sys`, ...) and one of its references (`words_ref`, ...)."""
 
     parts: ClassVar[Parts] = {"sequence_models": {}}
     builder: ClassVar[type[Builder]] = SequenceModelsBuilder
 
     models: Models = field(repr=False)
-    stop: frozenset[str] = field(repr=False)
 
     def check_arrays(self) -> None:
         for model in self.models.values():
@@ -94,10 +86,9 @@ class SequenceModels(Resource):
             "corpus_fingerprint": self.corpus_fingerprint,
         }
         save_arrays(path, meta)
-        write_words(path / _STOP, sorted(self.stop))
         save_models(path, self.models)
 
     @classmethod
     def load(cls, path: Path) -> Self:
         meta, _ = load_arrays(path)
-        return cls(load_models(path), frozenset(read_words(path / _STOP)), **meta)
+        return cls(load_models(path), **meta)

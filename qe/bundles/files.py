@@ -1,4 +1,4 @@
-"""Parts read from files of other tools: language models (ARPA, KenLM) and lexicons (GIZA++, Moses)."""
+"""Parts read from files: language models (ARPA, KenLM), lexicons (GIZA++, Moses), lists of stop words."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from features.core.bundle import Makers, known_parts, unknown_part
-from features.core.corpus import ParallelCorpus
+from features.core.corpus import ParallelCorpus, Side
 from features.core.errors import InputError
 from features.core.files import sha256
 from features.core.progress import Progress, silent
@@ -15,6 +15,7 @@ from features.core.resource import Resource
 from features.resources._ngram_tables import Case
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
+from features.resources.stop_words import StopWords
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class PartFiles:
                     where=path,
                     remedy="ARPA and KenLM files are read as language models "
                     f"({', '.join(LanguageModel.parts)}), those of GIZA++ and Moses as lexicons "
-                    f"({', '.join(Lexicon.parts)})",
+                    f"({', '.join(Lexicon.parts)}), lists as stop words ({', '.join(StopWords.parts)})",
                 )
             if not path.is_file():
                 raise InputError(f"no such file, to read '{name}' from", where=path, remedy="check the path")
@@ -119,7 +120,15 @@ def _lexicon(path: Path, checksum: str) -> Callable[..., Resource]:
     return read
 
 
+def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> StopWords:
+        return StopWords.read(path, side, checksum)
+
+    return read
+
+
 _READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
     **dict.fromkeys(LanguageModel.parts, _language_model),
     **dict.fromkeys(Lexicon.parts, _lexicon),
+    **dict.fromkeys(StopWords.parts, _stop_words),
 }

@@ -58,7 +58,8 @@ class ResourcesSection(Section):
     `alignments`: a Pharaoh file, one line per line of the corpus, for the parts extracted from aligned text.
     `source_monolingual`, `target_monolingual`: further text of a side, for its language models, n-gram counts
     and truecaser.
-    `read`: part -> file, for language models (ARPA, KenLM) and lexicons (GIZA++, Moses) of other tools.
+    `read`: part -> file, for language models (ARPA, KenLM) and lexicons (GIZA++, Moses) of other tools, and
+    for lists of stop words.
     `settings`: part -> setting -> value; `qe resources list` shows them.
     `texts`: labels of the training segments that are translations (`post_edit`, `reference`): parallel text
     behind the corpus, or in its place. In training, a segment is looked up in resources without the texts of

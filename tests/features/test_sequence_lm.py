@@ -13,7 +13,7 @@ from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
-from features.resources.ngrams import NgramCounts
+from features.resources.stop_words import StopWords
 from features.sequence_lm import SequenceLanguageModels
 
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -29,8 +29,8 @@ def segments(pairs: list[tuple[str, str]]) -> Segments:
 
 def unfitted() -> SequenceLanguageModels:
     corpus = ParallelCorpus.from_lines(PAIRS * 20, SOURCE, TARGET)
-    counts = NgramCounts.from_tokens(corpus.target, order=5)
-    return SequenceLanguageModels(counts, AlignerBuilder().build(corpus), stop_words=2)
+    stop_words = StopWords.build(corpus, side="target", most=2)
+    return SequenceLanguageModels(stop_words, AlignerBuilder().build(corpus))
 
 
 def fitted() -> SequenceLanguageModels:
@@ -76,7 +76,5 @@ def test_perplexities_are_those_of_the_models() -> None:
 def test_saved_and_restored(tmp_path: Path) -> None:
     extractor, batch = fitted(), segments(PAIRS)
     extractor.save(tmp_path)
-    again = SequenceLanguageModels(extractor.target_ngrams5, extractor.aligner, stop_words=2).restore(
-        tmp_path
-    )
+    again = SequenceLanguageModels(extractor.target_stop_words, extractor.aligner).restore(tmp_path)
     np.testing.assert_array_equal(again.extract(batch), extractor.extract(batch))

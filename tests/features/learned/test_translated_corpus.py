@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features._phrase_decoding.decoder import decode
 from features._texts.projected_edges import counted, projections
-from features._texts.sequences import SEQUENCES, aligned_tags, frequent_words, sequences
+from features._texts.sequences import SEQUENCES, aligned_tags, sequences
 from features.core.annotation import block_of
 from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
@@ -29,8 +29,8 @@ from features.learned.translated_lm import TranslatedLanguageModel
 from features.resources._held_out import held_out_in_turn
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
-from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
+from features.resources.stop_words import StopWords
 from qe.bundles.annotations import Annotations, from_column
 
 PAIRS, TRANSLATED = 3000, 301
@@ -162,12 +162,10 @@ def test_machine_like_words_are_likelier_in_machine_text(bundle: Bundle, texts: 
 def test_sequence_models_are_of_both_texts(
     corpus: ParallelCorpus, bundle: Bundle, texts: TranslatedCorpus
 ) -> None:
-    made, aligner, counts = (bundle.part(n) for n in ("sequence_models", "aligner", "target_ngrams5"))
-    assert (
-        isinstance(made, SequenceModels) and isinstance(aligner, Aligner) and isinstance(counts, NgramCounts)
-    )
-    stop = frequent_words(counts, 150)
-    assert made.stop == stop and len(stop) == 150
+    made, aligner, words = (bundle.part(n) for n in ("sequence_models", "aligner", "target_stop_words"))
+    assert isinstance(made, SequenceModels) and isinstance(aligner, Aligner) and isinstance(words, StopWords)
+    stop = frozenset(words.words)
+    assert len(stop) == 150
     tags = Tokens.from_lists([[f"t{len(word) % 3}" for word in words] for words in lists(texts.source)])
     for kind, tokens in (("sys", texts.machine), ("ref", texts.reference)):
         links = aligner.align(texts.source, tokens)

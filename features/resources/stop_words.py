@@ -1,0 +1,65 @@
+"""StopWords: the words that a language's sentences share, whatever they are about."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+
+from features.core.corpus import ParallelCorpus, Side
+from features.core.errors import InputError
+from features.core.files import read_lines
+from features.core.hints import Count
+from features.core.progress import Progress, silent
+from features.core.resource import Builder, Parts, Resource
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopWordsBuilder(Builder):
+    """The `most` frequent words of letters of one side, lower-cased; of equally frequent ones, the first."""
+
+    side: Side
+    most: Count = 150
+
+    def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "StopWords":
+        """Raises InputError if the side has no word of letters."""
+        text = corpus.side(self.side).lower()
+        counts = np.bincount(text.ids, minlength=len(text.types))
+        words = sorted(
+            (word for word in text.types if word.isalpha()),
+            key=dict(zip(text.types, (-counts).tolist(), strict=True)).__getitem__,
+        )
+        if not words:
+            raise InputError(
+                f"the {self.side} side of the corpus has no words of letters", where="stop_words"
+            )
+        progress(f"stop words, {self.side}", 1, 1)
+        return StopWords(
+            tuple(sorted(words[: self.most])), settings=self.settings, corpus_fingerprint=corpus.fingerprint
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StopWords(Resource):
+    """The most frequent words of a side, or those of a list (`read` of an experiment's `resources`).
+
+    words  lower-cased, ascending
+
+    >>> corpus = ParallelCorpus.from_lines([("a", "la casa de la"), ("b", "de la .")])
+    >>> StopWords.build(corpus, side="target", most=2).words
+    ('de', 'la')
+    """
+
+    parts: ClassVar[Parts] = {"target_stop_words": {"side": "target"}}
+    builder: ClassVar[type[Builder]] = StopWordsBuilder
+
+    words: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path, side: Side, checksum: str) -> Self:
+        """From a list, a word a line, plain or gzip. Raises InputError if it has no words."""
+        words = {line.strip().lower() for line in read_lines(path)} - {""}
+        if not words:
+            raise InputError("no words", where=path, remedy="give a list of stop words, one a line")
+        settings = {"side": side, "read": checksum}
+        return cls(tuple(sorted(words)), settings=settings, corpus_fingerprint=checksum)
