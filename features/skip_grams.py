@@ -92,7 +92,7 @@ class SkipGrams(Extractor):
         parts = _parts(pattern)
         for part, later in parts:
             self._add(values, part, documents, padded)
-            lower += np.concatenate((np.zeros(later), values[part][: len(lower) - later])) / len(parts)
+            lower += np.concatenate((np.zeros(later), values[part]))[: len(lower)] / len(parts)
         found = _found(pattern, documents, padded)
         values[pattern] = np.where(found, 1.0, self.penalty * lower)
 

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 
@@ -116,6 +117,16 @@ def test_each_sentence_is_translated_by_what_the_others_taught(
     assert first == TRANSLATED == texts.settings["translated"]
     assert lists(texts.reference) == lists(corpus.target.take(texts.rows).lower())
     assert lists(texts.source) == lists(corpus.source.take(texts.rows))
+
+
+@pytest.mark.parametrize(
+    "name", ["translated_corpus", "machine_text_lm", "human_text_lm", "sequence_models", "edge_counts"]
+)
+def test_a_part_tells_every_setting(name: str, bundle: Bundle) -> None:
+    """The cache of features knows resources by their settings: one that is not told would be mixed up."""
+    part = bundle.part(name)
+    settings = {field.name for field in fields(part.builder)} - {"scratch"}
+    assert settings and settings <= set(part.settings)
 
 
 def test_damage_is_refused(texts: TranslatedCorpus) -> None:
