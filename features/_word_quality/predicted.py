@@ -9,7 +9,7 @@ from features._word_quality.keys import gap_sides
 from features._word_quality.tokens import Knowledge, TokenTable
 from features.core.segments import Segments
 from features.resources.aligner import Aligner
-from features.resources.predictor import Predictor
+from features.resources.predictor import Predictions, Predictor
 
 _NAMES = ("log", "rank", "margin", "entropy")
 
@@ -24,6 +24,18 @@ class PredictorKnowledge(Knowledge):
         return with_predictions(super().described(segments, use), segments, self.aligner, self.predictor)
 
 
+@dataclass(frozen=True, eq=False)
+class PredictorVectorsKnowledge(PredictorKnowledge):
+    """The same, and the vector of each word: what every hidden unit of the network says for it."""
+
+    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
+        table = super().described(segments, use)
+        predicted = _predicted(segments, self.aligner, self.predictor)
+        vectors = self.predictor.evidence(segments.target_tokens, predicted)
+        names = (f"predicted_vector_{k}" for k in range(vectors.shape[1]))
+        return replace(table, word_names=(*table.word_names, *names), words=np.hstack([table.words, vectors]))
+
+
 def with_predictions(
     table: TokenTable, segments: Segments, aligner: Aligner, predictor: Predictor
 ) -> TokenTable:
@@ -35,10 +47,14 @@ def with_predictions(
 
 def prediction_columns(segments: Segments, aligner: Aligner, predictor: Predictor) -> Floats:
     """(n_target_tokens, 4) log-probability, rank, margin, entropy."""
-    source, target = segments.source_tokens, segments.target_tokens
-    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
+    predicted = _predicted(segments, aligner, predictor)
     columns = (predicted.log_probability, predicted.rank, predicted.margin, predicted.entropy)
     return np.column_stack(columns)
+
+
+def _predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Predictions:
+    source, target = segments.source_tokens, segments.target_tokens
+    return predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
 
 
 def with_columns(table: TokenTable, own: Columns, prefix: str) -> TokenTable:

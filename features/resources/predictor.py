@@ -130,6 +130,15 @@ class Predictor(Resource):
         log, rank, margin, entropy = values.T.astype(np.float64)
         return Predictions(log, rank, margin, entropy, units)
 
+    def evidence(self, target: Tokens, predicted: Predictions) -> NDArray[np.float32]:
+        """(n_target_tokens, h) what each hidden unit adds to the logit of the word: unit times weight.
+
+        With the bias of the word they sum up to its logit. Source: Kim et al. 2017, section 3.1 (there: the
+        feature vectors of quality estimation).
+        """
+        weights = self.network.output[target.lower().ids_in(self.target_words)]
+        return np.asarray(predicted.units * weights, np.float32)
+
 
 def _contexts(
     source: Tokens, target: Tokens, links: Links, source_words: Vocabulary, target_words: Vocabulary

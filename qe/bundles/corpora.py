@@ -6,12 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from features.core.corpus import ParallelCorpus
 from features.core.errors import InputError
 from features.core.files import digest, sha256
 from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
+from features.core.tokens import Tokens, TokensBuilder
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
@@ -67,7 +70,8 @@ class OwnText:
 
 @dataclass(frozen=True, eq=False)
 class TranslatedSegments:
-    """Segments, each with a translation, of one text after the other; the pairs of `general` before them.
+    """Segments, each with its translations in all texts side by side, so that who holds out a part of the
+    corpus leaves no other translation of it in the rest; the pairs of `general` before them.
 
     taken  identifies what parts are taken from, where they are not built from this
     """
@@ -80,11 +84,20 @@ class TranslatedSegments:
     def provenance(self) -> dict[str, Any]:
         general = {} if self.general is None else self.general.provenance
         content = [text.fingerprint for text in self.texts]
-        return {**general, "segments": digest(*content, self.taken)}
+        return {**general, "segments": digest("side by side", *content, self.taken)}
 
     def read(self, tokenizers: Tokenizers, progress: Progress = silent) -> ParallelCorpus:
-        pairs = [(text.source_tokens, text.target_tokens) for text in self.texts]
+        pairs = [self._side_by_side()]
         if self.general is not None:
             corpus = self.general.read(tokenizers, progress)
             pairs.insert(0, (corpus.source, corpus.target))
         return ParallelCorpus.of_tokens(pairs, *tokenizers)
+
+    def _side_by_side(self) -> tuple[Tokens, Tokens]:
+        """(source, target) of the first segment with every translation, then of the second one, ..."""
+        source, target = TokensBuilder(), TokensBuilder()
+        for text in self.texts:
+            source.add(text.source_tokens)
+            target.add(text.target_tokens)
+        order = np.arange(len(source)).reshape(len(self.texts), -1).T.ravel()
+        return source.tokens().take(order), target.tokens().take(order)

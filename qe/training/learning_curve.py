@@ -115,15 +115,16 @@ def learning_curve(
     """Figures of models that learn from `sizes` rows, drawn at random `draws` times from those of each fold.
 
     A larger draw holds the smaller one of the same number; all rows are drawn once. Families that learn from
-    labels learn from the drawn rows alone. Rows of other datasets help at every size.
+    labels learn from the drawn rows alone. Rows of other datasets help at every size. Resources may hold the
+    references of all rows: independent translations are parallel text, which is there without any annotation.
 
-    Raises InputError if a fold has fewer rows than the largest size.
+    Raises InputError if a fold has fewer rows than the largest size, or resources hold post-edits.
     """
-    if experiment.resources is not None and experiment.resources.texts:
+    if experiment.resources is not None and set(experiment.resources.texts) - {"reference"}:
         raise InputError(
-            "a learning curve draws labels, but resources would hold the texts of all segments",
+            "a learning curve draws labels, but resources would hold the post-edits of all segments",
             where="resources.texts",
-            remedy="set dataset.rows for each size instead, or leave out `texts`",
+            remedy="set dataset.rows for each size instead, or leave out `post_edit`",
         )
     data = prepare(experiment, cache, progress)
     smallest = min(len(train) for train, _ in data.first_folds)

@@ -12,7 +12,10 @@ from features.core.apart import NEW, Parts
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
 from features.resources.word_vectors import WordVectors
+from qe.bundles.corpora import TranslatedSegments
 from qe.config import experiment
 from qe.config.experiment import Experiment
 from qe.models.model import Model
@@ -25,11 +28,11 @@ WORDS = tuple("abcdefghijklmnopqrstuvw")
 ROWS, CHANGED = 90, 7
 
 
-def write(path: Path, *, changed: str | None = None) -> None:
+def write(path: Path, *, changed: str | None = None, rows: int = ROWS) -> None:
     """Words have translations, 1 in 5 is wrong, post-edits are right. `changed`: the post-edit of a row."""
     rng = np.random.default_rng(0)
     lines = ["source\ttarget\tpost_edit\treference\tscore"]
-    for row in range(ROWS):
+    for row in range(rows):
         source = rng.choice(WORDS, 7).tolist()
         right = [word * 2 for word in source]
         wrong = rng.random(7) < 0.2
@@ -152,6 +155,30 @@ def test_references_can_be_texts_too_and_stand_behind_a_corpus(tmp_path: Path) -
     assert data.bundle is not None and data.bundle.manifest["pairs"] == 4 + 2 * ROWS
 
 
+def test_texts_of_a_segment_stand_side_by_side() -> None:
+    """So that a held-out part of the corpus has all of them; a pair without words is left out."""
+    plain = Tokenizer("en", "whitespace"), Tokenizer("de", "whitespace")
+    texts = [
+        Segments.from_columns({"source": ["a", "b", "c"], "target": targets}, *plain)
+        for targets in (["post a", "", "post c"], ["ref a", "ref b", "ref c"])
+    ]
+    corpus = TranslatedSegments(texts).read(plain)
+    pairs = [[" ".join(side.words(i)) for side in (corpus.source, corpus.target)] for i in range(len(corpus))]
+    assert pairs == [["a", "post a"], ["a", "ref a"], ["b", "ref b"], ["c", "post c"], ["c", "ref c"]]
+
+
+def test_words_and_networks_can_begin_with_what_own_texts_teach(tmp_path: Path) -> None:
+    """Synthetic quality holds out segments with both of their texts."""
+    features = [{"kind": "word_quality_pretrained", "rounds": 3}]
+    resources = {"texts": ["post_edit", "reference"], "parts": 2}
+    settings = {"synthetic_word_quality": {"rounds": 3, "networks": 1}}
+    write(tmp_path / "rows.tsv", rows=300)
+    made_of = made(tmp_path, features=features, resources={**resources, "settings": settings})
+    data = prepare(made_of, tmp_path / "cache")
+    assert data.bundle is not None
+    assert data.bundle.part("synthetic_word_quality").settings["held_out"] >= 50
+
+
 def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     train(made(tmp_path), tmp_path / "out", cache=tmp_path / "cache")
@@ -212,5 +239,14 @@ def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> No
 
 def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
-    with pytest.raises(InputError, match="resources would hold the texts of all segments"):
+    with pytest.raises(InputError, match="resources would hold the post-edits of all segments"):
         learning_curve(made(tmp_path), [10], cache=tmp_path / "cache")
+
+
+def test_references_are_there_without_labels(tmp_path: Path) -> None:
+    """Every size is looked up in all of them."""
+    write(tmp_path / "rows.tsv")
+    experiment = made(tmp_path, resources={"texts": ["reference"], "parts": 2}, features=["lm", "ibm1"])
+    curve = learning_curve(experiment, [10, 45], cache=tmp_path / "cache", samples=10)
+    assert [size.rows for size in curve.sizes] == [10, 45]
+    assert len(list((tmp_path / "cache" / "resources").iterdir())) == 3  # of all, and without each part

@@ -106,3 +106,22 @@ def test_a_wrong_word_is_less_probable_than_the_right_one(bundle: Bundle) -> Non
 def test_texts_without_words(bundle: Bundle) -> None:
     target, log, _ = predictions(bundle, [("the cat", ""), ("", "el gato"), ("", "")])
     assert len(log) == len(target.ids) == 2 and np.isfinite(log).all()
+
+
+def test_evidence_of_the_units_and_the_bias_of_a_word_are_its_logit(bundle: Bundle) -> None:
+    """The log-probability that `predict` gives is the softmax of these logits."""
+    aligner, predictor = bundle.part("aligner"), bundle.part("predictor")
+    assert isinstance(aligner, Aligner) and isinstance(predictor, Predictor)
+    source, target = Tokenizer("en").tokens(["the red cat ."]), Tokenizer("es").tokens(["el gato Rojo nunca"])
+    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
+    evidence = predictor.evidence(target, predicted)
+    assert evidence.shape == (4, 32)
+    network, words = predictor.network, target.lower().ids_in(predictor.target_words)
+    every = predicted.units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias
+    logits = evidence.sum(axis=1) + network.output_bias[words]
+    np.testing.assert_allclose(logits, every[np.arange(4), words], atol=1e-5)
+    np.testing.assert_allclose(
+        logits - every.max(axis=1) - np.log(np.exp(every - every.max(axis=1, keepdims=True)).sum(axis=1)),
+        predicted.log_probability,
+        atol=1e-4,
+    )

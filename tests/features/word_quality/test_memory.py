@@ -81,6 +81,27 @@ def test_families_with_the_same_resources_share_what_they_describe(
     assert len(asked) == 2 and len(more.word_names) > len(one.word_names)
 
 
+def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
+    """The hidden vector of the predictor, word by word, in a memory of its own."""
+    plain, quality, network = (
+        make_extractor({"kind": kind}, bundle)
+        for kind in (
+            "word_quality_predictor",
+            "word_quality_predictor_vectors",
+            "word_network_predictor_vectors",
+        )
+    )
+    batch = segments(0, 1, 2)
+    less, more, same_table = (remembered(one, batch, frozenset()) for one in (plain, quality, network))  # type: ignore[arg-type]
+    assert same_table is more and more.word_names[: len(less.word_names)] == less.word_names
+    aligner: Any = bundle.part("aligner")
+    predictor: Any = bundle.part("predictor")
+    source, target = batch.source_tokens, batch.target_tokens
+    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
+    expected = predictor.evidence(target, predicted)
+    np.testing.assert_array_equal(more.words[:, len(less.word_names) :], expected)
+
+
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
