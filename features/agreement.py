@@ -24,6 +24,7 @@ RELATIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "adjective": ("nouns and their adjectives", ("Gender", "Number")),
 }
 PHRASE: Final = ("determiner", "adjective")  # those inside noun phrases
+_NESTED: Final = frozenset({"nmod", "appos", "conj"})  # phrases inside noun phrases
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Agreement(Extractor):
     A pair is comparable in a category if both words have it; two values of one word (`Gender=Fem,Masc`) agree
     with either. Nouns are of the third person. Coordinated subjects are not compared, for their number is
     that of no word; nor are relative pronouns. `verb_any` is every disagreement of a subject with its verb,
-    `phrase_any` of a word with its noun. Shares are NaN without a comparable pair: everywhere, where the
-    annotation has no FEATS.
+    `phrase_any` of a word with its noun. `subject_any` is the paper's: clauses whose subject disagrees with
+    its verb or predicate, or has a determiner or adjective in its phrase that disagrees with its noun or
+    pronoun. Its share is of the clauses with any comparable pair of these. Shares are NaN without a
+    comparable pair: everywhere, where the annotation has no FEATS.
 
     Raises InputError for words without a part of speech or a head.
     """
@@ -60,10 +63,14 @@ class Agreement(Extractor):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two words that should agree; category -> whether they do, of those that both have."""
+    """Two words that should agree; category -> whether they do, of those that both have.
+
+    clause  the place of the predicate whose subject is one of them, or has them in its phrase; None: of none
+    """
 
     relation: str
     agree: Mapping[str, bool]
+    clause: int | None = None
 
 
 Pairs = Sequence[Pair]
@@ -72,7 +79,7 @@ Pairs = Sequence[Pair]
 def pairs(words: Sequence[Word]) -> Pairs:
     """The pairs of a text that are comparable in any category."""
     below = children(words)
-    made = [*_of_subjects(words, below), *_inside_phrases(words)]
+    made = [*_of_subjects(words, below), *_inside_phrases(words, _clauses(words, below))]
     return [pair for pair in made if pair.agree]
 
 
@@ -82,9 +89,9 @@ def _of_subjects(words: Sequence[Word], below: Sequence[Sequence[int]]) -> Itera
         if place is None or words[place].relation != "nsubj" or not _says_its_number(words, below, place):
             continue
         subject, second = words[place], words[predicate]
-        yield Pair("verb", _agree(subject, words[verb], RELATIONS["verb"][1]))
+        yield Pair("verb", _agree(subject, words[verb], RELATIONS["verb"][1]), predicate)
         if _is_predicative(words, below, predicate):
-            yield Pair("predicate", _agree(subject, second, RELATIONS["predicate"][1]))
+            yield Pair("predicate", _agree(subject, second, RELATIONS["predicate"][1]), predicate)
 
 
 def _says_its_number(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> bool:
@@ -102,11 +109,41 @@ def _is_predicative(words: Sequence[Word], below: Sequence[Sequence[int]], predi
     return word.upos == "ADJ" and any(helper.relation == "cop" for helper in helpers)
 
 
-def _inside_phrases(words: Sequence[Word]) -> Iterator[Pair]:
+def _clauses(words: Sequence[Word], below: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Place of a word in the phrase of a subject -> place of the subject's predicate."""
+    result = {}
+    for predicate, _ in predicates(words, below):
+        subject = subject_of(words, below, predicate)
+        if subject is not None and words[subject].relation == "nsubj":
+            result.update(dict.fromkeys(_phrase(words, below, subject), predicate))
+    return result
+
+
+def _phrase(words: Sequence[Word], below: Sequence[Sequence[int]], place: int) -> Iterator[int]:
+    """The places of a phrase's head and of those of the phrases in it, but not of clauses in it.
+
+    >>> house = [Word("casa", "casa", "NOUN", head=-1), Word("Ana", "Ana", "PROPN", head=0, relation="nmod"),
+    ...          Word("arde", "arder", "VERB", head=0, relation="acl")]
+    >>> list(_phrase(house, children(house), 0))
+    [0, 1]
+    """
+    yield place
+    for k in below[place]:
+        if words[k].relation in _NESTED:
+            yield from _phrase(words, below, k)
+
+
+def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterator[Pair]:
     for word in words:
         relation = {"det": "determiner", "amod": "adjective"}.get(word.relation)
-        if relation and word.head is not None and word.head >= 0 and words[word.head].upos == "NOUN":
-            yield Pair(relation, _agree(words[word.head], word, RELATIONS[relation][1]))
+        if relation is None or word.head is None or word.head < 0:
+            continue
+        head, clause = words[word.head], clauses.get(word.head)
+        agree = _agree(head, word, RELATIONS[relation][1])
+        if head.upos == "NOUN":
+            yield Pair(relation, agree, clause)
+        elif head.upos == "PRON":
+            yield Pair("pronoun", agree, clause)
 
 
 def _agree(one: Word, other: Word, categories: Sequence[str]) -> dict[str, bool]:
@@ -151,6 +188,24 @@ def _share_of_category(compared: Pairs, relation: str, category: str) -> float:
     return known.count(False) / len(known) if known else np.nan
 
 
+def _of_clauses(compared: Pairs) -> list[bool]:
+    """Whether anything of its subject disagrees, of every clause where anything can be compared."""
+    result: dict[int, bool] = {}
+    for pair in compared:
+        if pair.clause is not None:
+            result[pair.clause] = result.get(pair.clause, False) or not all(pair.agree.values())
+    return list(result.values())
+
+
+def _clauses_that_disagree(compared: Pairs) -> float:
+    return sum(_of_clauses(compared))
+
+
+def _share_of_clauses(compared: Pairs) -> float:
+    clauses = _of_clauses(compared)
+    return sum(clauses) / len(clauses) if clauses else np.nan
+
+
 def _measures() -> Iterator[Measure[Pairs]]:
     for name, what, relations in (
         ("verb_any", "subjects that disagree with their finite verbs", ("verb",)),
@@ -166,6 +221,9 @@ def _measures() -> Iterator[Measure[Pairs]]:
             share = partial(_share_of_category, relation=relation, category=category)
             yield Measure(name, text, _WLV, "words", count)
             yield Measure(f"{name}_share", f"share of {text}", _WLV, "share", share)
+    what = "clauses whose subject disagrees with its verb or predicate, or with words of its own phrase"
+    yield Measure("subject_any", what, _WLV, "words", _clauses_that_disagree)
+    yield Measure("subject_any_share", f"share of {what}", _WLV, "share", _share_of_clauses)
 
 
 MEASURES: Final = tuple(_measures())

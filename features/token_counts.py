@@ -14,7 +14,7 @@ from features.core.corpus import Side
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.core.tokens import Tokens, ratio, segment_sum
-from features.surface import is_punctuation, is_quote
+from features.surface import MARK_KINDS, OTHER_PATTERNS, is_punctuation, is_quote
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
 _BRACKETS: Final = frozenset("()[]{}")
@@ -24,6 +24,8 @@ _GENITIVES: Final = frozenset({"'s", "’s"})
 _UU: Final = "Hardmeier et al. 2012 (UU), section 2.1"
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.2"
 _BIGRAMS: Final = "Felice and Specia 2012 (WLV-SHEF), table 3"
+_MARKS: Final = "Felice and Specia 2012 (WLV-SHEF), tables 3 and 4"
+_D: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.2, for Jarvis 2002"
 _UEDIN: Final = "Buck 2012 (UEdin), sections 3.1 and 4.2"
 _SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2 (for named entities)"
 _ADEQUACY: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: surface form (F)"
@@ -35,7 +37,8 @@ OfTokens = Callable[[Tokens], FloatArray]
 class TokenCounts(Extractor):
     """Distinct words, bigrams, brackets, genitives, capitalised words inside the segment, on both sides.
 
-    And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by.
+    And ratios of punctuation marks, quotation marks and brackets: NaN without anything to divide by;
+    absolute differences in single marks; the D of lexical diversity.
     """
 
     @property
@@ -51,6 +54,24 @@ def _types(tokens: Tokens) -> FloatArray:
     pairs = np.unique(words.text_index * max(len(words.types), 1) + words.ids)
     counts = np.bincount(pairs // max(len(words.types), 1), minlength=len(tokens))
     return counts.astype(np.float64)
+
+
+def _diversity(tokens: Tokens) -> FloatArray:
+    """(n,) D of `diversity`."""
+    return diversity(tokens.lengths.astype(np.float64), _types(tokens))
+
+
+def diversity(tokens: FloatArray, types: FloatArray) -> FloatArray:
+    """D of Malvern and Richards: types^2 / (2 (tokens - types)); NaN (infinite) where no word repeats.
+
+    It puts the curve types / tokens = D / tokens ((1 + 2 tokens / D)^(1/2) - 1) through the one point of a
+    text. Source: Jarvis 2002, "Short texts, best-fitting curves and new measures of lexical diversity", which
+    fits this curve, and Dugast's U, to short texts.
+
+    >>> diversity(np.array([12.0, 3.0]), np.array([8.0, 3.0]))
+    array([ 8., nan])
+    """
+    return ratio(types**2, 2 * (tokens - types))
 
 
 def _bigrams(tokens: Tokens) -> FloatArray:
@@ -155,6 +176,23 @@ def _ratios() -> Iterator[Column[dict[str, Tokens]]]:
             )
 
 
+def _absolute(rule: Callable[[str], bool], sides: dict[str, Tokens]) -> FloatArray:
+    return np.abs(_where(sides["target"], rule) - _where(sides["source"], rule))
+
+
+def _marks() -> Iterator[Column[dict[str, Tokens]]]:
+    """Of the marks whose differences by target tokens `surface` has."""
+    for name in MARK_KINDS:
+        what, rule, _ = OTHER_PATTERNS[name]
+        yield Column(
+            f"{name}_absolute_difference",
+            f"{what}, absolute difference of target and source",
+            _MARKS,
+            "tokens",
+            partial(_absolute, rule),
+        )
+
+
 def _columns() -> Iterator[Column[dict[str, Tokens]]]:
     for name, what, origin, unit, function in (
         ("types", "distinct words", _WLV, "words", _types),
@@ -181,6 +219,10 @@ def _columns() -> Iterator[Column[dict[str, Tokens]]]:
         lambda sides: (_genitives(sides["source"]) > 0).astype(np.float64),
     )
     yield from _ratios()
+    for side in get_args(Side):
+        description = f"D of types and tokens: types^2 / (2 (tokens - types)); NaN if no word repeats, {side}"
+        yield Column(f"diversity_d_{side}", description, _D, "ratio", partial(_of, side, _diversity))
+    yield from _marks()
 
 
 COLUMNS: Final = tuple(_columns())

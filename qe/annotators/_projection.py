@@ -1,8 +1,10 @@
 """Entities of one language learned from those of another: tags go over word links into the translations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -13,22 +15,30 @@ from features.core.tokens import Tokens
 from features.resources._links import Links
 
 Link = tuple[int, int]
+HELD_OUT: Final = 25  # of so many sentences one is held out
 
 
 @dataclass(frozen=True)
 class Projected:
-    """How many sentences were written, with how many entities, and how many sentences were passed over."""
+    """How many sentences were written, with how many entities, and how many sentences were passed over.
+
+    Sentences and entities that are held out count among those written.
+    """
 
     sentences: int
     entities: int
     passed_over: int
 
 
-def write_projected(path: Path, words: Tokens, tags: Tokens, links: Links) -> Projected:
+def write_projected(
+    path: Path, words: Tokens, tags: Tokens, links: Links, held_out: Path | None = None
+) -> Projected:
     """Writes the texts `words` in the form of CoNLL 2002, with the entities of their translations.
 
-    tags   of the translations: `B-PER`, `I-PER`, `O`
-    links  from `words` (source) to the translations (target); those of the intersection err least
+    tags      of the translations: `B-PER`, `I-PER`, `O`
+    links     from `words` (source) to the translations (target); those of the intersection err least
+    held_out  file of every 25th sentence, which `path` then lacks: an annotator learned from `path` can be
+              measured on it
 
     A sentence is passed over if an entity of its translation has no clear place in it (`projected`), or if it
     is empty. Raises InputError for links outside of the texts, and if no sentence is left.
@@ -39,18 +49,27 @@ def write_projected(path: Path, words: Tokens, tags: Tokens, links: Links) -> Pr
     """
     links.check(words.lengths, tags.lengths, "links")
     sentences = entities = 0
-    with atomic_file(path) as part, part.open("w", encoding="utf-8") as file:
-        for k in range(len(words)):
-            text, (first, last) = words.words(k), links.offsets[k : k + 2].tolist()
-            pairs = np.column_stack([links.source[first:last], links.target[first:last]]).tolist()
-            made = projected(len(text), tags.words(k), pairs) if text else None
-            if made is not None:
-                file.writelines(f"{word} {tag}\n" for word, tag in zip(text, made, strict=True))
-                file.write("\n")
-                sentences, entities = sentences + 1, entities + len(spans(made))
+    with ExitStack() as stack:
+        parts = [stack.enter_context(atomic_file(file)) for file in (path, held_out) if file is not None]
+        files = [stack.enter_context(part.open("w", encoding="utf-8")) for part in parts]
+        for text, made in _sentences(words, tags, links):
+            sentences, entities = sentences + 1, entities + len(spans(made))
+            file = files[-1] if sentences % HELD_OUT == 0 else files[0]
+            file.writelines(f"{word} {tag}\n" for word, tag in zip(text, made, strict=True))
+            file.write("\n")
         if not sentences:
             raise InputError("no sentence has a place for the entities of its translation")
     return Projected(sentences, entities, len(words) - sentences)
+
+
+def _sentences(words: Tokens, tags: Tokens, links: Links) -> Iterator[tuple[list[str], list[str]]]:
+    """Words and tags of the texts in which every entity has its place."""
+    for k in range(len(words)):
+        text, (first, last) = words.words(k), links.offsets[k : k + 2].tolist()
+        pairs = np.column_stack([links.source[first:last], links.target[first:last]]).tolist()
+        made = projected(len(text), tags.words(k), pairs) if text else None
+        if made is not None:
+            yield text, made
 
 
 def projected(length: int, tags: Sequence[str], links: Sequence[Link]) -> list[str] | None:

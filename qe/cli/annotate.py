@@ -120,6 +120,66 @@ def run(
 
 
 @app.command()
+def project(
+    annotator: Annotated[
+        str, typer.Option(help="Annotator of entities, as for `qe annotate run`, of one side of the corpus.")
+    ],
+    resources: Annotated[
+        Path,
+        typer.Option(help="Bundle with a corpus and the part `aligner` (qe resources build --only aligner)."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
+    ],
+    pairs: Annotated[
+        int, typer.Option(min=1, help="How many pairs of the corpus, from its beginning.")
+    ] = 100_000,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(help="File for every 25th sentence, to measure what is learned from the others."),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language code of the annotator; that of a folder if not given.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Makes a treebank of entities for a language without one, from an annotator of another.
+
+    The annotator's tags of one side of a parallel corpus go over word links to the other side. Sentences are
+    passed over where an entity has no clear place. What `qe annotate train --task entities` learns from it is
+    no better than annotator and links: `--held-out` measures how well it copies.
+
+    Example: qe annotate project --annotator annotators/es --resources output/en-es -o en-entities.conll
+    """
+    from typing import cast
+
+    from features.core.bundle import Bundle
+    from features.core.outputs import check_output
+    from features.resources.aligner import Aligner
+    from qe.bundles.projection import project_entities
+    from qe.cli.align import corpus_of
+    from qe.programs.taggers import tagger
+
+    code = language or _language(annotator)
+    check_output(output, [resources])
+    if held_out is not None:
+        check_output(held_out, [resources, output])
+    bundle = Bundle(resources)
+    corpus, aligner = corpus_of(bundle), cast(Aligner, bundle.part("aligner"))
+    by = tagger(annotator, code, code, together=2000)
+    with progress_bar(quiet) as progress:
+        done = project_entities(corpus, aligner, by, code, output, pairs, held_out, progress)
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), **vars(done)}, indent=1))
+    elif not quiet:
+        typer.echo(
+            f"{output}: {done.sentences:,} sentences, {done.entities:,} entities by {annotator}; "
+            f"{done.passed_over:,} sentences passed over"
+        )
+
+
+@app.command()
 def evaluate(
     annotator: Annotated[Path, typer.Option(help="Folder of trained annotators.")],
     task: Task,

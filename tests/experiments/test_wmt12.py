@@ -102,3 +102,14 @@ def test_every_pattern_of_columns_matches(name: str) -> None:
             columns = [feature.name for feature in columns_of([whole])]
             for pattern in config["only"]:
                 assert fnmatch.filter(columns, pattern), (config["kind"], pattern)
+
+
+@pytest.mark.parametrize(("name", "features"), [("wlv-shef-bl", 17 + 70), ("wlv-shef-fs", 77 + 70)])
+def test_wlv_shef_has_as_many_features_as_the_paper(name: str, features: int) -> None:
+    """Felice and Specia 2012, sections 3.1 and 4.1: 70 linguistic ones; 147 with the 77 shallow ones."""
+    kept: set[str] = set()
+    for config in expand(experiment(name).features):
+        columns = [f.name for f in columns_of([{k: v for k, v in config.items() if k != "only"}])]
+        chosen = [fnmatch.filter(columns, pattern) for pattern in config.get("only", ["*"])]
+        kept |= {column for matched in chosen for column in matched}
+    assert len(kept) == features

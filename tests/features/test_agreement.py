@@ -62,3 +62,81 @@ def test_subjects_whose_number_nobody_can_say(subject: str) -> None:
 
 def test_nothing_is_known_without_morphology() -> None:
     assert np.isnan(values("la/DET/_/2/det casas/NOUN/_/0/root")["phrase_any_share"])
+
+
+DISAGREEING = {
+    # *Algunas de estas personas se convertirá en héroes.
+    "number of the verb": (
+        "Algunas/PRON/Gender=Fem,Number=Plur/5/nsubj de/ADP/_/4/case "
+        "estas/DET/Gender=Fem,Number=Plur/4/det personas/NOUN/Gender=Fem,Number=Plur/1/nmod "
+        f"convertirá/VERB/{SINGULAR}/0/root"
+    ),
+    # *Barricadas fueron creados en la calle Cortlandt.
+    "gender of the predicate": (
+        f"Barricadas/NOUN/Gender=Fem,Number=Plur/3/nsubj fueron~ser/AUX/{PLURAL}/3/aux "
+        "creados/VERB/Gender=Masc,Number=Plur,VerbForm=Part/0/root"
+    ),
+    # *Buena mentirosos están cualificados en lectura.
+    "inside the phrase": (
+        "Buena/ADJ/Gender=Fem,Number=Sing/2/amod mentirosos/NOUN/Gender=Masc,Number=Plur/4/nsubj "
+        f"están~estar/AUX/{PLURAL}/4/aux cualificados/VERB/Gender=Masc,Number=Plur,VerbForm=Part/0/root"
+    ),
+    # *La casa de los hombre arde.
+    "inside a phrase of the phrase": (
+        "La/DET/Gender=Fem,Number=Sing/2/det casa/NOUN/Gender=Fem,Number=Sing/6/nsubj de/ADP/_/5/case "
+        f"los/DET/Gender=Masc,Number=Plur/5/det hombre/NOUN/Gender=Masc,Number=Sing/2/nmod "
+        f"arde/VERB/{SINGULAR}/0/root"
+    ),
+    # *Ella sola y ellos misma duermen.
+    "with a pronoun": (
+        "Ella/PRON/Gender=Fem,Number=Sing,Person=3/6/nsubj sola/ADJ/Gender=Fem,Number=Sing/1/amod "
+        "y/CCONJ/_/4/cc ellos/PRON/Gender=Masc,Number=Plur/1/conj misma/ADJ/Gender=Fem,Number=Sing/4/amod "
+        f"duermen/VERB/{PLURAL}/0/root"
+    ),
+}
+
+
+@pytest.mark.parametrize("where", DISAGREEING)
+def test_a_clause_disagrees_once_wherever_its_subject_does(where: str) -> None:
+    """Footnote 2 of the paper, and what its examples leave out."""
+    cells = values(DISAGREEING[where])
+    assert (cells["subject_any"], cells["subject_any_share"]) == (1, 1)
+
+
+def test_the_share_is_of_clauses_with_an_explicit_subject_that_can_be_compared() -> None:
+    """Las mujeres duermen, *el niño comen, que llueve, y dormimos: two of four clauses, one wrong."""
+    text = (
+        "Las/DET/Gender=Fem,Number=Plur/2/det mujeres/NOUN/Gender=Fem,Number=Plur/3/nsubj "
+        f"duermen/VERB/{PLURAL}/0/root el/DET/Gender=Masc,Number=Sing/5/det "
+        f"niño/NOUN/Gender=Masc,Number=Sing/6/nsubj comen/VERB/{PLURAL}/3/conj "
+        f"que/PRON/PronType=Rel/8/nsubj llueve/VERB/{SINGULAR}/5/acl dormimos/VERB/{PLURAL}/3/conj"
+    )
+    cells = values(text)
+    assert (cells["subject_any"], cells["subject_any_share"]) == (1, 0.5)
+
+
+def test_what_disagrees_in_an_object_or_in_a_clause_of_the_subject_is_not_the_subject() -> None:
+    """El hombre que vio *los casa come *las pan: as phrases two disagree, as a subject nothing does."""
+    text = (
+        "El/DET/Gender=Masc,Number=Sing/2/det hombre/NOUN/Gender=Masc,Number=Sing/7/nsubj "
+        f"que/PRON/PronType=Rel/4/nsubj vio/VERB/{SINGULAR}/2/acl los/DET/Gender=Masc,Number=Plur/6/det "
+        f"casa/NOUN/Gender=Fem,Number=Sing/4/obj come/VERB/{SINGULAR}/0/root "
+        "las/DET/Gender=Fem,Number=Plur/9/det pan/NOUN/Gender=Masc,Number=Sing/7/obj"
+    )
+    cells = values(text)
+    assert (cells["phrase_any"], cells["subject_any"], cells["subject_any_share"]) == (2, 0, 0)
+
+
+def test_without_an_explicit_subject_there_is_no_share() -> None:
+    cells = values(f"Duermen/VERB/{PLURAL}/0/root")
+    assert cells["subject_any"] == 0 and np.isnan(cells["subject_any_share"])
+
+
+def test_columns_of_earlier_models_stay_where_they_were() -> None:
+    names = Agreement().names
+    assert names[:4] == tuple(
+        f"agreement_{name}_target"
+        for name in ("verb_any", "verb_any_share", "phrase_any", "phrase_any_share")
+    )
+    assert names[-2:] == ("agreement_subject_any_target", "agreement_subject_any_share_target")
+    assert len(names) == 22

@@ -1,13 +1,14 @@
 """Counts by hand."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.surface import Surface
-from features.token_counts import TokenCounts, genitives, inner_capitals
+from features.token_counts import TokenCounts, diversity, genitives, inner_capitals
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 
@@ -27,9 +28,31 @@ def test_by_hand() -> None:
     assert (row["inner_capitals_source"], row["inner_capitals_target"]) == (1, 1)
 
 
+def test_absolute_differences_have_no_sign() -> None:
+    """Two full stops and commas against one each; a colon against none; no question mark against one."""
+    row = values("a , b , c . : .", "a , b . ?")
+    expected = {"full_stops": 1, "commas": 1, "colons": 1, "semicolons": 0, "question_marks": 1}
+    for name, difference in expected.items():
+        assert row[f"{name}_absolute_difference"] == difference, name
+
+
+def test_diversity_by_hand() -> None:
+    """Five tokens, four types: 16 / 2; of the target nothing repeats."""
+    row = values("The dog sees the cat", "el perro ve al gato")
+    assert row["diversity_d_source"] == 8 and np.isnan(row["diversity_d_target"])
+
+
+@given(st.integers(1, 200), st.integers(1, 200))
+def test_diversity_is_the_curve_of_malvern_and_richards(types: int, more: int) -> None:
+    """TTR = D/N ((1 + 2 N/D)^(1/2) - 1)."""
+    tokens = types + more
+    (d,) = diversity(np.array([float(tokens)]), np.array([float(types)]))
+    assert d / tokens * (np.sqrt(1 + 2 * tokens / d) - 1) == pytest.approx(types / tokens)
+
+
 RATIOS = {
     "punctuation_inverse_ratio", "quote_ratio", "quote_inverse_ratio", "bracket_ratio",
-    "bracket_inverse_ratio",
+    "bracket_inverse_ratio", "diversity_d_source", "diversity_d_target",
 }  # fmt: skip
 
 
