@@ -62,7 +62,8 @@ def begun(lanes: Lanes) -> tuple[Flat, Lanes, Lanes]:
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """
     values = np.concatenate([part.reshape(-1) for part in lanes])
-    state = Flat(values, *(np.zeros_like(values) for _ in range(3)), lanes.into.size + lanes.out.size)
+    gradients, first, second = (np.zeros_like(values) for _ in range(3))
+    state = Flat(values, gradients, first, second, lanes.into.size + lanes.out.size)
     ends = np.cumsum([part.size for part in lanes])[:-1]
 
     def views(flat: Array) -> Lanes:
