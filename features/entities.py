@@ -16,6 +16,7 @@ from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
+_UEDIN: Final = "Buck 2012 (UEdin), section 3.2"
 _OWN: Final = "this project: entities of one side on the other"
 
 TYPES: Final = ("person", "organisation", "location", OTHER)
@@ -23,7 +24,7 @@ TYPES: Final = ("person", "organisation", "location", OTHER)
 
 @dataclass(frozen=True)
 class Entities(Extractor):
-    """Entities by type, their differences, and how many of one side the other has.
+    """Entities by type, their differences, how many of one side the other has, and whether there are any.
 
     sides  those that have entities
 
@@ -39,7 +40,7 @@ class Entities(Extractor):
     @property
     def columns(self) -> tuple[Column["_Batch"], ...]:
         counted = (column.after(_by_side) for column in columns_of("entities", MEASURES, self.sides))
-        return (*counted, *_across(self.sides))
+        return (*counted, *_across(self.sides), *_indicators(self.sides))
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -137,6 +138,20 @@ def _across(sides: Sides) -> Iterator[Column[_Batch]]:
             "share",
             _shared_types,
         )
+
+
+def _indicators(sides: Sides) -> Iterator[Column[_Batch]]:
+    """Several entities of a type are as one."""
+    for side in sides_of(sides):
+        for kind in TYPES:
+            yield Column(
+                f"entities_has_{kind}_{side}", f"{side}: has entities of type {kind}", _UEDIN, "0 or 1",
+                partial(_has, side=side, kind=kind),
+            )  # fmt: skip
+
+
+def _has(batch: _Batch, side: str, kind: str) -> FloatArray:
+    return batch.entities.values(side, lambda entities: _count(entities, kind) > 0)
 
 
 MEASURES: Final[tuple[Measure[Named], ...]] = (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.core.array_types import FloatArray
 
@@ -59,13 +60,15 @@ def trained(
     )
     steps = training.epochs * -(-len(chosen) // training.batch)
     step = 0
-    for _ in range(training.epochs):
-        order = rng.permutation(chosen)
-        for start in range(0, len(order), training.batch):
-            rows = order[start : start + training.batch]
-            _step(network, source[rows], target[rows].toarray(), training.rate * (1 - 0.9 * step / steps))
-            step += 1
-            progress(step * training.pairs // steps)
+    with threadpool_limits(1, "blas"):  # batches are small: beside other work, threads wait for each other
+        for _ in range(training.epochs):
+            order = rng.permutation(chosen)
+            for start in range(0, len(order), training.batch):
+                rows = order[start : start + training.batch]
+                rate = training.rate * (1 - 0.9 * step / steps)
+                _step(network, source[rows], target[rows].toarray(), rate)
+                step += 1
+                progress(step * training.pairs // steps)
     return network
 
 

@@ -45,6 +45,16 @@ def test_by_hand() -> None:
     assert values["entities_shared_types"] == pytest.approx(2 / 4)
 
 
+def test_several_of_a_type_are_as_one() -> None:
+    """Table 2 of UEdin's paper counts segments so. The target has two places, the source no other."""
+    values = row(Entities(), segments())
+    expected = {"person": (1, 1), "organisation": (1, 0), "location": (1, 1), "other": (0, 1)}
+    for kind, (source, target) in expected.items():
+        has = values[f"entities_has_{kind}_source"], values[f"entities_has_{kind}_target"]
+        assert has == (source, target), kind
+    assert not any("has" in name and "difference" in name for name in values)
+
+
 def test_one_side_alone() -> None:
     extractor = Entities(sides="target")
     assert extractor.requires() == ("annotation_target",) and not any(

@@ -33,7 +33,6 @@ from qe.learners._forest import ForestRegressor
 from qe.learners.gaussian_process import ArdGaussianProcess, _negative_likelihood
 from qe.learners.importance_weighted_svr import ImportanceWeightedSvr
 from qe.learners.lambdamart import CalibratedRanker
-from qe.learners.mlp_ensemble import MlpEnsemble, _forward, _gradients
 from qe.learners.pls import PlsRegressor
 from qe.learners.polynomial import PolynomialRegressor
 from qe.learners.precomputed_kernel import KernelSumSvr
@@ -328,25 +327,6 @@ def test_gaussian_process_finds_the_relevant_features() -> None:
     model = ArdGaussianProcess(n_optimise=200).fit(X, y)
     assert model.length_scales_[:2].max() < model.length_scales_[2:].min()
     assert model.noise_variance_ == pytest.approx(0.09, rel=0.5)
-
-
-def test_mlp_gradient_by_differences() -> None:
-    X, y = data(20, 3)
-    model = MlpEnsemble(n_members=2, hidden=3)
-    weights = model._initial(3, np.random.default_rng(0))
-
-    def loss() -> float:
-        return float(0.5 * ((_forward(weights, X)[0] - y[:, None]) ** 2).mean(axis=0).sum())
-
-    for weight, gradient in zip(weights, _gradients(weights, X, y, np.ones(20)), strict=True):
-        flat = weight.reshape(-1)
-        for i in range(flat.size):
-            flat[i] += 1e-6
-            above = loss()
-            flat[i] -= 2e-6
-            slope = (above - loss()) / 2e-6
-            flat[i] += 1e-6
-            assert slope == pytest.approx(gradient.reshape(-1)[i], abs=1e-6)
 
 
 def test_importance_weights_follow_the_recipe() -> None:
