@@ -19,6 +19,7 @@ from features._word_quality.encodings import (
     load_encodings,
     save_encodings,
 )
+from features._word_quality.labels import Bad
 from features._word_quality.model import Inputs
 from features._word_quality.pooling import (
     Learned,
@@ -30,7 +31,6 @@ from features._word_quality.pooling import (
 )
 from features._word_quality.pooling_training import fit_network
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
-from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 from features.core.arrays import finite, typed
 from features.core.damage import Damaged
@@ -51,7 +51,7 @@ class TextModel:
     def fit(
         cls,
         side: Side,
-        bad: Flags,
+        bad: Bad,
         outcomes: Matrix,
         weights: Matrix,
         *,
@@ -60,7 +60,7 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over.
+        """`bad` (n_tokens,) whether, or how probably; outcomes (n, m), weights (n,). Texts without tokens are passed over.
 
         Networks begin at `beginnings` in turn, if there are any.
         """

@@ -46,7 +46,8 @@ def taught(
 ) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores.
 
-    words  with tags of words and gaps, too: each is drawn to be BAD as probably as the teacher says
+    words  with P(BAD) of words and gaps, too, which families of words learn from; for what only tags can be
+           measured by, tags that are drawn to be BAD as probably
 
     Raises InputError if the pool lacks a column that the teacher needs, or the teacher does not judge words.
     """
@@ -56,29 +57,37 @@ def taught(
     ids = tuple(f"pool-{row}" for row in pool.rows)
     scores: list[FloatArray] = []
     tags: list[str] = []
+    probabilities: list[str] = []
     for start in range(0, len(segments), _CHUNK):
         progress(f"scores of {teacher.name}", start, len(segments))
         chunk = segments.take(range(start, min(start + _CHUNK, len(segments))))
         scores.append(teacher.predict(chunk))
         if level is not None:
-            tags += _drawn_tags(level.places(chunk), rng)
+            lines = list(_together(level.places(chunk)))
+            probabilities += [" ".join(f"{bad:.6f}" for bad in line.tolist()) for line in lines]
+            tags += [_drawn(line, rng) for line in lines]
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
         raise InputError(
             "the teacher gives every segment the same score, of which nothing can be learned", where=source
         )
-    split = Split(replace(segments, id=ids), labels, word_tags=tuple(tags) if words else None)
+    split = Split(replace(segments, id=ids), labels)
+    if words:
+        split = replace(split, word_tags=tuple(tags), word_probabilities=tuple(probabilities))
     notes = (f"labels are scores of the model {teacher.name}, features {teacher.feature_set.fingerprint}",)
     name = f"{teacher.name}-taught"
     return Dataset(name, {"train": split}, teacher.scale, {str(source): sha256(source)}, notes)
 
 
-def _drawn_tags(places: Mapping[Kind, Places], rng: np.random.Generator) -> Iterator[str]:
-    """OK or BAD for the gap before each token and the token, and for the last gap, of every segment."""
-    bad = {kind: one.bad > rng.random(len(one.bad)) for kind, one in places.items()}
-    words, gaps = (np.split(bad[kind], places[kind].offsets[1:-1]) for kind in ("word", "gap"))
-    for of_words, of_gaps in zip(words, gaps, strict=True):
-        tags = np.empty(len(of_words) + len(of_gaps), np.bool_)
-        tags[0::2], tags[1::2] = of_gaps, of_words
-        yield " ".join("BAD" if tag else "OK" for tag in tags.tolist())
+def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
+    """P(BAD) of the gap before each token and the token, and of the last gap, of every segment."""
+    for of_words, of_gaps in zip(places["word"].rows(), places["gap"].rows(), strict=True):
+        together = np.empty(len(of_words) + len(of_gaps))
+        together[0::2], together[1::2] = of_gaps, of_words
+        yield together
+
+
+def _drawn(bad: FloatArray, rng: np.random.Generator) -> str:
+    """OK or BAD for places that are BAD with these probabilities."""
+    return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())
