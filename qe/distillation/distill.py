@@ -7,24 +7,46 @@ from typing import Final
 
 import numpy as np
 
-from features._word_quality.places import Kind, Places
+from features._word_quality.places import Kind, Places, judges
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
+from features.core.feature_set import parts_needed
 from features.core.files import sha256
 from features.core.progress import Progress, silent
 from features.core.strict_yaml import read_mapping
-from qe.config.experiment import IN_MEMORY, Experiment, made
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made
 from qe.data.dataset import Dataset, Split
 from qe.models.model import Model
 from qe.scoring.pool import Pool
 from qe.scoring.word_level import WordLevel
 
-STUDENT: Final = Path(__file__).with_name("student.yaml")
+STUDENTS: Final[Mapping[str, Path]] = {
+    name: Path(__file__).with_name(f"{name}.yaml") for name in ("words", "surface")
+}
 _CHUNK: Final = 500  # rows that the teacher scores between two reports of progress
 
 
-def load_student(path: Path, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
+def student_of(
+    teacher: Model, named: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
+) -> Experiment:
+    """The experiment of a student: one of `STUDENTS`, or a file; by default the best that the teacher can teach.
+
+    That is `words` where the teacher judges words and has the resources that this needs, else `surface`.
+
+    Raises InputError as loading an experiment does.
+    """
+    if named is None:
+        named = "words" if _teaches_words(teacher) else "surface"
+    resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
+    return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
+
+
+def load_student(
+    path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
+) -> Experiment:
     """The student's experiment file. Its `dataset`, if it has one, is not read: the teacher makes the data.
+
+    resources  the bundle of a student that names no resources
 
     Raises InputError as loading an experiment does.
     """
@@ -33,7 +55,20 @@ def load_student(path: Path, data_root: Path | None = None, overrides: Sequence[
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
-    return made(content, data_root or path.parent, where=path, overrides=overrides)
+    student = made(content, data_root or path.parent, where=path, overrides=overrides)
+    if resources is None or student.resources is not None:
+        return student
+    section = ResourcesSection.model_validate({"bundle": resources.resolve()})
+    return student.model_copy(update={"resources": section})
+
+
+def _teaches_words(teacher: Model) -> bool:
+    """Whether it judges words and gaps, and has the resources of the student `words`."""
+    kinds = judges(teacher.feature_set.extractors)
+    if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
+        return False
+    needed = parts_needed(load_student(STUDENTS["words"]).features)
+    return set(needed) <= teacher.bundle.manifest["parts"].keys()
 
 
 def learns_words(student: Experiment) -> bool:
