@@ -22,7 +22,7 @@ from bench_variants import DATA, difference
 from features.core.files import atomic_file
 from qe.config.experiment import load
 from qe.data.dataset import Split
-from qe.distillation.distill import STUDENT, learns_words, load_student, taught
+from qe.distillation.distill import learns_words, student_of, taught
 from qe.metrics.delta_avg import DeltaAvg
 from qe.models.model import Model
 from qe.scoring.pool import read_pool
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=9000)
     parser.add_argument("--pool", type=int, default=12_000)
     parser.add_argument("--held-out", type=int, default=4000)
-    parser.add_argument("--student", type=Path, default=STUDENT)
+    parser.add_argument("--student", help="words, surface or a file; as `qe distill` chooses if there is none")
     parser.add_argument("--set", action="append", default=[], help="override a key of the student")
     arguments = parser.parse_args()
     folder, cache = arguments.folder, arguments.folder / "cache"
@@ -75,8 +75,8 @@ def main() -> None:
         train(experiment, teacher_folder, cache=cache, dataset=known, overwrite=True)
     teacher = Model.load(teacher_folder / "model")
     write_pool(folder / "pool.tsv", pool)
-    student = load_student(
-        arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
+    student = student_of(
+        teacher, arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
     )
     started = time.process_time()
     pool_file = folder / "pool.tsv"

@@ -31,7 +31,7 @@ from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import Feature
 from features.core.files import digest
-from features.core.hints import Count, Seed
+from features.core.hints import Count, Positive, Seed
 from features.core.segments import Segments
 from features.core.threads import side_by_side
 
@@ -67,7 +67,11 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
             that never saw its own
     triples whether target encodings are of three words together, too: for ten thousand segments and more
     rounds  of boosting
-    networks beside the trees, whose mean with these is P(BAD); 0: trees alone, which score sooner
+    leaves  of every tree
+    rate    of learning, of the trees
+    networks  beside the trees, whose mean with these is P(BAD); 0: trees alone, which score sooner
+    decode  whether words are compared with what our own decoder makes of the source, which takes half of the
+            time of looking words up
     seed    of boosting, and of the first network
 
     Everything is NaN for an empty translation.
@@ -82,7 +86,10 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     predict: bool = False
     triples: bool = False
     rounds: Count = 150
+    leaves: Annotated[int, Ge(2)] = 31
+    rate: Positive = 0.06
     networks: Annotated[int, Ge(0)] = 2
+    decode: bool = True
     seed: Seed = 0
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
@@ -116,6 +123,10 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         return tuple(sorted(self._reads))
 
     @property
+    def decodes(self) -> bool:
+        return self.decode
+
+    @property
     def _extras(self) -> Extras:
         return Extras(tuple(self.texts), self.predict, self.triples)
 
@@ -142,7 +153,8 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         table = fitted._table(segments, used)
         inputs = table.word_inputs(self), table.gap_inputs(self)
         offsets = table.offsets, table.gap_offsets
-        settings = {"rounds": self.rounds, "seed": self.seed, "networks": self.networks}
+        names = ("rounds", "leaves", "rate", "networks", "seed")
+        settings = {name: getattr(self, name) for name in names}
 
         def model(some: Inputs, flags: Bad, of: NDArray[np.int64]) -> TokenModel:
             return TokenModel.fit(some, flags, _segment(of), **settings)

@@ -57,6 +57,7 @@ class TextModel:
         *,
         networks: int,
         epochs: int,
+        dropout: float = 0.4,
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
@@ -72,7 +73,7 @@ class TextModel:
 
         def network(i: int) -> PoolingNetwork:
             begun = beginnings[i % len(beginnings)] if beginnings else None
-            return fit_network(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
+            return fit_network(texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=begun)
 
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:

@@ -73,7 +73,12 @@ class Knowledge:
 
     def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
         """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
-        return describe(segments, self, use)
+        return describe(segments, self, use, decoder=self.decodes)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether words are compared with what our own decoder makes of the source."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,7 @@ class TwoSides(Knowledge, LookedUp):
     texts: Sequence[str] = ()
     predict: bool = False
     triples: bool = False
+    decode: bool = True
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _extension: Extension | None = field(default=None, init=False, repr=False)
@@ -89,6 +90,10 @@ class TwoSides(Knowledge, LookedUp):
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
         self._extras.check()
+
+    @property
+    def decodes(self) -> bool:
+        return self.decode
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
@@ -114,10 +119,15 @@ class TwoSides(Knowledge, LookedUp):
 
         sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
         return Sides(
-            Side(sources.inputs(self), sources.offsets, sources.names),
-            Side(table.word_inputs(self), table.offsets, table.word_names),
-            sources.links,
+            Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )
+
+    def _target_side(self, segments: Segments, *, own: bool = False) -> Side:
+        """The target's tokens alone."""
+        return self._side_of(self._target_table(segments, own))
+
+    def _side_of(self, table: TokenTable) -> Side:
+        return Side(table.word_inputs(self), table.offsets, table.word_names)
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         groups = self._groups(segments)
