@@ -33,7 +33,7 @@ from features.resources.word_vectors import WordVectors
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2
 
-_LEAST = 4000  # target tokens that are worth a thread
+_LEAST = 20_000  # target tokens that are worth a thread: each piece looks its distinct words up anew
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
