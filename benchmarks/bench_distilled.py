@@ -55,7 +55,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=9000)
     parser.add_argument("--pool", type=int, default=12_000)
     parser.add_argument("--held-out", type=int, default=4000)
-    parser.add_argument("--student", help="words, surface or a file; as `qe distill` chooses if there is none")
+    parser.add_argument(
+        "--student", help="words, surface or a file; as `qe distill` chooses if there is none"
+    )
     parser.add_argument("--set", action="append", default=[], help="override a key of the student")
     arguments = parser.parse_args()
     folder, cache = arguments.folder, arguments.folder / "cache"

@@ -148,7 +148,7 @@ class WordNetwork(TwoSides):
         return _SIDES if self.sides == "both" else ("target",)
 
     def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
-        """The sides whose words are pooled, and the links between both if they were asked for and are known."""
+        """The sides whose words are pooled, and the links between both where both are, and they are known."""
         if self.sides == "target":
             return {"target": self._target_side(segments, own=own)}, None
         both = self._sides(segments, own=own)

@@ -151,7 +151,7 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         fitted = self.with_learned(_used=used, _extension=extension, _learning=True)
         bad = self._learned_labels(segments, labels)
         table = fitted._table(segments, used)
-        inputs = table.word_inputs(self), table.gap_inputs(self)
+        inputs = self._inputs(table)
         offsets = table.offsets, table.gap_offsets
         names = ("rounds", "leaves", "rate", "networks", "seed")
         settings = {name: getattr(self, name) for name in names}
@@ -167,9 +167,16 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
         models = self.learned(self._models)
         table = self._table(segments, self._reads)
-        words = models["word"].probability(table.word_inputs(self))
-        gaps = models["gap"].probability(table.gap_inputs(self))
+        words, gaps = (
+            models[kind].probability(some) for kind, some in zip(KINDS, self._inputs(table), strict=True)
+        )
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
+
+    def _inputs(self, table: TokenTable) -> tuple[Inputs, Inputs]:
+        """What the models of words and of gaps see."""
+        if not self.networks:
+            return table.inputs_of_trees()
+        return table.word_inputs(self), table.gap_inputs(self)
 
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
         quality = self.tokens(segments)

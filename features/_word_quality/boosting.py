@@ -36,7 +36,13 @@ def fit_trees(
         features, bad.astype(np.float32), params={"max_bin": 63, "verbosity": -1, "num_threads": 1}
     )
     objective = "binary" if bad.dtype == np.bool_ else "cross_entropy"
-    settings = {**_SETTINGS, "objective": objective, "seed": seed, "num_leaves": leaves, "learning_rate": rate}
+    settings = {
+        **_SETTINGS,
+        "objective": objective,
+        "seed": seed,
+        "num_leaves": leaves,
+        "learning_rate": rate,
+    }
     booster = lightgbm.train(settings, data, num_boost_round=rounds)
     return str(booster.model_to_string())
 

@@ -23,8 +23,8 @@ def fit_network(
     dropout: float = 0.4,
     beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Adam on squared errors and cross-entropy, the rate falling to 0; `dropout` is the share of the inputs of
-    tokens that a step leaves out.
+    """Adam on squared errors and cross-entropy, the rate falling to 0; a step leaves out the share
+    `dropout` of the inputs of tokens.
 
     Begins with small random numbers, or where it is told to. The interpreter is free meanwhile: networks
     learn side by side in threads.

@@ -61,7 +61,8 @@ class TextModel:
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """`bad` (n_tokens,) whether, or how probably; outcomes (n, m), weights (n,). Texts without tokens are passed over.
+        """`bad` (n_tokens,) whether tokens are BAD, or how probably; outcomes (n, m), weights (n,). Texts
+        without tokens are passed over.
 
         Networks begin at `beginnings` in turn, if there are any.
         """

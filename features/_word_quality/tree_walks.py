@@ -51,7 +51,7 @@ class TreeWalks:
         """
         head, *parts = text.partition("\nend of trees\n")[0].split("\nTree=")
         if dict(_entries(head)).get("objective") not in _OBJECTIVES or "average_output" in head.split("\n"):
-            raise Damaged(f"the trees' objective is none of {', '.join(_OBJECTIVES)}")
+            raise Damaged(f"the trees' objective is not {' or '.join(map(repr, _OBJECTIVES))}")
         trees = [_tree(dict(_entries(part))) for part in parts]
         starts = np.cumsum([0, *(len(tree["column"]) for tree in trees)], dtype=np.int32)
 

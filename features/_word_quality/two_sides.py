@@ -140,7 +140,7 @@ class TwoSides(Knowledge, LookedUp):
         return with_decoder(table, segments, decoder, self._means, own=own)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
-        """Words and gaps by the post-edit or the tags of the translation, or as probably as a teacher says."""
+        """Words and gaps by the post-edit, the tags of the translation, or the probabilities beside these."""
         target = segments.target_tokens
         if self.labels == "word_tags":
             return learned_labels(labels, target)

@@ -22,8 +22,8 @@ def distill(
         str | None,
         typer.Option(
             metavar="words|surface|FILE",
-            help="With models of words, without resources, or an experiment of your own, whose dataset is not "
-            "read. (default: words, if the teacher judges words and has resources)",
+            help="With models of words, without resources, or an experiment of your own, whose dataset is "
+            "not read. (default: words, if the teacher judges words and has resources)",
         ),
     ] = None,
     columns: Annotated[

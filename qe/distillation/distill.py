@@ -29,9 +29,10 @@ _CHUNK: Final = 500  # rows that the teacher scores between two reports of progr
 def student_of(
     teacher: Model, named: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> Experiment:
-    """The experiment of a student: one of `STUDENTS`, or a file; by default the best that the teacher can teach.
+    """The experiment of a student: one of `STUDENTS`, or a file.
 
-    That is `words` where the teacher judges words and has the resources that this needs, else `surface`.
+    By default the best that the teacher can teach: `words` where it judges words and has the resources that
+    this needs, else `surface`.
 
     Raises InputError as loading an experiment does.
     """
