@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from features._word_quality.places import Kind, Places, judges
 from features.core.array_types import FloatArray
+from features.core.bundle import Bundle
 from features.core.errors import InputError
 from features.core.feature_set import parts_needed
 from features.core.files import sha256
@@ -31,8 +32,8 @@ def student_of(
 ) -> Experiment:
     """The experiment of a student: one of `STUDENTS`, or a file.
 
-    By default the best that the teacher can teach: `words` where it judges words and has the resources that
-    this needs, else `surface`.
+    By default the best that the teacher can teach: `words` where it judges words and has the resources of
+    models of words, else `surface`. Where it lacks those of other families, `words` does without these.
 
     Raises InputError as loading an experiment does.
     """
@@ -53,6 +54,8 @@ def load_student(
     """
     content = dict(read_mapping(path, "experiment file"))
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
+    if resources is not None and path == STUDENTS["words"]:
+        content["features"] = [one for one in content["features"] if _built(one, Bundle(resources))]
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
@@ -64,12 +67,17 @@ def load_student(
 
 
 def _teaches_words(teacher: Model) -> bool:
-    """Whether it judges words and gaps, and has the resources of the student `words`."""
+    """Whether it judges words and gaps, and has the resources of models of words."""
     kinds = judges(teacher.feature_set.extractors)
     if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
         return False
-    needed = parts_needed(load_student(STUDENTS["words"]).features)
-    return set(needed) <= teacher.bundle.manifest["parts"].keys()
+    return _built({"kind": "word_quality"}, teacher.bundle)
+
+
+def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
+    """Whether the bundle has all that a family needs."""
+    config = {"kind": feature} if isinstance(feature, str) else feature
+    return set(parts_needed([config])) <= bundle.manifest["parts"].keys()
 
 
 def learns_words(student: Experiment) -> bool:
