@@ -6,12 +6,14 @@ Random training segments of the experiment, in three parts that share none: the 
 labels of `--rows`, scores the translations of `--pool`, whose labels nobody sees, and both score
 `--held-out`. Pearson and DeltaAvg by the labels of these; differences with 95 % intervals by the paired
 bootstrap of segments (10,000 samples, seed 0). Segments per CPU second: scoring the held-out segments in this
-process, the model loaded already. `--student FILE`: another student than that of `qe distill`; `--set`: its
-keys. The trained teacher stays in `--folder` and is taken from there the next time.
+process, the model loaded already. `--student`: another student than `qe distill` would choose; `--set`: its
+keys. The student is the model that `qe distill` makes, without the cross-validation of its report. The
+trained teacher stays in `--folder` and is taken from there the next time.
 """
 
 import argparse
 import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +24,13 @@ from bench_variants import DATA, difference
 from features.core.files import atomic_file
 from qe.config.experiment import load
 from qe.data.dataset import Split
-from qe.distillation.distill import STUDENT, learns_words, load_student, taught
+from qe.distillation.distill import learns_words, student_of, taught
 from qe.metrics.delta_avg import DeltaAvg
 from qe.models.model import Model
+from qe.models.pipeline import Candidate
 from qe.scoring.pool import read_pool
-from qe.training.preparation import read_dataset
+from qe.training.fitting import fit_model
+from qe.training.preparation import prepare, read_dataset
 from qe.training.train import train
 
 
@@ -55,7 +59,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=9000)
     parser.add_argument("--pool", type=int, default=12_000)
     parser.add_argument("--held-out", type=int, default=4000)
-    parser.add_argument("--student", type=Path, default=STUDENT)
+    parser.add_argument(
+        "--student", help="words, surface or a file; as `qe distill` chooses if there is none"
+    )
     parser.add_argument("--set", action="append", default=[], help="override a key of the student")
     arguments = parser.parse_args()
     folder, cache = arguments.folder, arguments.folder / "cache"
@@ -75,17 +81,20 @@ def main() -> None:
         train(experiment, teacher_folder, cache=cache, dataset=known, overwrite=True)
     teacher = Model.load(teacher_folder / "model")
     write_pool(folder / "pool.tsv", pool)
-    student = load_student(
-        arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
+    student = student_of(
+        teacher, arguments.student, arguments.data_root, [*arguments.set, "tracking.register=false"]
     )
     started = time.process_time()
     pool_file = folder / "pool.tsv"
     data = taught(teacher, read_pool(pool_file), pool_file, words=learns_words(student))
-    run = train(student, folder / "student", cache=cache, dataset=data, overwrite=True)
+    prepared = prepare(student, cache, dataset=data)
+    made = fit_model(prepared, Candidate(student.learner[0].kind, student.learner[0].params))
+    shutil.rmtree(folder / "student", ignore_errors=True)
+    made.save(folder / "student")
     print(f"teacher's scores of {len(pool):,}, and the student: {time.process_time() - started:.0f} CPU s")
     gold, sign = np.asarray(held_out.scores), dataset.scale.sign
     first: np.ndarray | None = None
-    for name, model in (("teacher", teacher), ("student", Model.load(run.output / "model"))):
+    for name, model in (("teacher", teacher), ("student", Model.load(folder / "student"))):
         predicted, speed = scored(model, held_out)
         line = f"{name}  Pearson {np.corrcoef(predicted, gold)[0, 1]:.4f}"
         line += f"  DeltaAvg {DeltaAvg().score(sign * gold, sign * predicted):.4f}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
-from features._word_quality.labels import Flags
+from features._word_quality.labels import PROBABILITIES, Flags
 from features._word_quality.model import TokenModel
 from features._word_quality.places import Kind, Places, WordLevelExtractor
 from features._word_quality.two_sides import TwoSides
@@ -80,7 +80,8 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
     def bad_places(
         self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
     ) -> Mapping[Kind, Flags]:
-        return {"source": self._bad_source(segments, labels)}
+        tags = {name: column for name, column in labels.items() if name != PROBABILITIES}
+        return {"source": self._bad_source(segments, tags).astype(np.bool_)}
 
     def columns_of(self, places: Mapping[Kind, Places]) -> FloatArray:
         return aggregate(places["source"].bad, places["source"].offsets)

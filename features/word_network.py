@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.beginnings import standardised
-from features._word_quality.labels import error_rate
+from features._word_quality.labels import Bad, error_rate
 from features._word_quality.pooling import Parameters
 from features._word_quality.scaling import Matrix
 from features._word_quality.text_model import TextModel
-from features._word_quality.two_sides import Side, Sides, TwoSides
+from features._word_quality.two_sides import Side, TwoSides
 from features.core.array_types import FloatArray
 from features.core.errors import InputError
 from features.core.extractor import Feature
@@ -24,6 +25,7 @@ from features.core.threads import side_by_side
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")
+Links = tuple[NDArray[np.int64], NDArray[np.int64]]
 _OUTCOMES: Final = (
     ("label", "label", "standard deviations of the label"),
     ("bad", "BAD words and gaps per word of the translation", "standard deviations of that rate"),
@@ -43,8 +45,11 @@ class WordNetwork(TwoSides):
     texts     of the training segments, as for `word_quality`
     predict   as for `word_quality`
     triples   as for `word_quality`
+    sides     whose words are pooled: `both`, or `target`, which takes half of the time
+    decode    as for `word_quality`
     networks  of each side, which differ in their seeds
     epochs    of training: some 14 for several thousand segments, more for fewer
+    dropout   share of the inputs of words that a step of training leaves out
     seed      of the first
 
     Rows are weighted by the number of annotators where the training data says it. A side without tokens has
@@ -53,8 +58,10 @@ class WordNetwork(TwoSides):
 
     stem: ClassVar[str] = "word_network"  # of the names of columns
 
+    sides: Literal["both", "target"] = "both"
     networks: Count = 3
     epochs: Count = 14
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.4
     seed: Seed = 0
     _models: Mapping[str, TextModel] | None = field(default=None, init=False, repr=False)
 
@@ -77,7 +84,7 @@ class WordNetwork(TwoSides):
                 _ORIGIN,
                 unit,
             )
-            for side in _SIDES
+            for side in self._names
             for name, what, unit in _OUTCOMES
         ]
 
@@ -92,11 +99,13 @@ class WordNetwork(TwoSides):
         if not (len(segments.target_tokens.ids) and len(segments.source_tokens.ids)):
             raise InputError("word_network learns from words of both sides, but one side has none")
         prepared = self._prepared(segments, labels)
-        sides = prepared._sides(segments, own=True)
+        by_name, links = prepared._by_name(segments, own=True)
         target = prepared._bad_target(segments, labels)
-        bad = {"target": target.words, "source": prepared._bad_source(segments, labels, sides.links)}
+        bad: dict[str, Bad] = {"target": target.words}
+        if "source" in by_name:
+            bad["source"] = prepared._bad_source(segments, labels, links)
         scores = np.asarray(labels["scores"], np.float64)
-        rate = error_rate(target, sides.target.offsets)
+        rate = error_rate(target, by_name["target"].offsets)
         outcomes = np.column_stack([standardised(scores), standardised(rate)])
         weights = np.asarray(labels.get("annotators", np.ones(len(scores))), np.float64)
 
@@ -108,18 +117,18 @@ class WordNetwork(TwoSides):
                 (weights / weights.mean()).astype(np.float32),
                 networks=self.networks,
                 epochs=self.epochs,
+                dropout=self.dropout,
                 seed=self.seed,
                 beginnings=self._beginnings(name, side, outcomes),
             )
 
-        by_name = _by_name(sides)
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
             models = side_by_side(model, list(by_name), list(by_name.values()))
             return prepared.with_learned(_models=dict(zip(by_name, models, strict=True)))
 
     def extract(self, segments: Segments) -> FloatArray:
-        models, sides = self.learned(self._models), _by_name(self._sides(segments))
-        return np.hstack([models[name].outcomes(side) for name, side in sides.items()])
+        models, (by_name, _) = self.learned(self._models), self._by_name(segments)
+        return np.hstack([models[name].outcomes(side) for name, side in by_name.items()])
 
     def save(self, path: Path) -> None:
         for name, model in self.learned(self._models).items():
@@ -127,13 +136,20 @@ class WordNetwork(TwoSides):
         self._save_sides(path)
 
     def restore(self, path: Path) -> Self:
-        models = {name: TextModel.load(path / name) for name in _SIDES}
+        models = {name: TextModel.load(path / name) for name in self._names}
         return self._restored_sides(path).with_learned(_models=models)
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
         """Where the networks of a side begin; none: anywhere."""
         return ()
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return _SIDES if self.sides == "both" else ("target",)
 
-def _by_name(sides: Sides) -> dict[str, Any]:
-    return {name: getattr(sides, name) for name in _SIDES}
+    def _by_name(self, segments: Segments, *, own: bool = False) -> tuple[dict[str, Side], Links | None]:
+        """The sides whose words are pooled, and the links between both where both are, and they are known."""
+        if self.sides == "target":
+            return {"target": self._target_side(segments, own=own)}, None
+        both = self._sides(segments, own=own)
+        return {"target": both.target, "source": both.source}, both.links

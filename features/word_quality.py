@@ -3,15 +3,24 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.aggregates import AGGREGATES, aggregate
 from features._word_quality.extension import Extension, Extras
-from features._word_quality.labels import Flags, TokenLabels, post_edit_labels, tag_labels
+from features._word_quality.labels import (
+    Bad,
+    Flags,
+    TokenLabels,
+    TokenProbabilities,
+    learned_labels,
+    post_edit_labels,
+    tag_labels,
+)
 from features._word_quality.memory import remembered
 from features._word_quality.model import Inputs, TokenModel
 from features._word_quality.optional import OPTIONAL, load_used, save_used
@@ -22,7 +31,7 @@ from features.core.array_types import FloatArray
 from features.core.errors import InputError, unknown_name
 from features.core.extractor import Feature
 from features.core.files import digest
-from features.core.hints import Count, Seed
+from features.core.hints import Count, Positive, Seed
 from features.core.segments import Segments
 from features.core.threads import side_by_side
 
@@ -58,7 +67,12 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
             that never saw its own
     triples whether target encodings are of three words together, too: for ten thousand segments and more
     rounds  of boosting
-    seed    of boosting
+    leaves  of every tree
+    rate    of learning, of the trees
+    networks  beside the trees, whose mean with these is P(BAD); 0: trees alone, which score sooner
+    decode  whether words are compared with what our own decoder makes of the source, which takes half of the
+            time of looking words up
+    seed    of boosting, and of the first network
 
     Everything is NaN for an empty translation.
     """
@@ -72,6 +86,10 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     predict: bool = False
     triples: bool = False
     rounds: Count = 150
+    leaves: Annotated[int, Ge(2)] = 31
+    rate: Positive = 0.06
+    networks: Annotated[int, Ge(0)] = 2
+    decode: bool = True
     seed: Seed = 0
     _models: Mapping[str, TokenModel] | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
@@ -105,6 +123,10 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         return tuple(sorted(self._reads))
 
     @property
+    def decodes(self) -> bool:
+        return self.decode
+
+    @property
     def _extras(self) -> Extras:
         return Extras(tuple(self.texts), self.predict, self.triples)
 
@@ -127,13 +149,14 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         extension = Extension.fit(self._extras, segments, labels, self.aligner)
         used = there if self.use == "auto" else self._reads
         fitted = self.with_learned(_used=used, _extension=extension, _learning=True)
-        bad = self._labels(segments, labels)
+        bad = self._learned_labels(segments, labels)
         table = fitted._table(segments, used)
-        inputs = table.word_inputs(self), table.gap_inputs(self)
+        inputs = self._inputs(table)
         offsets = table.offsets, table.gap_offsets
-        settings = {"rounds": self.rounds, "seed": self.seed}
+        names = ("rounds", "leaves", "rate", "networks", "seed")
+        settings = {name: getattr(self, name) for name in names}
 
-        def model(some: Inputs, flags: Flags, of: NDArray[np.int64]) -> TokenModel:
+        def model(some: Inputs, flags: Bad, of: NDArray[np.int64]) -> TokenModel:
             return TokenModel.fit(some, flags, _segment(of), **settings)
 
         with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
@@ -144,9 +167,16 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         """P(BAD) of every target token and gap. Raises InputError if it was not fitted."""
         models = self.learned(self._models)
         table = self._table(segments, self._reads)
-        words = models["word"].probability(table.word_inputs(self))
-        gaps = models["gap"].probability(table.gap_inputs(self))
+        words, gaps = (
+            models[kind].probability(some) for kind, some in zip(KINDS, self._inputs(table), strict=True)
+        )
         return TokenQuality(words, table.offsets, gaps, table.gap_offsets)
+
+    def _inputs(self, table: TokenTable) -> tuple[Inputs, Inputs]:
+        """What the models of words and of gaps see."""
+        if not self.networks:
+            return table.inputs_of_trees()
+        return table.word_inputs(self), table.gap_inputs(self)
 
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
         quality = self.tokens(segments)
@@ -178,6 +208,13 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         used = load_used(path)
         extension = Extension.load(self._extras, path)
         return self.with_learned(_models=models, _used=used, _extension=extension)
+
+    def _learned_labels(
+        self, segments: Segments, labels: Mapping[str, Any]
+    ) -> TokenLabels | TokenProbabilities:
+        if self.labels == "word_tags":
+            return learned_labels(labels, segments.target_tokens)
+        return self._labels(segments, labels)
 
     def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
         target = segments.target_tokens

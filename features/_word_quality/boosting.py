@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from features._word_quality.columns import Floats
+from features._word_quality.labels import Bad
 from features._word_quality.tree_walks import TreeWalks
 from features.core.damage import REBUILD, Damaged
 from features.core.errors import InputError
@@ -14,7 +15,6 @@ from features.core.errors import InputError
 Matrix = NDArray[np.float32]
 
 _SETTINGS: dict[str, Any] = {
-    "objective": "binary",
     "min_data_in_leaf": 40,
     "feature_fraction": 0.3,
     "lambda_l2": 5.0,
@@ -27,15 +27,22 @@ _SETTINGS: dict[str, Any] = {
 
 
 def fit_trees(
-    features: Matrix, bad: NDArray[np.bool_], rounds: int, seed: int, *, leaves: int = 31, rate: float = 0.06
+    features: Matrix, bad: Bad, rounds: int, seed: int, *, leaves: int = 31, rate: float = 0.06
 ) -> str:
-    """The model as LightGBM text."""
+    """The model as LightGBM text: by the cross-entropy with tags, or with probabilities."""
     import lightgbm  # slow to import
 
     data = lightgbm.Dataset(
         features, bad.astype(np.float32), params={"max_bin": 63, "verbosity": -1, "num_threads": 1}
     )
-    settings = {**_SETTINGS, "seed": seed, "num_leaves": leaves, "learning_rate": rate}
+    objective = "binary" if bad.dtype == np.bool_ else "cross_entropy"
+    settings = {
+        **_SETTINGS,
+        "objective": objective,
+        "seed": seed,
+        "num_leaves": leaves,
+        "learning_rate": rate,
+    }
     booster = lightgbm.train(settings, data, num_boost_round=rounds)
     return str(booster.model_to_string())
 

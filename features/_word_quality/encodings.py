@@ -1,17 +1,18 @@
-"""Target encodings: the share of BAD among the training tokens with the same key, smoothed."""
+"""Target encodings: the share of BAD among the training tokens with the same key, smoothed.
+
+Of tokens with probabilities in the place of tags, each is as much of a BAD token as it probably is one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from features._word_quality.columns import Floats, Longs
 from features._word_quality.keys import Keys, places
+from features._word_quality.labels import Bad
 from features.core.arrays import finite, number, typed
-
-Flags = NDArray[np.bool_]
 
 _PRIOR = 5.0  # training tokens that the overall share counts for
 _FOLDS = 8
@@ -28,7 +29,7 @@ class Encoding:
     share: float
 
     @classmethod
-    def fit(cls, keys: Keys, bad: Flags) -> "Encoding":
+    def fit(cls, keys: Keys, bad: Bad) -> "Encoding":
         distinct, index = np.unique(keys, return_inverse=True)
         seen = np.bincount(index, minlength=len(distinct)).astype(np.float64)
         share = float(bad.mean()) if len(bad) else 0.5
@@ -43,7 +44,7 @@ class Encoding:
         return np.column_stack([(bad + _PRIOR * self.share) / (seen + _PRIOR), np.log1p(seen)])
 
 
-def fit_encodings(keys: Mapping[str, Keys], bad: Flags) -> dict[str, Encoding]:
+def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
     return {name: Encoding.fit(column, bad) for name, column in keys.items()}
 
 
@@ -76,7 +77,7 @@ def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floa
     return np.hstack([encodings[name].columns(column) for name, column in keys.items()])
 
 
-def left_out(keys: Mapping[str, Keys], bad: Flags, segment: Longs) -> Floats:
+def left_out(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
     """(n, 2 k) columns of the training tokens themselves: each by the other parts of the training segments.
 
     Parts are contiguous, so that a token's own document hardly speaks for it.
@@ -90,7 +91,7 @@ def left_out(keys: Mapping[str, Keys], bad: Flags, segment: Longs) -> Floats:
     return np.column_stack(columns) if columns else np.empty((len(bad), 0))
 
 
-def _elsewhere(keys: Keys, bad: Flags, part: Longs, share: Floats) -> tuple[Floats, Floats]:
+def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats, Floats]:
     """The two columns of `Encoding` for every token, counted in the other parts."""
     distinct, index = np.unique(keys, return_inverse=True)
     place = index * _FOLDS + part

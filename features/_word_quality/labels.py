@@ -1,6 +1,6 @@
 """OK / BAD labels of target tokens and gaps: by edit distance to the post-edit, or from given tags."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from features.core.errors import InputError
 from features.core.tokens import Tokens, ratio, segment_sum
 
 Flags = NDArray[np.bool_]
+Bad = Flags | NDArray[np.float64]  # whether places are BAD, or how probably
+
+PROBABILITIES = "word_probabilities"  # the label column of what a teacher says of the places of `word_tags`
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +31,22 @@ class TokenLabels:
     gaps: Flags
 
 
+@dataclass(frozen=True, eq=False)
+class TokenProbabilities:
+    """The same places, with how probably they are BAD, as another model says."""
+
+    words: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+
+
 def gap_offsets(offsets: Longs) -> Longs:
     """(n + 1,) offsets of gaps: one more than tokens in every text."""
     return np.asarray(offsets + np.arange(len(offsets)), np.int64)
 
 
-def error_rate(labels: TokenLabels, offsets: Longs) -> FloatArray:
-    """(n,) BAD words and gaps per word, near HTER without shifts; NaN for a text without words.
+def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> FloatArray:
+    """(n,) BAD words and gaps per word, near HTER without shifts, or as many as are expected; NaN for a text
+    without words.
 
     >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
     >>> error_rate(labels, np.array([0, 2, 2]))
@@ -101,6 +113,39 @@ def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
         gaps += line_tags[::2]
         words += line_tags[1::2]
     return TokenLabels(np.array(words, object) == "BAD", np.array(gaps, object) == "BAD")
+
+
+def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
+    """What words and gaps with tags are learned from: their `word_probabilities`, where a model gave them."""
+    if PROBABILITIES in labels:
+        return tag_probabilities(labels[PROBABILITIES], target)
+    return tag_labels(labels["word_tags"], target)
+
+
+def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:
+    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens.
+
+    Raises InputError, with the number of the segment, for another number of them, or what is no probability.
+
+    >>> one = tag_probabilities(["0.1 0.7 0.25"], Tokens.from_lists([["a"]]))
+    >>> one.words.tolist(), one.gaps.tolist()
+    ([0.7], [0.1, 0.25])
+    """
+    words, gaps = [np.empty(0)], [np.empty(0)]
+    for i, (line, length) in enumerate(zip(lines, target.lengths.tolist(), strict=True), start=1):
+        where = f"{PROBABILITIES}, segment {i}"
+        try:
+            values = np.array(line.split(), np.float64)
+        except ValueError:
+            raise InputError("probabilities are numbers between 0 and 1", where=where) from None
+        if len(values) != 2 * length + 1:
+            what = f"expected {2 * length + 1} probabilities for {length} target tokens"
+            raise InputError(f"{what}, but found {len(values)}", where=where)
+        if not ((values >= 0) & (values <= 1)).all():
+            raise InputError("probabilities are numbers between 0 and 1", where=where)
+        gaps.append(values[::2])
+        words.append(values[1::2])
+    return TokenProbabilities(np.concatenate(words), np.concatenate(gaps))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -86,7 +86,7 @@ def remembered(knowledge: Knowledge, segments: Segments, use: frozenset[str]) ->
 
 def _memory_of(knowledge: Knowledge) -> TokenMemory:
     resources = knowledge.resources
-    key = (type(knowledge).described, *map(id, resources))
+    key = (type(knowledge).described, knowledge.decodes, *map(id, resources))
     with _memories_lock:
         if key not in _memories:
             _memories[key] = TokenMemory()

@@ -21,6 +21,7 @@ from features._word_quality.encodings import (
     save_encodings,
 )
 from features._word_quality.keys import Keys
+from features._word_quality.labels import Bad
 from features._word_quality.network import Network
 from features._word_quality.tree_walks import TreeWalks
 from features.core.boosted_trees import check_trees
@@ -61,7 +62,7 @@ class TokenModel:
     def fit(
         cls,
         inputs: Inputs,
-        bad: NDArray[np.bool_],
+        bad: Bad,
         segment: Longs,
         *,
         rounds: int,
@@ -70,7 +71,8 @@ class TokenModel:
         rate: float = 0.06,
         networks: int = 2,
     ) -> "TokenModel":
-        """`segment` is the segment of each token, ascending; `leaves` and `rate` are those of the trees.
+        """`bad`: whether tokens are BAD, or how probably; `segment` is the segment of each token, ascending;
+        `leaves` and `rate` are those of the trees.
 
         Trees and networks learn side by side.
         """

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.adam import State, begun, falling_rates, step
 from features._word_quality.columns import Floats
+from features._word_quality.labels import Bad
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
 from features._word_quality.units import guess_errors, rectify, sum_rows
 from features.core.arrays import typed
@@ -54,7 +55,7 @@ class Network:
         typed("output_bias", self.output_bias, np.float32, 1)
 
     @classmethod
-    def fit(cls, columns: Matrix, vectors: Matrix, bad: NDArray[np.bool_], seed: int) -> "Network":
+    def fit(cls, columns: Matrix, vectors: Matrix, bad: Bad, seed: int) -> "Network":
         """Adam on the cross-entropy, the rate falling to 0."""
         mean, deviation = moments(columns)
         inputs = standardised_inputs(columns, vectors, mean, deviation)

@@ -12,13 +12,19 @@ _TEXT_UNITS = 32
 _BATCH = 64  # texts
 _RATE = 2e-3
 _DECAY = 1e-4
-_DROPPED = 0.4  # share of the inputs of tokens
 
 
 def fit_network(
-    texts: Texts, learned: Learned, *, epochs: int, seed: int, beginning: Parameters | None = None
+    texts: Texts,
+    learned: Learned,
+    *,
+    epochs: int,
+    seed: int,
+    dropout: float = 0.4,
+    beginning: Parameters | None = None,
 ) -> PoolingNetwork:
-    """Adam on squared errors and cross-entropy, the rate falling to 0.
+    """Adam on squared errors and cross-entropy, the rate falling to 0; a step leaves out the share
+    `dropout` of the inputs of tokens.
 
     Begins with small random numbers, or where it is told to. The interpreter is free meanwhile: networks
     learn side by side in threads.
@@ -36,8 +42,8 @@ def fit_network(
     labelled = LabelledTexts(texts.inputs, texts.offsets, learned.outcomes, learned.weights, learned.bad)
     with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
         for each in rates:
-            order, seen = rng.permutation(n), rng.random((steps, width)) > _DROPPED
-            epoch(labelled, batches, order, seen, 1 / (1 - _DROPPED), each, _DECAY, layers, slopes, state)
+            order, seen = rng.permutation(n), rng.random((steps, width)) > dropout
+            epoch(labelled, batches, order, seen, 1 / (1 - dropout), each, _DECAY, layers, slopes, state)
     return PoolingNetwork(layers._asdict())
 
 

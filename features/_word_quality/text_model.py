@@ -19,6 +19,7 @@ from features._word_quality.encodings import (
     load_encodings,
     save_encodings,
 )
+from features._word_quality.labels import Bad
 from features._word_quality.model import Inputs
 from features._word_quality.pooling import (
     Learned,
@@ -30,7 +31,6 @@ from features._word_quality.pooling import (
 )
 from features._word_quality.pooling_training import fit_network
 from features._word_quality.scaling import Matrix, moments, standardised_inputs
-from features._word_quality.source_side import Flags
 from features._word_quality.two_sides import Side
 from features.core.arrays import finite, typed
 from features.core.damage import Damaged
@@ -51,16 +51,18 @@ class TextModel:
     def fit(
         cls,
         side: Side,
-        bad: Flags,
+        bad: Bad,
         outcomes: Matrix,
         weights: Matrix,
         *,
         networks: int,
         epochs: int,
+        dropout: float = 0.4,
         seed: int,
         beginnings: Sequence[Parameters] = (),
     ) -> "TextModel":
-        """`bad` (n_tokens,), outcomes (n, m), weights (n,). Texts without tokens are passed over.
+        """`bad` (n_tokens,) whether tokens are BAD, or how probably; outcomes (n, m), weights (n,). Texts
+        without tokens are passed over.
 
         Networks begin at `beginnings` in turn, if there are any.
         """
@@ -72,7 +74,7 @@ class TextModel:
 
         def network(i: int) -> PoolingNetwork:
             begun = beginnings[i % len(beginnings)] if beginnings else None
-            return fit_network(texts, learned, epochs=epochs, seed=seed + i, beginning=begun)
+            return fit_network(texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=begun)
 
         # One thread each, and one for their products: not for all of them at once.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:

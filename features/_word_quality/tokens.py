@@ -33,7 +33,7 @@ from features.resources.word_vectors import WordVectors
 # Raised whenever columns or keys change: cached values and saved models are then refused.
 COLUMNS_VERSION = 2
 
-_LEAST = 4000  # target tokens that are worth a thread
+_LEAST = 20_000  # target tokens that are worth a thread: each piece looks its distinct words up anew
 
 # What a gap sees of the words at its sides.
 GAP_COLUMNS = (
@@ -73,7 +73,12 @@ class Knowledge:
 
     def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
         """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
-        return describe(segments, self, use)
+        return describe(segments, self, use, decoder=self.decodes)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether words are compared with what our own decoder makes of the source."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +130,11 @@ class TokenTable:
     def gap_inputs(self, knowledge: Knowledge) -> Inputs:
         sides = [knowledge.target_vectors.vectors[rows] for rows in self.gap_rows.T]
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
+
+    def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
+        """Those of words and of gaps without vectors, which trees do not look at."""
+        none = np.empty((len(self.words), 0), np.float32), np.empty((len(self.gaps), 0), np.float32)
+        return Inputs(self.words, self.word_keys, none[0]), Inputs(self.gaps, self.gap_keys, none[1])
 
 
 def describe(

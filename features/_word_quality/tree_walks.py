@@ -16,7 +16,7 @@ Matrix = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 _ROWS: Final = 8  # that walk together: while one waits for memory, others go on
-_OBJECTIVE: Final = "binary sigmoid:1"
+_OBJECTIVES: Final = ("binary sigmoid:1", "cross_entropy")  # logistic of the sum, both
 _DEFAULT_LEFT, _MISSING, _ZERO, _NAN = 2, 12, 4, 8  # bits of LightGBM's decision types
 
 
@@ -50,8 +50,8 @@ class TreeWalks:
         leaves, with zeros for missing values.
         """
         head, *parts = text.partition("\nend of trees\n")[0].split("\nTree=")
-        if dict(_entries(head)).get("objective") != _OBJECTIVE or "average_output" in head.split("\n"):
-            raise Damaged(f"the trees' objective is not '{_OBJECTIVE}'")
+        if dict(_entries(head)).get("objective") not in _OBJECTIVES or "average_output" in head.split("\n"):
+            raise Damaged(f"the trees' objective is not {' or '.join(map(repr, _OBJECTIVES))}")
         trees = [_tree(dict(_entries(part))) for part in parts]
         starts = np.cumsum([0, *(len(tree["column"]) for tree in trees)], dtype=np.int32)
 

@@ -13,13 +13,19 @@ from features._decoder_output.tokens import DecoderTokens, Marker
 from features._word_quality.columns import Longs
 from features._word_quality.decoder_words import with_decoder
 from features._word_quality.extension import Extension, Extras
-from features._word_quality.labels import TokenLabels, post_edit_labels, tag_labels
+from features._word_quality.labels import (
+    Bad,
+    Flags,
+    TokenLabels,
+    TokenProbabilities,
+    learned_labels,
+    post_edit_labels,
+)
 from features._word_quality.links import aligned_links
 from features._word_quality.memory import remembered
 from features._word_quality.model import Inputs
 from features._word_quality.optional import OPTIONAL, load_used, save_used
 from features._word_quality.source_side import (
-    Flags,
     SourceTable,
     describe_sources,
     joined_sources,
@@ -75,6 +81,7 @@ class TwoSides(Knowledge, LookedUp):
     texts: Sequence[str] = ()
     predict: bool = False
     triples: bool = False
+    decode: bool = True
     _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _extension: Extension | None = field(default=None, init=False, repr=False)
@@ -83,6 +90,10 @@ class TwoSides(Knowledge, LookedUp):
         if self.labels not in LABELS:
             raise unknown_name("labels", self.labels, LABELS)
         self._extras.check()
+
+    @property
+    def decodes(self) -> bool:
+        return self.decode
 
     def requires(self) -> tuple[str, ...]:
         return (*sorted(self._used), *(() if self._means is None else DECODER))
@@ -108,10 +119,15 @@ class TwoSides(Knowledge, LookedUp):
 
         sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
         return Sides(
-            Side(sources.inputs(self), sources.offsets, sources.names),
-            Side(table.word_inputs(self), table.offsets, table.word_names),
-            sources.links,
+            Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
         )
+
+    def _target_side(self, segments: Segments, *, own: bool = False) -> Side:
+        """The target's tokens alone."""
+        return self._side_of(self._target_table(segments, own))
+
+    def _side_of(self, table: TokenTable) -> Side:
+        return Side(table.word_inputs(self), table.offsets, table.word_names)
 
     def _target_table(self, segments: Segments, own: bool) -> TokenTable:
         groups = self._groups(segments)
@@ -123,17 +139,17 @@ class TwoSides(Knowledge, LookedUp):
         decoder = DecoderTokens.of(segments, self.marker)
         return with_decoder(table, segments, decoder, self._means, own=own)
 
-    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
-        """Words and gaps by the post-edit or the tags of the translation."""
+    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
+        """Words and gaps by the post-edit, the tags of the translation, or the probabilities beside these."""
         target = segments.target_tokens
         if self.labels == "word_tags":
-            return tag_labels(labels["word_tags"], target)
+            return learned_labels(labels, target)
         post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
         return post_edit_labels(target.lower(), post_edit.lower())
 
     def _bad_source(
         self, segments: Segments, labels: Mapping[str, Any], links: tuple[Longs, Longs] | None = None
-    ) -> Flags:
+    ) -> Bad:
         """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are.
 
         `links` are those of the segments, if they are known.

@@ -1,12 +1,15 @@
 """Products of rows that do not depend on the rows beside them, to the last bit."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 # BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
-# processors, it rounds by the place of a row among them, too: so in double.
+# processors, it rounds by the place of a row among them, too: so in double. Of several hundred columns it
+# rounds by the number of its threads: so with one.
 _ROWS = 256
 
 
@@ -21,8 +24,14 @@ def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]
     right = np.ascontiguousarray(right, np.float64)
     result = np.empty((len(left), right.shape[1]))
     block = np.zeros((_ROWS, left.shape[1]))
-    for first in range(0, len(left), _ROWS):
-        part = left[first : first + _ROWS]
-        block[: len(part)] = part
-        result[first : first + _ROWS] = (block @ right)[: len(part)]
+    with _controller().limit(limits=1, user_api="blas"):
+        for first in range(0, len(left), _ROWS):
+            part = left[first : first + _ROWS]
+            block[: len(part)] = part
+            result[first : first + _ROWS] = (block @ right)[: len(part)]
     return result
+
+
+@lru_cache(1)
+def _controller() -> Any:
+    return ThreadpoolController()  # looks for libraries, which takes longer than a small product

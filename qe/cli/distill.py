@@ -19,8 +19,12 @@ def distill(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the student's run and model.")],
     student: Annotated[
-        Path | None,
-        typer.Option(help="The student's experiment; its dataset is not read. (default: cheap features)"),
+        str | None,
+        typer.Option(
+            metavar="words|surface|FILE",
+            help="With models of words, without resources, or an experiment of your own, whose dataset is "
+            "not read. (default: words, if the teacher judges words and has resources)",
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
@@ -51,20 +55,21 @@ def distill(
     from qe.api.models import model_folder
     from qe.bundles.cache import default_cache
     from qe.cli._summary import print_json, print_outcome
-    from qe.distillation.distill import STUDENT, learns_words, load_student, taught
+    from qe.distillation.distill import learns_words, student_of, taught
     from qe.models.model import Model
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
     from qe.training.check import check
     from qe.training.train import train
 
-    experiment = load_student(student or STUDENT, data_root, settings or ())
-    check(experiment, in_memory=True)
     folder = model_folder(model, require_signature)
+    teacher = Model.load(folder)
+    experiment = student_of(teacher, student, data_root, settings or ())
+    check(experiment, in_memory=True)
     check_apart(output, [input_, folder, *experiment.inputs()])
     pool = read_pool(input_, name_pairs(columns or (), "--columns"))
     with progress_bar(quiet or as_json) as progress:
-        dataset = taught(Model.load(folder), pool, input_, progress, words=learns_words(experiment))
+        dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
         outcome = train(
             experiment,
             output,

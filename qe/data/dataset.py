@@ -45,6 +45,8 @@ class Split:
     judges      (n, j) individual scores
     weights     (n, j) the judges' weights
     annotators  (n,) number of annotators behind each label
+
+    word_probabilities  P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator
     """
 
     segments: Segments
@@ -56,6 +58,7 @@ class Split:
     annotators: FloatArray | None = None
     word_tags: tuple[str, ...] | None = None
     source_tags: tuple[str, ...] | None = None
+    word_probabilities: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, column in self._columns():
@@ -68,6 +71,7 @@ class Split:
     def _columns(self) -> list[tuple[str, Any]]:
         names = (
             "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
+            "word_probabilities",
         )  # fmt: skip
         return [(name, value) for name in names if (value := getattr(self, name)) is not None]
 

@@ -3,37 +3,81 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from features._word_quality.places import Kind, Places
+from features._word_quality.places import Kind, Places, judges
 from features.core.array_types import FloatArray
+from features.core.bundle import Bundle
 from features.core.errors import InputError
+from features.core.feature_set import parts_needed
 from features.core.files import sha256
 from features.core.progress import Progress, silent
 from features.core.strict_yaml import read_mapping
-from qe.config.experiment import IN_MEMORY, Experiment, made
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made
 from qe.data.dataset import Dataset, Split
 from qe.models.model import Model
 from qe.scoring.pool import Pool
 from qe.scoring.word_level import WordLevel
 
-STUDENT: Final = Path(__file__).with_name("student.yaml")
+STUDENTS: Final[Mapping[str, Path]] = {
+    name: Path(__file__).with_name(f"{name}.yaml") for name in ("words", "surface")
+}
 _CHUNK: Final = 500  # rows that the teacher scores between two reports of progress
 
 
-def load_student(path: Path, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
+def student_of(
+    teacher: Model, named: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
+) -> Experiment:
+    """The experiment of a student: one of `STUDENTS`, or a file.
+
+    By default the best that the teacher can teach: `words` where it judges words and has the resources of
+    models of words, else `surface`. Where it lacks those of other families, `words` does without these.
+
+    Raises InputError as loading an experiment does.
+    """
+    if named is None:
+        named = "words" if _teaches_words(teacher) else "surface"
+    resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
+    return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
+
+
+def load_student(
+    path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
+) -> Experiment:
     """The student's experiment file. Its `dataset`, if it has one, is not read: the teacher makes the data.
+
+    resources  the bundle of a student that names no resources
 
     Raises InputError as loading an experiment does.
     """
     content = dict(read_mapping(path, "experiment file"))
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
+    if resources is not None and path == STUDENTS["words"]:
+        content["features"] = [one for one in content["features"] if _built(one, Bundle(resources))]
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
-    return made(content, data_root or path.parent, where=path, overrides=overrides)
+    student = made(content, data_root or path.parent, where=path, overrides=overrides)
+    if resources is None or student.resources is not None:
+        return student
+    section = ResourcesSection.model_validate({"bundle": resources.resolve()})
+    return student.model_copy(update={"resources": section})
+
+
+def _teaches_words(teacher: Model) -> bool:
+    """Whether it judges words and gaps, and has the resources of models of words."""
+    kinds = judges(teacher.feature_set.extractors)
+    if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
+        return False
+    return _built({"kind": "word_quality"}, teacher.bundle)
+
+
+def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
+    """Whether the bundle has all that a family needs."""
+    config = {"kind": feature} if isinstance(feature, str) else feature
+    return set(parts_needed([config])) <= bundle.manifest["parts"].keys()
 
 
 def learns_words(student: Experiment) -> bool:
@@ -46,7 +90,8 @@ def taught(
 ) -> Dataset:
     """The pool, read from `source`, as a training split whose labels are the teacher's scores.
 
-    words  with tags of words and gaps, too: each is drawn to be BAD as probably as the teacher says
+    words  with P(BAD) of words and gaps, too, which families of words learn from; for what only tags can be
+           measured by, tags that are drawn to be BAD as probably
 
     Raises InputError if the pool lacks a column that the teacher needs, or the teacher does not judge words.
     """
@@ -56,29 +101,37 @@ def taught(
     ids = tuple(f"pool-{row}" for row in pool.rows)
     scores: list[FloatArray] = []
     tags: list[str] = []
+    probabilities: list[str] = []
     for start in range(0, len(segments), _CHUNK):
         progress(f"scores of {teacher.name}", start, len(segments))
         chunk = segments.take(range(start, min(start + _CHUNK, len(segments))))
         scores.append(teacher.predict(chunk))
         if level is not None:
-            tags += _drawn_tags(level.places(chunk), rng)
+            lines = list(_together(level.places(chunk)))
+            probabilities += [" ".join(f"{bad:.6f}" for bad in line.tolist()) for line in lines]
+            tags += [_drawn(line, rng) for line in lines]
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)
     if not np.ptp(labels) > 0:
         raise InputError(
             "the teacher gives every segment the same score, of which nothing can be learned", where=source
         )
-    split = Split(replace(segments, id=ids), labels, word_tags=tuple(tags) if words else None)
+    split = Split(replace(segments, id=ids), labels)
+    if words:
+        split = replace(split, word_tags=tuple(tags), word_probabilities=tuple(probabilities))
     notes = (f"labels are scores of the model {teacher.name}, features {teacher.feature_set.fingerprint}",)
     name = f"{teacher.name}-taught"
     return Dataset(name, {"train": split}, teacher.scale, {str(source): sha256(source)}, notes)
 
 
-def _drawn_tags(places: Mapping[Kind, Places], rng: np.random.Generator) -> Iterator[str]:
-    """OK or BAD for the gap before each token and the token, and for the last gap, of every segment."""
-    bad = {kind: one.bad > rng.random(len(one.bad)) for kind, one in places.items()}
-    words, gaps = (np.split(bad[kind], places[kind].offsets[1:-1]) for kind in ("word", "gap"))
-    for of_words, of_gaps in zip(words, gaps, strict=True):
-        tags = np.empty(len(of_words) + len(of_gaps), np.bool_)
-        tags[0::2], tags[1::2] = of_gaps, of_words
-        yield " ".join("BAD" if tag else "OK" for tag in tags.tolist())
+def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
+    """P(BAD) of the gap before each token and the token, and of the last gap, of every segment."""
+    for of_words, of_gaps in zip(places["word"].rows(), places["gap"].rows(), strict=True):
+        together = np.empty(len(of_words) + len(of_gaps))
+        together[0::2], together[1::2] = of_gaps, of_words
+        yield together
+
+
+def _drawn(bad: FloatArray, rng: np.random.Generator) -> str:
+    """OK or BAD for places that are BAD with these probabilities."""
+    return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from features.core.array_types import FloatArray
 
@@ -36,4 +37,7 @@ def relative_weights(sample_weight: Any, n: int) -> FloatArray:
 def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
     """(n, k) finite float64 of a fitted estimator's columns."""
     check_is_fitted(estimator)
+    if isinstance(X, pd.DataFrame) and (X.dtypes == np.float64).all():  # not looked at column by column
+        X = validate_data(estimator, X, reset=False, skip_check_array=True)  # names and number of columns
+        return np.asarray(check_array(X.to_numpy(), dtype=np.float64, estimator=estimator))
     return np.asarray(validate_data(estimator, X, reset=False, dtype=np.float64))

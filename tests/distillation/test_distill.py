@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from features.core.errors import InputError
+from features.core.feature_set import parts_needed
 from qe.__main__ import main
 from qe.config import experiment
 from qe.demo.generation import generate
 from qe.demo.run import EXPERIMENT
-from qe.distillation.distill import STUDENT, learns_words, load_student, taught
+from qe.distillation.distill import STUDENTS, learns_words, load_student, student_of, taught
 from qe.models.model import Model
 from qe.scoring.pool import read_pool
 from qe.scoring.word_level import WordLevel
@@ -51,22 +52,25 @@ def test_labels_are_the_teachers_scores(demo_run: Any) -> None:
     assert "demo" in dataset.notes[0] and list(dataset.provenance) == [str(path)]
 
 
-def test_tags_are_drawn_as_the_teacher_says(of_words: Path) -> None:
+def test_words_are_taught_by_probabilities_and_tags_drawn_of_them(of_words: Path) -> None:
     """Gap, word, gap, ...; as many BAD as the probabilities add up to, most of them where these are high."""
     teacher, path = Model.load(of_words / "run" / "model"), pool_of(of_words)
     split = taught(teacher, read_pool(path), path, words=True).split("train")
-    assert split.word_tags is not None
+    assert split.word_tags is not None and split.word_probabilities is not None
     places = WordLevel.of(teacher).places(split.segments)
     tags = [line.split() for line in split.word_tags]
+    told = [np.array(line.split(), np.float64) for line in split.word_probabilities]
     for kind, first in (("word", 1), ("gap", 0)):
         bad = np.concatenate([np.array(line[first::2]) == "BAD" for line in tags])
         p = places[kind].bad
+        np.testing.assert_allclose(np.concatenate([line[first::2] for line in told]), p, atol=1e-6)
         assert np.array_equal([len(line[first::2]) for line in tags], np.diff(places[kind].offsets))
         assert abs(bad.sum() - p.sum()) < 4 * np.sqrt((p * (1 - p)).sum())
         assert p[bad].mean() > p.mean() > p[~bad].mean()
     again = taught(teacher, read_pool(path), path, words=True).split("train")
     assert again.word_tags == split.word_tags
-    assert taught(teacher, read_pool(path), path).split("train").word_tags is None
+    plain = taught(teacher, read_pool(path), path).split("train")
+    assert plain.word_tags is None and plain.word_probabilities is None
 
 
 def test_a_teacher_of_scores_alone_cannot_teach_words(demo_run: Any) -> None:
@@ -95,10 +99,26 @@ def test_the_dataset_and_splits_of_a_students_file_are_not_read(tmp_path: Path) 
     assert experiment.learner[0].kind == "lasso"
 
 
-def test_the_student_that_is_shipped_needs_no_resources() -> None:
-    from features.core.feature_set import parts_needed
+def test_the_student_surface_needs_no_resources() -> None:
+    assert not parts_needed(load_student(STUDENTS["surface"]).features)
 
-    assert not parts_needed(load_student(STUDENT).features)
+
+def test_a_teacher_of_words_with_resources_has_a_student_of_words(of_words: Path, demo_run: Any) -> None:
+    """With its resources; others have `surface`, and a name or a file says otherwise."""
+    teacher, scores_alone = Model.load(of_words / "run" / "model"), Model.load(demo_run.output / "model")
+    student = student_of(teacher)
+    assert learns_words(student) and student.resources is not None
+    families = [str(feature["kind"]) for feature in student.features]
+    assert families[:4] == ["word_quality", "word_network", "bag_of_words", "surface"]
+    assert "ibm1" in families and "backoff" not in families  # no model of reversed sources was built for it
+    assert student.resources.bundle == (of_words / "run" / "model" / "resources").resolve()
+    for other in (student_of(scores_alone), student_of(teacher, "surface")):
+        assert not learns_words(other) and other.resources is None
+    assert learns_words(student_of(scores_alone, "words"))
+    own = student_of(teacher, "words", overrides=["resources.source=a.en", "resources.target=a.es"])
+    assert own.resources is not None and own.resources.bundle is None
+    file = student_of(teacher, str(STUDENTS["surface"]), overrides=["features=[lm]"])
+    assert file.resources is not None and file.resources.bundle == student.resources.bundle
 
 
 @pytest.mark.slow
@@ -118,26 +138,22 @@ def test_a_student_follows_its_teacher_and_scores_as_any_model(
     assert report["cross_validation"]["systems"]["student"]["pearson"] > 0.8
     assert "scores of the model" in report["data"]["notes"][0]
     small, rows = Model.load(student / "model"), {"source": ["a b c"], "target": ["d e"]}
-    assert small.bundle is None
+    assert small.bundle is None and small.feature_set.names[0].startswith("tokens_")
     assert np.isfinite(small.predict(small.segments(rows))).all()
 
 
 @pytest.mark.slow
-def test_a_student_can_learn_words(of_words: Path, tmp_path: Path) -> None:
-    """Its P(BAD) of words go with the teacher's."""
-    features = "[surface, {kind: word_quality, labels: word_tags, rounds: 20}]"
+def test_a_student_of_words_follows_its_teacher(of_words: Path, tmp_path: Path) -> None:
+    """Made without a word about what it should be; its P(BAD) of words go with the teacher's."""
     model = of_words / "run" / "model"
     arguments = [
         "distill", "--model", model, "--input", pool_of(of_words), "--output", tmp_path / "student",
-        "--set", f"resources.bundle={model / 'resources'}", "--set", f"features={features}",
-        "--set", "split.folds=2", "--set", "tracking.register=false", "--cache-dir", tmp_path / "cache",
-        "--quiet",
+        "--set", "features.1.epochs=5", "--set", "tracking.register=false",
+        "--cache-dir", tmp_path / "cache", "--quiet",
     ]  # fmt: skip
     with pytest.raises(SystemExit) as ended:
         main(list(map(str, arguments)))
     assert not ended.value.code
-    assert learns_words(load_student(STUDENT, overrides=[f"features={features}"]))
-    assert not learns_words(load_student(STUDENT))
     rows = pd.read_csv(pool_of(of_words), sep="\t", keep_default_na=False)
     columns = {name: list(rows[name]) for name in ("source", "target")}
     said = []

@@ -23,6 +23,7 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
+from features.word_network import WordNetwork
 from features.word_quality import WordQuality
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=4)
@@ -290,3 +291,58 @@ def test_parameters_are_checked(small: Bundle) -> None:
     ):
         with pytest.raises(InputError, match=message):
             make_extractor({"kind": "word_quality", **wrong}, small)
+
+
+# --- what makes it cheaper ---------------------------------------------------------------------------
+
+
+def test_without_decoding_the_other_columns_stay(small: Bundle, wmt12: dict[str, list[str]]) -> None:
+    """Both described in one process: what is remembered of one is not taken for the other."""
+    rows = segments(wmt12, 0, 20)
+    tables = []
+    for decode in (True, False):
+        extractor = make_extractor({"kind": "word_quality", "decode": decode}, small)
+        assert isinstance(extractor, WordQuality)
+        tables.append(extractor._table(rows, frozenset()))
+    whole, rest = tables
+    there = [k for k, name in enumerate(whole.word_names) if not name.startswith("decoder_")]
+    assert rest.word_names == tuple(whole.word_names[k] for k in there) != whole.word_names
+    np.testing.assert_array_equal(rest.words, whole.words[:, there])
+    assert not any("decoder_" in name for name in rest.gap_names)
+
+
+def test_trees_alone_say_what_trees_beside_networks_say(
+    small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path
+) -> None:
+    labels, rows = {"post_edit": wmt12["post_edit"][:60]}, segments(wmt12, 60, 70)
+    fitted = []
+    for networks in (0, 1):
+        extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": networks}, small)
+        assert isinstance(extractor, WordQuality)
+        fitted.append(extractor.fit(segments(wmt12, 0, 60), labels))
+    alone, beside = (each._models for each in fitted)
+    assert alone is not None and beside is not None
+    for kind in ("word", "gap"):
+        assert alone[kind].trees == beside[kind].trees and not alone[kind].networks
+    fitted[0].save(tmp_path)
+    extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": 0}, small)
+    assert isinstance(extractor, WordQuality)
+    np.testing.assert_array_equal(extractor.restore(tmp_path).extract(rows), fitted[0].extract(rows))
+
+
+def test_a_network_of_one_side_says_what_it_says_beside_the_other(
+    small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path
+) -> None:
+    labels = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
+    rows, said = segments(wmt12, 60, 70), []
+    for sides in ("both", "target"):
+        config = {"kind": "word_network", "sides": sides, "networks": 1, "epochs": 2}
+        extractor = make_extractor(config, small)
+        assert isinstance(extractor, WordNetwork)
+        fitted = extractor.fit(segments(wmt12, 0, 60), labels)
+        said.append(fitted.extract(rows))
+        (tmp_path / sides).mkdir()
+        fitted.save(tmp_path / sides)
+        np.testing.assert_array_equal(extractor.restore(tmp_path / sides).extract(rows), said[-1])
+        assert said[-1].shape[1] == len(extractor.features)
+    np.testing.assert_array_equal(said[1], said[0][:, :2])

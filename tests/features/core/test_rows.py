@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features._word_quality.network import Network
 from features._word_quality.pooling import PoolingNetwork, Texts
@@ -22,6 +23,16 @@ def test_products_are_those_of_numpy() -> None:
 @given(st.lists(st.integers(0, 699), min_size=1, max_size=300))
 def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
     np.testing.assert_array_equal(row_products(LEFT[rows], RIGHT), row_products(LEFT, RIGHT)[rows])
+
+
+def test_products_do_not_depend_on_the_number_of_threads() -> None:
+    """OpenBLAS parts sums of more than some hundred numbers otherwise with two threads than with one."""
+    left, right = RNG.normal(size=(600, 1000)), RNG.normal(size=(1000, 64))
+    products = []
+    for number in (1, 2):
+        with threadpool_limits(number, "blas"):
+            products.append(row_products(left, right))
+    np.testing.assert_array_equal(*products)
 
 
 def test_a_token_is_scored_alike_in_every_batch() -> None:
