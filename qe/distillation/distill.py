@@ -55,7 +55,8 @@ def load_student(
     content = dict(read_mapping(path, "experiment file"))
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
     if resources is not None and path == STUDENTS["words"]:
-        content["features"] = [one for one in content["features"] if _built(one, Bundle(resources))]
+        bundle = Bundle(resources)
+        content["features"] = [one for one in content["features"] if _of_words(one) or _built(one, bundle)]
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
@@ -82,7 +83,11 @@ def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
 
 def learns_words(student: Experiment) -> bool:
     """Whether one of its families learns from tags of words."""
-    return any(feature.get("labels") == "word_tags" for feature in student.features)
+    return any(_of_words(feature) for feature in student.features)
+
+
+def _of_words(feature: str | Mapping[str, Any]) -> bool:
+    return not isinstance(feature, str) and feature.get("labels") == "word_tags"
 
 
 def taught(
