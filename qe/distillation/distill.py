@@ -10,7 +10,7 @@ import numpy as np
 from features._word_quality.places import Kind, Places, judges
 from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
-from features.core.errors import InputError
+from features.core.errors import InputError, unknown_name
 from features.core.feature_set import parts_needed
 from features.core.files import sha256
 from features.core.progress import Progress, silent
@@ -35,10 +35,12 @@ def student_of(
     By default the best that the teacher can teach: `words` where it judges words and has the resources of
     models of words, else `surface`. Where it lacks those of other families, `words` does without these.
 
-    Raises InputError as loading an experiment does.
+    Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
     """
     if named is None:
         named = "words" if _teaches_words(teacher) else "surface"
+    if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
+        raise unknown_name("student", named, STUDENTS, where="--student")
     resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
     return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
 
