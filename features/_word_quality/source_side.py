@@ -157,7 +157,7 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
     [True, False, False]
     """
     source, target = links
-    result = np.zeros(size, bad.dtype)
+    result: Bad = np.zeros(size, bad.dtype)
     np.maximum.at(result, source, bad[target])
     return result
 

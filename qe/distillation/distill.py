@@ -80,7 +80,7 @@ def _teaches_words(teacher: Model) -> bool:
 def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
     """Whether the bundle has all that a family needs."""
     config = {"kind": feature} if isinstance(feature, str) else feature
-    return set(parts_needed([config])) <= bundle.manifest["parts"].keys()
+    return set(parts_needed([config])) <= set(bundle.manifest["parts"])
 
 
 def learns_words(student: Experiment) -> bool:
