@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +158,7 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
     [True, False, False]
     """
     source, target = links
-    result = np.zeros(size, bad.dtype)
+    result: NDArray[Any] = np.zeros(size, bad.dtype)
     np.maximum.at(result, source, bad[target])
     return result
 

@@ -10,7 +10,7 @@ import numpy as np
 from features._word_quality.places import Kind, Places, judges
 from features.core.array_types import FloatArray
 from features.core.bundle import Bundle
-from features.core.errors import InputError
+from features.core.errors import InputError, unknown_name
 from features.core.feature_set import parts_needed
 from features.core.files import sha256
 from features.core.progress import Progress, silent
@@ -35,10 +35,12 @@ def student_of(
     By default the best that the teacher can teach: `words` where it judges words and has the resources of
     models of words, else `surface`. Where it lacks those of other families, `words` does without these.
 
-    Raises InputError as loading an experiment does.
+    Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
     """
     if named is None:
         named = "words" if _teaches_words(teacher) else "surface"
+    if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
+        raise unknown_name("student", named, STUDENTS, where="--student")
     resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
     return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
 
@@ -55,7 +57,8 @@ def load_student(
     content = dict(read_mapping(path, "experiment file"))
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
     if resources is not None and path == STUDENTS["words"]:
-        content["features"] = [one for one in content["features"] if _built(one, Bundle(resources))]
+        bundle = Bundle(resources)
+        content["features"] = [one for one in content["features"] if _of_words(one) or _built(one, bundle)]
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
@@ -77,12 +80,16 @@ def _teaches_words(teacher: Model) -> bool:
 def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
     """Whether the bundle has all that a family needs."""
     config = {"kind": feature} if isinstance(feature, str) else feature
-    return set(parts_needed([config])) <= bundle.manifest["parts"].keys()
+    return set(parts_needed([config])) <= set(bundle.manifest["parts"])
 
 
 def learns_words(student: Experiment) -> bool:
     """Whether one of its families learns from tags of words."""
-    return any(feature.get("labels") == "word_tags" for feature in student.features)
+    return any(_of_words(feature) for feature in student.features)
+
+
+def _of_words(feature: str | Mapping[str, Any]) -> bool:
+    return not isinstance(feature, str) and feature.get("labels") == "word_tags"
 
 
 def taught(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -333,7 +334,7 @@ def test_trees_alone_say_what_trees_beside_networks_say(
 def test_a_network_of_one_side_says_what_it_says_beside_the_other(
     small: Bundle, wmt12: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    labels = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
+    labels: dict[str, Any] = {"post_edit": wmt12["post_edit"][:60], "scores": np.linspace(0, 1, 60)}
     rows, said = segments(wmt12, 60, 70), []
     for sides in ("both", "target"):
         config = {"kind": "word_network", "sides": sides, "networks": 1, "epochs": 2}

@@ -32,7 +32,7 @@ def test_products_do_not_depend_on_the_number_of_threads() -> None:
     for number in (1, 2):
         with threadpool_limits(number, "blas"):
             products.append(row_products(left, right))
-    np.testing.assert_array_equal(*products)
+    np.testing.assert_array_equal(products[0], products[1])
 
 
 def test_a_token_is_scored_alike_in_every_batch() -> None:

@@ -59,7 +59,7 @@ def test_certain_probabilities_are_tags() -> None:
         fit_trees(values, labels, 10, 0, leaves=6) for labels in (bad, bad.astype(np.float64))
     )
     probabilities = [tree_probability(load_trees(text), values) for text in (by_tags, certain)]
-    np.testing.assert_allclose(*probabilities, atol=1e-6)
+    np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-6)
 
 
 def test_trees_of_probabilities_give_what_lightgbm_gives() -> None:
