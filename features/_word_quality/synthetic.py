@@ -105,7 +105,7 @@ def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, know
     links = aligned_links(segments, knowledge.aligner)
     described = describe_sources(segments, links, table, knowledge)
     names = shared_columns(described.names)
-    flags = projected(bad.words, link_ends(links, segments), len(described.columns))
+    flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
     rate = error_rate(bad, table.offsets)
     return Lesson(names, chosen(described.columns, described.names, names), flags, described.offsets, rate)
 
