@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 # BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
-# processors, it rounds by the place of a row among them, too: so in double. Of several hundred columns it
-# rounds by the number of its threads: so with one.
+# processors, it rounds by the place of a row among them, too: so in double. Of more columns than fit its
+# blocks it rounds by the number of its threads, which only one thread of the process can set: so these are
+# added up by parts.
 _ROWS = 256
+_COLUMNS = 256
 
 
 def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
@@ -24,11 +26,18 @@ def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]
     right = np.ascontiguousarray(right, np.float64)
     result = np.empty((len(left), right.shape[1]))
     block = np.zeros((_ROWS, left.shape[1]))
-    with _controller().limit(limits=1, user_api="blas"):
+    with _controller().limit(limits=1, user_api="blas"):  # two mostly wait for each other
         for first in range(0, len(left), _ROWS):
             part = left[first : first + _ROWS]
             block[: len(part)] = part
-            result[first : first + _ROWS] = (block @ right)[: len(part)]
+            result[first : first + _ROWS] = _by_parts(block, right)[: len(part)]
+    return result
+
+
+def _by_parts(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = left[:, :_COLUMNS] @ right[:_COLUMNS]
+    for first in range(_COLUMNS, len(right), _COLUMNS):
+        result += left[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
     return result
 
 
