@@ -69,10 +69,15 @@ class _HeldOut:
         return [columns[start : start + size] for start in range(0, len(columns), size)]
 
     def errors(self, block: range) -> FloatArray:
-        """The error with each of these columns shuffled."""
+        """The error with each of these columns shuffled; the plain one where the rows stay where they are."""
         n = len(self.table)
-        tables = self.table.iloc[np.tile(np.arange(n), len(block))].copy()
-        for place, column in enumerate(block):
+        moved = [column for column in block if (self.orders[column] != np.arange(n)).any()]
+        errors = np.full(len(block), self.plain)
+        if not moved:
+            return errors
+        tables = self.table.iloc[np.tile(np.arange(n), len(moved))].copy()
+        for place, column in enumerate(moved):
             shuffled = self.table.iloc[:, column].to_numpy()[self.orders[column]]
             tables.iloc[place * n : (place + 1) * n, column] = shuffled
-        return self.error(tables)
+        errors[np.array(moved) - block.start] = self.error(tables)
+        return errors

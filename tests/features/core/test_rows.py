@@ -31,13 +31,12 @@ def test_products_do_not_depend_on_the_number_of_threads() -> None:
     """Asked in a thread of its own, where only this one says how many BLAS has: of a thousand numbers it
     rounds otherwise with two threads than with one."""
     left, right = RNG.normal(size=(600, 1000)), RNG.normal(size=(1000, 64))
-    products, plain = [], []
+    products = []
     for number in (1, 2):
         with threadpool_limits(number, "blas"), ThreadPoolExecutor(1) as pool:
             products.append(pool.submit(row_products, left, right).result())
-            plain.append(left[:256] @ right)
     np.testing.assert_array_equal(products[0], products[1])
-    np.testing.assert_allclose(products[0][:256], plain[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(products[0], left @ right, rtol=0, atol=1e-12)
 
 
 def test_a_token_is_scored_alike_in_every_batch() -> None:
