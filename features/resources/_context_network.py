@@ -1,24 +1,14 @@
 """ContextNetwork: a small network that tells a word from the words beside it and the words it translates."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.core.array_types import FloatArray
 from features.core.rows import row_products
+from features.resources._context_learning import Ints, Report, Singles, inputs_of, learned
 
-Singles = NDArray[np.float32]
-Ints = NDArray[np.int32]
-Report = Callable[[int, int], None]
-
-_BATCH = 512  # tokens
-_SAMPLES = 1024  # words that every batch tells its own from
-_RATE = 0.05  # of Adagrad, falling to 0
-_DROPPED = 0.2  # share of hidden units
 _ROWS = 256  # scored at a time
 
 
@@ -63,29 +53,15 @@ class ContextNetwork:
         self, contexts: Ints, words: Ints, own: int, *, epochs: int, seed: int, report: Report
     ) -> "ContextNetwork":
         """Learns the (n,) words from their (n, slots) contexts, of which `own` are of the target."""
-        parameters = {name: np.array(value) for name, value in vars(self).items()}
-        squares = {name: np.full_like(value, 1e-6) for name, value in parameters.items()}
-        rng = np.random.default_rng(seed)
-        batches = -(-len(words) // _BATCH)
-        steps, done = epochs * batches, 0
-        with threadpool_limits(1, "blas"):  # batches are small: threads would only wait for each other
-            for _ in range(epochs):
-                order = rng.permutation(len(words))
-                for first in range(0, len(words), _BATCH):
-                    rows = np.sort(order[first : first + _BATCH])
-                    rate = np.float32(_RATE * (1 - done / steps))
-                    _step(parameters, squares, contexts[rows], words[rows], own, rate, rng)
-                    done += 1
-                    if done % 200 == 0:
-                        report(done, steps)
-        return ContextNetwork(**parameters)
+        arrays = learned(vars(self), contexts, words, own, epochs=epochs, seed=seed, report=report)
+        return ContextNetwork(**arrays)
 
     def units(self, contexts: Ints, own: int) -> Singles:
         """(n, h) hidden units; a row does not depend on the others."""
         result = np.empty((len(contexts), len(self.hidden_bias)), np.float32)
         weights = self.hidden.astype(np.float64)
         for first in range(0, len(contexts), _ROWS):
-            inputs = _inputs(self.target, self.source, contexts[first : first + _ROWS], own)
+            inputs = inputs_of(self.target, self.source, contexts[first : first + _ROWS], own)
             result[first : first + _ROWS] = np.maximum(row_products(inputs, weights) + self.hidden_bias, 0)
         return result
 
@@ -115,84 +91,3 @@ def _summaries(logits: FloatArray, words: Ints) -> FloatArray:
 def _normal(rng: np.random.Generator, shape: Any, scale: float) -> Singles:
     drawn = rng.standard_normal(shape, np.float32) * np.float32(scale)
     return np.asarray(drawn, np.float32)
-
-
-def _inputs(target: Singles, source: Singles, contexts: Ints, own: int) -> Singles:
-    """(n, slots * d) the vectors of the words of each context, one after the other."""
-    left, right = target[contexts[:, :own]], source[contexts[:, own:]]
-    return np.concatenate([left, right], axis=1).reshape(len(contexts), -1)
-
-
-def _step(
-    parameters: dict[str, Singles],
-    squares: dict[str, Singles],
-    contexts: Ints,
-    words: Ints,
-    own: int,
-    rate: Any,
-    rng: np.random.Generator,
-) -> None:
-    """One batch; changes the parameters and the sums of squared gradients in place."""
-    p = parameters
-    inputs = _inputs(p["target"], p["source"], contexts, own)
-    active = np.maximum(inputs @ p["hidden"] + p["hidden_bias"], 0)
-    kept = (rng.random(active.shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
-    units = active * kept.astype(np.float32)
-    sampled = _sample(rng, len(p["output"]))
-    error, back, output = _told_apart(p, units, words, sampled)
-    hidden = back * kept * (active > 0)
-    vectors = (hidden @ p["hidden"].T).reshape(len(words), contexts.shape[1], -1)
-    _dense(p, squares, "hidden", inputs.T @ hidden, rate)
-    _dense(p, squares, "hidden_bias", hidden.sum(axis=0), rate)
-    ids = np.concatenate([words, sampled])
-    _sparse(p, squares, "output", ids, output, rate)
-    _sparse(p, squares, "output_bias", ids, error, rate)
-    width = vectors.shape[2]
-    _sparse(p, squares, "target", contexts[:, :own].ravel(), vectors[:, :own].reshape(-1, width), rate)
-    _sparse(p, squares, "source", contexts[:, own:].ravel(), vectors[:, own:].reshape(-1, width), rate)
-
-
-def _told_apart(p: dict[str, Singles], units: Singles, words: Ints, sampled: Ints) -> Any:
-    """Of words and samples: gradients of their biases; of the units; gradients of their output vectors."""
-    frequency = np.log(_probability(np.concatenate([words, sampled]), len(p["output"])) * _SAMPLES)
-    correction = frequency.astype(np.float32)
-    right, others = p["output"][words], p["output"][sampled]
-    n = len(words)
-    own = (units * right).sum(axis=1) + p["output_bias"][words] - correction[:n]
-    rest = units @ others.T + p["output_bias"][sampled] - correction[n:]
-    rest[words[:, None] == sampled[None, :]] = -np.inf
-    highest = np.maximum(own, rest.max(axis=1))
-    own, rest = np.exp(own - highest), np.exp(rest - highest[:, None])
-    total = own + rest.sum(axis=1)
-    wrong, shares = (own / total - 1) / np.float32(n), rest / (total[:, None] * np.float32(n))
-    back = wrong[:, None] * right + shares @ others
-    output = np.concatenate([wrong[:, None] * units, shares.T @ units])
-    return np.concatenate([wrong, shares.sum(axis=0)]), back, output
-
-
-def _sample(rng: np.random.Generator, size: int) -> Ints:
-    """Words drawn by rank of frequency: p(k) is about 1 / k."""
-    drawn = np.exp(rng.random(_SAMPLES) * np.log(size + 1)) - 1
-    return np.unique(np.minimum(drawn.astype(np.int32), size - 1))
-
-
-def _probability(words: Ints, size: int) -> NDArray[np.float64]:
-    return np.asarray(np.log1p(1 / (words + 1.0)) / np.log(size + 1), np.float64)
-
-
-def _dense(
-    p: dict[str, Singles], squares: dict[str, Singles], name: str, gradient: Singles, rate: Any
-) -> None:
-    squares[name] += gradient * gradient
-    p[name] -= rate * gradient / np.sqrt(squares[name])
-
-
-def _sparse(
-    p: dict[str, Singles], squares: dict[str, Singles], name: str, ids: Ints, gradient: Singles, rate: Any
-) -> None:
-    """For rows that may occur several times."""
-    order = np.argsort(ids, kind="stable")
-    rows, starts = np.unique(ids[order], return_index=True)
-    total = np.add.reduceat(gradient[order], starts, axis=0)
-    squares[name][rows] += total * total
-    p[name][rows] -= rate * total / np.sqrt(squares[name][rows])

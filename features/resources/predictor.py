@@ -61,7 +61,7 @@ class PredictorBuilder(Builder):
     minimum: Count = 2
     dimensions: Count = 64
     units: Count = 128
-    epochs: Count = 4
+    epochs: Count = 2
     seed: Seed = 0
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Predictor":
@@ -97,6 +97,7 @@ class Predictor(Resource):
     Source: Kim et al. 2017, section 3.1; the network is that of Devlin et al. 2014.
     """
 
+    version: ClassVar[int] = 2
     parts: ClassVar[Parts] = {"predictor": {}}
     builder: ClassVar[type[Builder]] = PredictorBuilder
 

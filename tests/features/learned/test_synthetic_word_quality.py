@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from features._phrase_decoding.decoder import decode
 from features._word_quality.labels import TokenLabels, post_edit_labels
-from features._word_quality.memory import TokenMemory, joined
+from features._word_quality.memory import TokenMemory, joined, remembered
 from features._word_quality.tokens import Knowledge, TokenTable
 from features.core.bundle import Bundle, build, resource_parameters
 from features.core.corpus import ParallelCorpus
@@ -70,7 +70,7 @@ def learned(corpus: ParallelCorpus, folder: Path, **settings: Any) -> SyntheticW
 def bundle(
     corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path_factory: pytest.TempPathFactory
 ) -> Bundle:
-    parts = parts_needed([{"kind": "word_quality_pretrained"}])
+    parts = parts_needed([{"kind": "word_quality_pretrained"}, {"kind": "word_quality_predictor"}])
     folder = tmp_path_factory.mktemp("synthetic") / "bundle"
     makers = {"synthetic_word_quality": lambda *_, **__: resource}
     return build(lambda: corpus, folder, parts, makers=makers)
@@ -199,6 +199,30 @@ def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, l
     assert np.isnan(other.words[first, -2]).all()
     inside = np.setdiff1d(np.arange(len(words)), first)
     np.testing.assert_array_equal(other.words[inside, -2], other.words[inside - 1, -3])
+
+
+def test_synthetic_examples_and_predictions_stand_side_by_side(
+    bundle: Bundle, tried: tuple[Segments, list[str]]
+) -> None:
+    """What each says is what it says alone: examples do not see predictions, nor the other way round."""
+    few = tried[0].take(range(40))
+    pretrained, predicted, both, network = (
+        remembered(make_extractor({"kind": kind}, bundle), few, frozenset())  # type: ignore[arg-type]
+        for kind in (
+            "word_quality_pretrained",
+            "word_quality_predictor",
+            "word_quality_pretrained_predictor",
+            "word_network_pretrained_predictor",
+        )
+    )
+    assert network is both
+    for names, columns, alone in (
+        (both.word_names, both.words, [(t.word_names, t.words) for t in (pretrained, predicted)]),
+        (both.gap_names, both.gaps, [(t.gap_names, t.gaps) for t in (pretrained, predicted)]),
+    ):
+        assert set(names) == {name for some, _ in alone for name in some}
+        for some, values in alone:
+            np.testing.assert_array_equal(columns[:, [names.index(name) for name in some]], values)
 
 
 def test_tables_of_several_segments_are_joined(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:

@@ -1,0 +1,195 @@
+"""Learning of a ContextNetwork: sampled softmax over the words of a batch, by Adagrad."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from features.core.threads import cores
+
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Report = Callable[[int, int], None]
+Gradient = tuple[Ints | None, Singles]  # rows that it is of, which may repeat (None: of the whole array)
+Gradients = dict[str, Gradient]
+
+_BATCH = 512  # tokens
+_PIECES = 2  # of a batch, side by side; as many with any number of cores, as sums round by their pieces
+_SAMPLES = 256  # words that every batch tells its own from
+_RATE = 0.2  # of Adagrad, rising at first and then falling to 0
+_RISING = 500  # steps, at most a tenth: sums of squares say little yet
+_DROPPED = 0.2  # share of hidden units
+_LEAST = 1e-6  # of a sum of squared gradients
+
+
+def learned(
+    beginning: Mapping[str, Singles],
+    contexts: Ints,
+    words: Ints,
+    own: int,
+    *,
+    epochs: int,
+    seed: int,
+    report: Report,
+) -> dict[str, Singles]:
+    """The arrays of a network that tells (n,) words from (n, slots) contexts, `own` of them of the target."""
+    learning = Learning({name: np.array(value) for name, value in beginning.items()}, own)
+    rng = np.random.default_rng(seed)
+    batches = -(-len(words) // _BATCH)
+    steps, done = epochs * batches, 0
+    # Batches are small: threads of BLAS would only wait for each other.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(_PIECES, cores())) as pool:
+        for _ in range(epochs):
+            order = rng.permutation(len(words))
+            for first in range(0, len(words), _BATCH):
+                rows = np.sort(order[first : first + _BATCH])
+                learning.step(contexts[rows], words[rows], _rate(done, steps), rng, pool.map)
+                done += 1
+                if done % 200 == 0:
+                    report(done, steps)
+    return learning.parameters
+
+
+def _rate(done: int, steps: int) -> float:
+    rising = min(_RISING, steps // 10 + 1)
+    return _RATE * min((done + 1) / rising, 1) * (1 - done / steps)
+
+
+def inputs_of(target: Singles, source: Singles, contexts: Ints, own: int) -> Singles:
+    """(n, slots * d) the vectors of the words of each context, one after the other."""
+    left, right = target[contexts[:, :own]], source[contexts[:, own:]]
+    return np.concatenate([left, right], axis=1).reshape(len(contexts), -1)
+
+
+@dataclass(eq=False)
+class Learning:
+    """A network on its way: its arrays, and the sums of their squared gradients (Duchi et al. 2011)."""
+
+    parameters: dict[str, Singles]
+    own: int
+    squares: dict[str, Singles] = field(init=False)
+    _corrections: Singles = field(init=False)  # log of how often a batch draws each word
+    _places: dict[str, Ints] = field(init=False)  # of rows among those of a batch; -1: none
+
+    def __post_init__(self) -> None:
+        p = self.parameters
+        self.squares = {name: np.full_like(value, _LEAST) for name, value in p.items()}
+        size = len(p["output"])
+        probability = np.log1p(1 / (np.arange(size) + 1.0)) / np.log(size + 1)
+        self._corrections = np.log(probability * _SAMPLES).astype(np.float32)
+        rows = ("target", "source", "output", "output_bias")
+        self._places = {name: np.full(len(p[name]), -1, np.int32) for name in rows}
+
+    def step(
+        self, contexts: Ints, words: Ints, rate: float, rng: np.random.Generator, apply: Any = map
+    ) -> None:
+        """Learns from one batch, whose pieces `apply` works on."""
+        shape = len(words), len(self.parameters["hidden_bias"])
+        kept = (rng.random(shape, np.float32) >= _DROPPED) / np.float32(1 - _DROPPED)
+        sampled = _sample(rng, len(self.parameters["output"]))
+
+        def piece(rows: NDArray[np.int64]) -> Gradients:
+            own = kept[rows].astype(np.float32)
+            return self.gradients(contexts[rows], words[rows], sampled, own, len(words))
+
+        pieces = list(apply(piece, np.array_split(np.arange(len(words)), _PIECES)))
+        for name in pieces[0]:
+            self._descend(name, [part[name] for part in pieces], np.float32(rate))
+
+    def _descend(self, name: str, pieces: Sequence[Gradient], rate: Any) -> None:
+        """One step of Adagrad, by the sum of the gradients of all pieces."""
+        p, squares = self.parameters[name], self.squares[name]
+        if pieces[0][0] is None:
+            gradient = sum(values for _, values in pieces)
+            squares += gradient * gradient
+            p -= rate * gradient / np.sqrt(squares)
+        else:
+            rows, values = (np.concatenate(column) for column in zip(*pieces, strict=True))
+            _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
+
+    def gradients(self, contexts: Ints, words: Ints, sampled: Ints, kept: Singles, size: int) -> Gradients:
+        """Of the summed loss of n words over the `size` of the batch.
+
+        The loss of a word is that of a softmax over it and the (m,) `sampled` words but itself, whose logits
+        are less the logarithm of how often they are drawn; hidden units are times the (n, h) `kept`.
+
+        Source: Jean et al. 2015, section 3.
+        """
+        p, own = self.parameters, self.own
+        inputs = inputs_of(p["target"], p["source"], contexts, own)
+        active = np.maximum(inputs @ p["hidden"] + p["hidden_bias"], 0)
+        error, back, output = self._told_apart(active * kept, words, sampled, size)
+        hidden = back * kept * (active > 0)
+        vectors = (hidden @ p["hidden"].T).reshape(*contexts.shape, -1)
+        ids, width = np.concatenate([words, sampled]), vectors.shape[2]
+        left, right = (vectors[:, part].reshape(-1, width) for part in (slice(own), slice(own, None)))
+        return {
+            "hidden": (None, inputs.T @ hidden),
+            "hidden_bias": (None, hidden.sum(axis=0)),
+            "output": (ids, output),
+            "output_bias": (ids, error),
+            "target": (contexts[:, :own].ravel(), left),
+            "source": (contexts[:, own:].ravel(), right),
+        }
+
+    def _told_apart(
+        self, units: Singles, words: Ints, sampled: Ints, size: int
+    ) -> tuple[Singles, Singles, Singles]:
+        """Gradients: of the biases of words and samples; of the units; of vectors of words and samples."""
+        vectors, biases = self.parameters["output"], self.parameters["output_bias"] - self._corrections
+        right, others = vectors[words], vectors[sampled]
+        own = np.einsum("ij,ij->i", units, right) + biases[words]
+        rest = units @ others.T
+        rest += biases[sampled]
+        places = np.minimum(np.searchsorted(sampled, words), len(sampled) - 1)
+        (same,) = np.nonzero(sampled[places] == words)
+        rest[same, places[same]] = -np.inf
+        highest = np.maximum(own, rest.max(axis=1))
+        own = np.exp(own - highest)
+        rest -= highest[:, None]
+        np.exp(rest, out=rest)
+        total = (own + rest.sum(axis=1)) * np.float32(size)
+        wrong, weight = own / total - np.float32(1 / size), 1 / total
+        back = wrong[:, None] * right + weight[:, None] * (rest @ others)
+        output = np.concatenate([wrong[:, None] * units, rest.T @ (weight[:, None] * units)])
+        return np.concatenate([wrong, weight @ rest]), back, output
+
+
+def _sample(rng: np.random.Generator, size: int) -> Ints:
+    """Words drawn by rank of frequency, rising: p(k) is about 1 / k."""
+    drawn = np.exp(rng.random(_SAMPLES) * np.log(size + 1)) - 1
+    return np.unique(np.minimum(drawn.astype(np.int32), size - 1))
+
+
+def _wide(array: Singles) -> Singles:
+    return array.reshape(len(array), -1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _descend_rows(parameters: Any, squares: Any, rows: Any, gradient: Any, places: Any, rate: Any) -> None:
+    """One step for `rows`, the gradients of equal ones added up; `places` is -1 before and after it."""
+    width, distinct = gradient.shape[1], 0
+    total = np.empty_like(gradient)
+    for i in range(len(rows)):
+        place = places[rows[i]]
+        if place < 0:
+            places[rows[i]] = distinct
+            total[distinct] = gradient[i]
+            distinct += 1
+        else:
+            for k in range(width):
+                total[place, k] += gradient[i, k]
+    for i in range(len(rows)):
+        row = rows[i]
+        place = places[row]
+        if place < 0:
+            continue
+        places[row] = -1
+        for k in range(width):
+            squares[row, k] += total[place, k] * total[place, k]
+            parameters[row, k] -= rate * total[place, k] / np.sqrt(squares[row, k])
