@@ -15,8 +15,12 @@ _ROWS = 256
 _COLUMNS = 256
 
 
-def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
+def row_products(
+    left: NDArray[Any], right: NDArray[Any], out: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """(n, m) product of (n, k) and (k, m) in double precision; a row's is the same in every batch.
+
+    out  (n, m) where it is put; None: into a new array
 
     >>> rng = np.random.default_rng(0)
     >>> left, right = rng.normal(size=(1000, 300)), rng.normal(size=(300, 64))
@@ -24,21 +28,27 @@ def row_products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]
     True
     """
     right = np.ascontiguousarray(right, np.float64)
-    result = np.empty((len(left), right.shape[1]))
+    result = np.empty((len(left), right.shape[1])) if out is None else out
     block = np.zeros((_ROWS, left.shape[1]))
     with _controller().limit(limits=1, user_api="blas"):  # two mostly wait for each other
         for first in range(0, len(left), _ROWS):
             part = left[first : first + _ROWS]
             block[: len(part)] = part
-            result[first : first + _ROWS] = _by_parts(block, right)[: len(part)]
+            if len(part) == _ROWS and result.flags.c_contiguous:
+                _by_parts(block, right, result[first : first + _ROWS])
+            else:
+                whole = np.empty((_ROWS, right.shape[1]))
+                result[first : first + _ROWS] = _by_parts(block, right, whole)[: len(part)]
     return result
 
 
-def _by_parts(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    result = left[:, :_COLUMNS] @ right[:_COLUMNS]
+def _by_parts(
+    left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    np.matmul(left[:, :_COLUMNS], right[:_COLUMNS], out=out)
     for first in range(_COLUMNS, len(right), _COLUMNS):
-        result += left[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
-    return result
+        out += left[:, first : first + _COLUMNS] @ right[first : first + _COLUMNS]
+    return out
 
 
 @lru_cache(1)
