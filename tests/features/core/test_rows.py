@@ -21,6 +21,16 @@ def test_products_are_those_of_numpy() -> None:
     assert row_products(LEFT[:0], RIGHT).shape == (0, 64)
 
 
+def test_products_are_put_where_they_should_be() -> None:
+    """Into whole and partial blocks, into columns of a wider array, and into memory that was used before."""
+    expected = row_products(LEFT, RIGHT)
+    wide = np.full((700, 70), 9.0)
+    for place in (np.full((700, 64), 9.0), wide[:, 3:67]):
+        assert row_products(LEFT, RIGHT, place) is place
+        np.testing.assert_array_equal(place, expected)
+    assert (wide[:, :3] == 9).all() and (wide[:, 67:] == 9).all()
+
+
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 699), min_size=1, max_size=300))
 def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
