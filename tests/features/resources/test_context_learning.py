@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from features.resources._context_learning import Learning, _descend_rows, inputs_of
+from features.resources._context_learning import Learning, _descend_rows, _rate, inputs_of
 from features.resources._context_network import ContextNetwork
 
 OWN, SLOTS, SAMPLED = 2, 3, np.array([1, 2, 5, 9, 11], np.int32)
@@ -56,6 +56,14 @@ def test_gradients_are_those_of_the_loss() -> None:
             expected[place] = (sides[0] - sides[1]) / 2e-5
         assert np.abs(expected).max() > 1e-4
         np.testing.assert_allclose(whole, expected, atol=2e-6, err_msg=name)
+
+
+def test_the_rate_rises_for_500_steps_or_a_tenth_and_falls_to_nothing() -> None:
+    for steps, top in ((20_000, 500), (300, 31)):
+        rates = np.array([_rate(done, steps) for done in range(steps)])
+        assert abs(int(rates.argmax()) + 1 - top) <= 1 and 0 < rates[0] < 0.01
+        assert (np.diff(rates[:top]) > 0).all() and (np.diff(rates[top:]) < 0).all()
+        assert 0.17 < rates.max() <= 0.2 and 0 < rates[-1] < 0.001
 
 
 def test_a_step_adds_up_the_gradients_of_equal_rows() -> None:
