@@ -2,9 +2,12 @@
 
     python benchmarks/bench_variants.py EXPERIMENT --rows 4000 --cache DIR --variant NAME 'FAMILIES' ...
 
-FAMILIES is the YAML list that stands in the place of the experiment's `features`; the first variant is what
+FAMILIES is the YAML list that stands in the place of the experiment's `features` (`--set-in NAME KEY=VALUE`
+sets another key of one variant); the first variant is what
 the others are compared with. Predictions are out-of-fold (the folds of the experiment; families cross-fitted
 inside them); differences have 95 % intervals by the paired bootstrap of segments (10,000 samples, seed 0).
+Rows have the weights and auxiliary labels of the experiment; where some were judged by more annotators than
+others, Pearson is also given of those judged by most.
 Words: AUC, and F1-mult with the threshold that was best on the other half of the held-out words. CPU seconds
 are those of whatever was not in the cache.
 """
@@ -21,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 from features._word_quality.labels import tag_labels
 from features.word_quality import WordQuality
 from qe.config.experiment import Experiment, load
-from qe.models.pipeline import Candidate
+from qe.models.pipeline import Candidate, fit
 from qe.training.preparation import Prepared, prepare, read_dataset
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -48,7 +51,8 @@ def out_of_fold(prepared: Prepared, most: int | None = None) -> tuple[np.ndarray
     result, probability, bad = np.full(len(prepared.scores), np.nan), [np.empty(0)], [np.empty(0, bool)]
     for train, held_out in prepared.first_folds[:most]:
         own, other = prepared.extraction.fold(prepared.training, train, held_out)
-        pipeline = candidate.pipeline(0).fit(own, prepared.scores[train])
+        scores, weights = prepared.learned(prepared.training, train)
+        pipeline = fit(candidate.pipeline(0), own, scores, weights)
         result[held_out] = pipeline.predict(other)
         for i, extractor in enumerate(prepared.extraction.feature_set.extractors):
             if isinstance(extractor, WordQuality) and extractor.labels == "word_tags":
@@ -102,6 +106,17 @@ def difference(one: np.ndarray, other: np.ndarray, gold: np.ndarray) -> tuple[fl
     return float(low), float(high)
 
 
+def figures(predicted: np.ndarray, first: np.ndarray, gold: np.ndarray) -> str:
+    """Pearson, with an interval for the first variant, with the difference from it for another one."""
+    pearson = float(np.corrcoef(predicted, gold)[0, 1])
+    if predicted is first or (predicted == first).all():
+        low, high = interval(predicted, gold)
+        return f"Pearson {pearson:.4f} [{low:.4f}, {high:.4f}]"
+    low, high = difference(predicted, first, gold)
+    gain = pearson - np.corrcoef(first, gold)[0, 1]
+    return f"Pearson {pearson:.4f}  {gain:+.4f} [{low:+.4f}, {high:+.4f}]"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("experiment", type=Path)
@@ -112,6 +127,7 @@ def main() -> None:
     parser.add_argument("--most-folds", type=int, help="the first of the folds alone")
     parser.add_argument("--set", action="append", default=[], help="override a key of the experiment")
     parser.add_argument("--variant", nargs=2, action="append", required=True, metavar=("NAME", "FAMILIES"))
+    parser.add_argument("--set-in", nargs=2, action="append", default=[], metavar=("NAME", "KEY=VALUE"))
     arguments = parser.parse_args()
     first: np.ndarray | None = None
     for name, families in arguments.variant:
@@ -119,26 +135,27 @@ def main() -> None:
         experiment = load(
             arguments.experiment,
             data_root=arguments.data_root,
-            overrides=[*arguments.set, f"features={families}"],
+            overrides=[
+                *arguments.set,
+                *(text for variant, text in arguments.set_in if variant == name),
+                f"features={families}",
+            ],
         )
         dataset = subset(experiment, arguments.rows, arguments.seed)
         prepared = prepare(experiment, arguments.cache, dataset=dataset)
         predicted, probability, bad = out_of_fold(prepared, arguments.most_folds)
         there = ~np.isnan(predicted)
-        predicted, gold = predicted[there], prepared.scores[there]
-        line = f"{name:24} Pearson {np.corrcoef(predicted, gold)[0, 1]:.4f}"
-        if first is None:
-            first = predicted
-            low, high = interval(predicted, gold)
-            line += f" [{low:.4f}, {high:.4f}]"
-        else:
-            low, high = difference(predicted, first, gold)
-            gain = np.corrcoef(predicted, gold)[0, 1] - np.corrcoef(first, gold)[0, 1]
-            line += f"  {gain:+.4f} [{low:+.4f}, {high:+.4f}]"
+        first = predicted if first is None else first
+        line = f"{name:24} {figures(predicted[there], first[there], prepared.scores[there])}"
+        judged = prepared.training.annotators
+        if judged is not None and np.ptp(judged):
+            most = there & (judged == judged.max())
+            what = f"judged by {judged.max():g}"
+            line += f"  {what}: {figures(predicted[most], first[most], prepared.scores[most])}"
         if len(bad):
             area = roc_auc_score(bad, probability)
             line += f"  words: AUC {area:.4f} F1-mult {cross_tuned(probability, bad):.4f}"
-        print(f"{line}  {time.process_time() - started:.0f} CPU s, {len(gold):,} rows", flush=True)
+        print(f"{line}  {time.process_time() - started:.0f} CPU s, {there.sum():,} rows", flush=True)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,16 @@ def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
+def _auto_or_positive(value: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value != "auto" and not (number and 0 < value < float("inf")):
+        raise ValueError("give auto, or a number greater than 0")
+    return value
+
+
+AuxiliaryWeight = Annotated[Literal["auto"] | float, BeforeValidator(_auto_or_positive)]
+
+
 class TextSection(Section):
     """How text becomes tokens; None leaves what the format says."""
 
@@ -292,6 +302,10 @@ class Experiment(Section):
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
     annotators differ by independent noise alone; more where the rows that many judged are also closer to the
     rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
+
+    `auxiliary_labels: {hter: 0.5}` mixes HTER of the post-edits into the label that is learned, half as much
+    as that label; `{da: 0.5}` direct assessments; `auto` chooses how much inside the rows learned from. All
+    figures are of the label alone.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -314,6 +328,7 @@ class Experiment(Section):
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
     weights: Literal["none", "annotators"] = "none"
     weight_power: float = Field(1.0, gt=0)
+    auxiliary_labels: dict[Literal["hter", "da"], AuxiliaryWeight] = Field(default_factory=dict, max_length=1)
     selection: Annotated[tuple[StrategySection, ...], BeforeValidator(_as_list)] = (
         StrategySection(kind="none"),
     )

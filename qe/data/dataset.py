@@ -45,6 +45,7 @@ class Split:
     judges      (n, j) individual scores
     weights     (n, j) the judges' weights
     annotators  (n,) number of annotators behind each label
+    direct_assessment  (n,) judgements of quality beside another label, higher is better
 
     word_probabilities  P(BAD) of the places that have tags in `word_tags`, of which a model was the annotator
     """
@@ -56,6 +57,7 @@ class Split:
     judges: FloatArray | None = None
     weights: FloatArray | None = None
     annotators: FloatArray | None = None
+    direct_assessment: FloatArray | None = None
     word_tags: tuple[str, ...] | None = None
     source_tags: tuple[str, ...] | None = None
     word_probabilities: tuple[str, ...] | None = None
@@ -71,7 +73,7 @@ class Split:
     def _columns(self) -> list[tuple[str, Any]]:
         names = (
             "scores", "post_edit", "reference", "judges", "weights", "annotators", "word_tags", "source_tags",
-            "word_probabilities",
+            "word_probabilities", "direct_assessment",
         )  # fmt: skip
         return [(name, value) for name in names if (value := getattr(self, name)) is not None]
 

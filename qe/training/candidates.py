@@ -18,7 +18,7 @@ from qe.models.pipeline import Candidate
 from qe.selection._base import SELECTORS
 from qe.training import search
 from qe.training.auxiliary import FoldTables, together_with
-from qe.training.preparation import Prepared, folds_of, scores_of, weights_of
+from qe.training.preparation import Prepared, folds_of, scores_of
 
 
 def search_candidates(
@@ -37,7 +37,7 @@ def search_candidates(
     data = []
     for repeat in prepared.repeats:
         for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True):
-            data.append(fold_data(experiment, training, *fold, tables))
+            data.append(fold_data(prepared, training, *fold, tables))
     objective = _objective(experiment, prepared.dataset, data)
     section = experiment.search
     storage = search.storage_at(section.storage) if section.storage else None
@@ -83,11 +83,11 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         progress("nested cross-validation", number, len(outer))
         fitting = training.take(train_rows)
         data = [
-            fold_data(experiment, fitting, rows, out, table.inner(rows, out), train_rows[rows])
+            fold_data(prepared, fitting, rows, out, table.inner(rows, out), train_rows[rows])
             for rows, out in folds_of(fitting, experiment, experiment.split.folds)
         ]
         best = search.run(_objective(experiment, dataset, data), experiment.search, seed=experiment.seed).best
-        whole = fold_data(experiment, training, train_rows, held_out, table)
+        whole = fold_data(prepared, training, train_rows, held_out, table)
         predictions[held_out] = whole.predict(best, dataset.scale, experiment.seed)
     return predictions
 
@@ -121,7 +121,7 @@ def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Data
 
 
 def fold_data(
-    experiment: Experiment,
+    prepared: Prepared,
     split: Split,
     train_rows: NDArray[np.int64],
     held_out: NDArray[np.int64],
@@ -129,20 +129,18 @@ def fold_data(
     columns: NDArray[np.int64] | None = None,
 ) -> search.FoldData:
     """`columns`: the places of the training rows among all, if `split` is not all of them."""
-    scores, weights = scores_of(split), weights_of(split, experiment)
     scored = split.segments.take(held_out)
     rows = together_with(
         [lesson.without(scored) for lesson in tables.lessons],
         tables.own,
-        scores[train_rows],
-        None if weights is None else weights[train_rows],
+        *prepared.learned(split, train_rows),
     )
     return search.FoldData(
         rows.table,
         rows.scores,
         rows.weights,
         tables.other,
-        scores[held_out],
+        scores_of(split)[held_out],
         held_out,
         train_rows if columns is None else columns,
         rows.others,

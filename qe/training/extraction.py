@@ -23,6 +23,7 @@ from features.core.segments import Segments
 from features.core.tree_columns import tree_table
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
+from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.clock import Clock
 from qe.training.sharing import Sharing
 
@@ -44,7 +45,8 @@ class Extraction:
     they are made like the folds of the experiment (`by`, `block`), unless these share what is fitted
     (`qe/training/sharing.py`). `compute` is how an extractor that learns nothing is run. `clock` knows what
     each family took. `apart` has the features with the resources of rows whose texts are in the others'
-    (`features/core/apart.py`); extractors that learn know of them themselves.
+    (`features/core/apart.py`); extractors that learn know of them themselves. `labels` are others of the same
+    segments, which are mixed into the one that families learn.
     """
 
     feature_set: FeatureSet
@@ -57,6 +59,7 @@ class Extraction:
     compute: Compute = _here
     clock: Clock = field(default_factory=Clock, repr=False)
     apart: Apart[FeatureSet] | None = None
+    labels: AuxiliaryLabels | None = None
     _last: dict[int, tuple[str, FittedExtractor]] = field(default_factory=dict, init=False, repr=False)
     _keys: dict[int, str] = field(default_factory=dict, init=False, repr=False)
     _trees: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
@@ -159,7 +162,9 @@ class Extraction:
             result = np.full((len(fitting), len(extractor.names)), np.nan)
             for train, held_out in self._parts(fitting):
                 own = fitting.take(train)
-                result[held_out] = self._values(i, _fit(extractor, own), own, fitting.segments.take(held_out))
+                result[held_out] = self._values(
+                    i, self._fit(extractor, own), own, fitting.segments.take(held_out)
+                )
             return result
 
         return self._cached(key, compute, i)
@@ -262,8 +267,12 @@ class Extraction:
         key = fitting.fingerprint
         if i not in self._last or self._last[i][0] != key:
             with self.clock.part(f"features · {self.feature_set.configs[i]['kind']}"):
-                self._last[i] = (key, _fit(extractor, fitting))
+                self._last[i] = (key, self._fit(extractor, fitting))
         return self._last[i][1]
+
+    def _fit(self, extractor: FittedExtractor, split: Split) -> FittedExtractor:
+        """Fitted on rows, by the labels that are learned of them."""
+        return _fit(extractor, split if self.labels is None else self.labels.mixed(split))
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
         names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]
@@ -286,7 +295,10 @@ class Extraction:
         if i not in self._keys:
             config, extractor = self.feature_set.configs[i], self.feature_set.extractors[i]
             apart = "" if self.apart is None else self.apart.parts.fingerprint
-            self._keys[i] = digest(extractor_fingerprint(config, extractor), _source(extractor), apart)
+            mixed = [] if self.labels is None else [self.labels.fingerprint]
+            self._keys[i] = digest(
+                extractor_fingerprint(config, extractor), _source(extractor), apart, *mixed
+            )
         return self._keys[i]
 
     def _cached(self, key: str, compute: Any, i: int) -> FloatArray:

@@ -164,7 +164,7 @@ def _predicted(
     folds = []
     for (train, held_out), generator in zip(data.first_folds, generators, strict=True):
         rows = np.sort(generator.permutation(train)[:size])
-        folds.append(fold_data(data.experiment, data.training, rows, held_out, data.fold(rows, held_out)))
+        folds.append(fold_data(data, data.training, rows, held_out, data.fold(rows, held_out)))
     gathered = np.full(len(data.training), np.nan)
     for fold, predicted in zip(folds, replace(objective, folds=folds).predictions(candidate), strict=True):
         gathered[fold.rows] = predicted

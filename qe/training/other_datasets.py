@@ -14,8 +14,9 @@ from features.core.segments import Column, Segments
 from qe.bundles.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.config.experiment import DatasetSection, Experiment
 from qe.data.dataset import Dataset, Split, concatenate
-from qe.training.auxiliary import Auxiliary, rescaled, unrepeated
+from qe.training.auxiliary import Auxiliary, unrepeated
 from qe.training.extraction import Extraction
+from qe.training.rescaling import rescaled
 
 NOTE = (
     "{place} ({name}): {n} segments help to learn, each with the weight {weight:g}, labels '{label}'{others};"
@@ -128,6 +129,8 @@ def _extraction(
 ) -> tuple[Split, Extraction]:
     """The rows that are not their own corpus, and the way to features with the resources of this pair."""
     own, experiment = first.extraction, first.experiment
+    if own.labels is not None:  # of the first dataset's segments
+        own = replace(own, labels=None)
     needed = parts_needed(experiment.features)
     by = own.by if own.by != "document" or split.segments.doc_id is not None else "random"
     if section.resources is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,13 @@ from qe.training.auxiliary import (
     together_with,
     whole_tables,
 )
+from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.calibration import check_calibration, check_groups
 from qe.training.clock import Clock
 from qe.training.extraction import Extraction
 from qe.training.looked_up import looked_up_apart
 from qe.training.other_datasets import First, auxiliary, drawn
+from qe.training.row_weights import weights_of
 
 OWN_TEXTS = (
     "resources hold the {} of the training segments, each of which was looked up in those without the texts "
@@ -73,10 +75,18 @@ class Prepared:
         """(n,) labels of the training rows."""
         return scores_of(self.training)
 
-    @property
-    def weights(self) -> FloatArray | None:
-        """(n,) weights of the training rows; None if all count the same."""
-        return weights_of(self.training, self.experiment)
+    def learned(
+        self, split: Split, rows: NDArray[np.int64] | None = None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """(n,) labels that are learned of some rows of a split (None: of all), and (n,) weights of these
+        rows; None if all count the same. Auxiliary labels are mixed in where the experiment asks for it.
+        """
+        rows = np.arange(len(split)) if rows is None else rows
+        if self.extraction.labels is not None:
+            scores, counts = self.extraction.labels.learned(split.take(rows))
+            return scores, None if np.ptp(counts) == 0 else counts
+        weights = weights_of(split, self.experiment)
+        return scores_of(split)[rows], None if weights is None else weights[rows]
 
     @cached_property
     def test(self) -> str | None:
@@ -106,7 +116,7 @@ class Prepared:
 
     def learned_rows(self) -> Rows:
         """What the final model learns from: the training rows, then those of other datasets."""
-        return together_with(self._whole.lessons, self._whole.own, self.scores, self.weights)
+        return together_with(self._whole.lessons, self._whole.own, *self.learned(self.training))
 
     @cached_property
     def _whole(self) -> FoldTables:
@@ -195,6 +205,8 @@ def prepare(
         clock=clock or Clock(),
         apart=apart,
     )
+    labels = AuxiliaryLabels.of(experiment, dataset, training, partial(extraction.static, training.segments))
+    extraction = replace(extraction, labels=labels)
     if experiment.trees:  # read before anything is computed: a wrong parse is found now
         for name, split in dataset.splits.items():
             if name not in experiment.split.train:
@@ -362,17 +374,3 @@ def scores_of(split: Split) -> FloatArray:
     if split.scores is None:
         raise InputError("these segments have no labels")
     return split.scores
-
-
-def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
-    """(n,) row weights: the number of annotators behind each label to `weight_power`, relative to the mean.
-
-    None if all rows count the same. Raises InputError if the numbers of annotators are not known.
-    """
-    if experiment.weights == "none":
-        return None
-    if split.annotators is None:
-        raise InputError("the dataset does not say how many annotators judged", where="weights")
-    powers = split.annotators**experiment.weight_power
-    weights: FloatArray = powers / powers.mean()
-    return weights

@@ -31,7 +31,7 @@ def assemble(made: Made) -> dict[str, Any]:
     """The report as JSON values; every figure with its recipe."""
     prepared, result = made.prepared, made.result
     experiment, dataset, extraction = prepared.experiment, prepared.dataset, prepared.extraction
-    table = prepared.training_table()
+    table, labels = prepared.training_table(), prepared.extraction.labels
     undefined = table.isna().sum()
     return {
         "experiment": experiment.settings(),
@@ -58,7 +58,7 @@ def assemble(made: Made) -> dict[str, Any]:
             "name": dataset.name,
             "label": asdict(dataset.scale),
             "splits": {name: len(split) for name, split in dataset.splits.items()},
-            "notes": list(dataset.notes),
+            "notes": [*dataset.notes, *([] if labels is None else [labels.note(prepared.training)])],
         },
         "features": {
             "n": len(extraction.feature_set.names),

@@ -166,7 +166,10 @@ def _version_tags(prepared: Prepared, model: Model, report: Mapping[str, Any]) -
 def _content(prepared: Prepared, model: Model) -> str:
     """What the model and its companions were made from."""
     settings = prepared.experiment.settings()
-    chosen = {key: settings[key] for key in ("seed", "split", "weights", "weight_power", "intervals")}
+    chosen = {
+        key: settings[key]
+        for key in ("seed", "split", "weights", "weight_power", "auxiliary_labels", "intervals")
+    }
     made_from = (prepared.dataset.fingerprint, model.feature_set.fingerprint, model.candidate.settings())
     others = (each.fingerprint for each in prepared.auxiliaries)
     return digest(json.dumps(chosen, sort_keys=True), *made_from, *others)

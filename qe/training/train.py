@@ -170,7 +170,7 @@ def _fingerprint(prepared: Prepared) -> str:
     """What a study depends on; the number of trials may grow."""
     settings = prepared.experiment.settings()
     settings["search"].pop("trials")
-    keys = ("seed", "split", "weights", "weight_power", "selection", "learner", "search")
+    keys = ("seed", "split", "weights", "weight_power", "auxiliary_labels", "selection", "learner", "search")
     relevant = {key: settings[key] for key in keys}
     return digest(
         json.dumps(relevant, sort_keys=True),

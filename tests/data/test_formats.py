@@ -144,6 +144,13 @@ def test_mlqe_pe_columns(shared_data: SharedData) -> None:
     assert dev.word_tags is not None and dev.segments.alignment is not None
     tags = np.array([len(tags.split()) for tags in dev.word_tags])
     assert (tags == 2 * dev.segments.target_tokens.lengths + 1).all()
+    train, direct = (
+        edits.splits["train"],
+        FORMATS.get("mlqe_pe")(text="tokenised").read(folder).splits["train"],
+    )
+    assert train.direct_assessment is not None and direct.scores is not None
+    np.testing.assert_array_equal(train.direct_assessment, direct.scores)
+    assert direct.direct_assessment is None and edits.splits["test20"].direct_assessment is None
     scores = np.array(edits.splits["test20"].segments.model_score, float)
     probabilities = edits.splits["test20"].segments.token_log_probabilities
     assert probabilities is not None

@@ -16,10 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from features.core.errors import InputError
 from features.surface import Surface
 from qe.data.dataset import LabelScale
-from qe.training.auxiliary import aligned, letters, rescaled
+from qe.training.auxiliary import aligned, letters
 from qe.training.candidates import nested_predictions, search_candidates
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
+from qe.training.rescaling import rescaled
 from tests.training.several import made, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)

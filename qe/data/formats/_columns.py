@@ -16,7 +16,8 @@ from qe.data.formats._reading import Column, Reading, equal_lengths, known_keys
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
 LABEL_KEYS = ("name", "low", "high", "higher_is_better")
 SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
-LABEL_COLUMNS = ("scores", "judges", "weights", "annotators", *SIDE_TEXT)
+NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment")
+LABEL_COLUMNS = (*NUMBERS, *SIDE_TEXT)
 COLUMNS = (*Segments.column_names(), *LABEL_COLUMNS)
 
 Label = Mapping[str, Any] | str
@@ -97,6 +98,11 @@ def make_split(
             if "annotators" in columns
             else None
         ),
+        direct_assessment=(
+            reading.numbers(columns["direct_assessment"], "direct assessment", None, None)
+            if "direct_assessment" in columns
+            else None
+        ),
         **{key: tuple(columns[key].texts) for key in SIDE_TEXT if key in columns},
     )
     if split.judges is not None and split.weights is not None and split.judges.shape != split.weights.shape:
@@ -110,7 +116,7 @@ def make_split(
 def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
     """Absent text is a defect (absent numbers are found where numbers are read)."""
     for name, column in columns.items():
-        if name not in ("scores", "judges", "weights", "annotators"):
+        if name not in NUMBERS:
             for row in sorted(column.absent):
                 reading.defect(f"the {name} is missing (null)", where=column.where(row))
 

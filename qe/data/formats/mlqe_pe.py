@@ -44,7 +44,8 @@ class MlqePe(Format):
     the pair (`en-de`, `en-de-dev`); `test21.src`, ... in `XX-YY-test21`, with `goldlabels/test21.da` or
     `.hter`. `train` must be there; of test splits, what is absent is left out, labels too.
 
-    The judges are the individual scores (standardised for `da`), NaN beyond a segment's annotators.
+    The judges are the individual scores (standardised for `da`), NaN beyond a segment's annotators. With
+    `hter`, `direct_assessment` is the mean of the standardised ones.
 
     Source: Fomicheva et al. 2020, "MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset".
     """
@@ -114,6 +115,8 @@ class MlqePe(Format):
             columns["model_score"] = direct["model_scores"]
             columns |= _side_information(reading, table.parent, split, files.code)
             columns |= _post_editing(reading, files, split, tokenised)
+            if self.label == "hter" and "z_mean" in direct:
+                columns["direct_assessment"] = direct["z_mean"]
         elif later is not None:
             columns |= _later_texts(reading, later, split, files.code, tokenised)
         scores = self._scores(reading, files, split, direct)

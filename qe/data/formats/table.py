@@ -31,8 +31,9 @@ class Table(Format):
     splits     split -> file under `path`; without it, `path` itself is the file
     columns    our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, ...) and of Split (`scores`, `post_edit`, `reference`, `annotators`,
-               `word_tags`, `source_tags`; `judges` and `weights` take a list). `source` and `target` stand
-               for themselves where they are not mapped; nothing else is read without being mapped.
+               `word_tags`, `source_tags`, `direct_assessment`; `judges` and `weights` take a list). `source`
+               and `target` stand for themselves where they are not mapped; nothing else is read without
+               being mapped.
     blind      splits without scores, whose tables need no label columns
     quoting    whether double quotes delimit fields (RFC 4180); null: CSV yes, TSV no
     kind       tsv, csv, jsonl or parquet; null: by the file's name

@@ -1,0 +1,201 @@
+"""Auxiliary labels: another label of the same segments, mixed into the one that models learn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from features.core.files import digest
+from qe.config.experiment import Experiment
+from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.labels import hter
+from qe.data.splits import Fold, make_folds
+from qe.training.rescaling import rescaled
+from qe.training.row_weights import weights_of
+
+NOTE: Final = (
+    "the label '{label}' is learned mixed with {other}, of weight {weight:g} beside it{how}; all figures are "
+    "of '{label}' alone"
+)
+CHOSEN: Final = ", chosen inside the rows learned from (here: all of them)"
+WEIGHTS: Final = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # that `auto` chooses among
+_SCALES: Final[Mapping[str, LabelScale]] = {
+    "hter": LabelScale("hter", 0.0, None, higher_is_better=False),
+    "da": LabelScale("da", None, None, higher_is_better=True),
+}
+_NAMES: Final = {"hter": "HTER of the post-edits", "da": "direct assessments"}
+_PARTS: Final = 5  # of the rows, by which `auto` chooses
+_PENALTY: Final = 0.1  # of its ridge regressions, per row: between the labels' noise and its features
+
+
+@dataclass(frozen=True, eq=False)
+class AuxiliaryLabels:
+    """Another label of the training segments, and how much of it the label takes on.
+
+    What is learned of a set of rows is w y + v h over w + v, where y is the label, w the row's weight (1 on
+    the mean), h the other label on mean, deviation and direction of y in these rows, and v its weight. With
+    "auto", v is chosen among WEIGHTS by ridge regression, learned from the mixture in four fifths of these
+    rows and asked for y in the others (Pearson, rows weighted by w; parts made as the experiment's folds
+    are): the smallest that is not worse than the best by more than the standard error of the difference over
+    the parts (the rule of one standard error: Breiman et al. 1984, "Classification and Regression Trees").
+
+    kind    `hter`, made from the post-edits, or `da`, direct assessments beside another label
+    values  the other label by the id of the segment
+    static  the columns of all training rows by families that learn nothing, for "auto"
+    """
+
+    experiment: Experiment
+    scale: LabelScale
+    kind: str
+    values: pd.Series
+    static: Callable[[], pd.DataFrame]
+    given: float | Literal["auto"]
+    _chosen: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, dataset: Dataset, training: Split, static: Callable[[], pd.DataFrame]
+    ) -> "AuxiliaryLabels | None":
+        """None where the experiment asks for none.
+
+        Raises InputError for a dataset that lacks the other label, or has no other.
+        """
+        if not experiment.auxiliary_labels:
+            return None
+        ((kind, given),) = experiment.auxiliary_labels.items()
+        try:
+            if any(section.together for section in experiment.others):
+                raise InputError(
+                    "families would be fitted on rows of another dataset, too",
+                    remedy="leave `together` out of the other datasets, or leave out `auxiliary_labels`",
+                )
+            if dataset.scale.name == kind:
+                raise InputError("the label is this one already", remedy="leave out `auxiliary_labels`")
+            values = pd.Series(_of_kind(kind, training), index=list(training.segments.id))
+        except InputError as error:
+            raise InputError(str(error), where=f"auxiliary_labels.{kind}") from None
+        return cls(experiment, dataset.scale, kind, values, static, given)
+
+    @property
+    def fingerprint(self) -> str:
+        """What it makes of labels depends on it, and on the columns that the families give."""
+        rule = (WEIGHTS, _PARTS, _PENALTY, "one standard error") if self.given == "auto" else ()
+        how = (self.experiment.weights, self.experiment.weight_power)
+        split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
+        features = [str(family) for family in self.experiment.features] if self.given == "auto" else []
+        return digest(
+            self.kind, self.given, rule, how, str(split), features, self.values.to_numpy().tobytes()
+        )
+
+    def mixed(self, split: Split) -> Split:
+        """The rows with the labels that are learned, for families that learn from labels.
+
+        Where annotators weigh, the weights of the mixture stand in their place: families know no others.
+        """
+        labels, weights = self.learned(split)
+        known = split.annotators is not None and self.experiment.weights == "annotators"
+        return replace(split, scores=labels, annotators=weights if known else split.annotators)
+
+    def learned(self, split: Split) -> tuple[FloatArray, FloatArray]:
+        """(n,) labels that are learned, and (n,) weights of the rows, 1 on the mean."""
+        labels, weights = self._mixture(split, self.weight(split))
+        return labels, weights / weights.mean()
+
+    def weight(self, split: Split) -> float:
+        """Of the other label beside the label, which counts 1 on the mean."""
+        if self.given != "auto":
+            return self.given
+        key = split.fingerprint
+        if key not in self._chosen:
+            self._chosen[key] = self._best(split)
+        return self._chosen[key]
+
+    def note(self, split: Split) -> str:
+        """What was mixed, for the report."""
+        how = CHOSEN if self.given == "auto" else ""
+        return NOTE.format(label=self.scale.name, other=_NAMES[self.kind], weight=self.weight(split), how=how)
+
+    def _mixture(self, split: Split, weight: float) -> tuple[FloatArray, FloatArray]:
+        gold, own = self._gold(split), self._own(split)
+        values = self.values.loc[list(split.segments.id)].to_numpy()
+        other = rescaled(values, _SCALES[self.kind], gold, self.scale, "standard")
+        return (own * gold + weight * other) / (own + weight), own + weight
+
+    def _own(self, split: Split) -> FloatArray:
+        """(n,) weights of the rows, 1 on the mean."""
+        weights = weights_of(split, self.experiment)
+        return np.ones(len(split)) if weights is None else weights / weights.mean()
+
+    @staticmethod
+    def _gold(split: Split) -> FloatArray:
+        assert split.scores is not None  # they are learned from
+        return split.scores
+
+    def _best(self, split: Split) -> float:
+        table = self.static()
+        if not len(table.columns):
+            raise InputError(
+                "`auto` chooses by families that learn nothing from labels, and there are none",
+                where=f"auxiliary_labels.{self.kind}",
+                remedy="name one (surface, for example), or a weight",
+            )
+        if len(split) < 3 * _PARTS:
+            return 0.0
+        section = self.experiment.split
+        folds = make_folds(
+            len(split),
+            _PARTS,
+            seed=section.seed,
+            by=section.by,
+            block=section.block,
+            documents=split.segments.doc_id,
+        )
+        values = table.loc[list(split.segments.id)].select_dtypes("number").to_numpy(np.float64)
+        figures = np.array([self._figures(split, values, folds, weight) for weight in WEIGHTS])
+        lost = figures[figures.mean(axis=1).argmax()] - figures
+        error = lost.std(axis=1, ddof=1) / np.sqrt(_PARTS)
+        return WEIGHTS[int(np.argmax(lost.mean(axis=1) <= error))]
+
+    def _figures(self, split: Split, values: FloatArray, folds: Sequence[Fold], weight: float) -> list[float]:
+        """Weighted Pearson of what is predicted of the held-out rows of each part and their label."""
+        figures = []
+        for rows, held_out in folds:
+            labels, weights = self._mixture(split.take(rows), weight)
+            model = make_pipeline(
+                SimpleImputer(keep_empty_features=True),
+                StandardScaler(),
+                Ridge(_PENALTY * weights.sum(), solver="cholesky"),
+            )
+            model.fit(values[rows], labels, ridge__sample_weight=weights)
+            gold, own = self._gold(split)[held_out], self._own(split)[held_out]
+            moments = np.cov(model.predict(values[held_out]), gold, aweights=own)
+            deviations = np.sqrt(moments[0, 0] * moments[1, 1])
+            figures.append(float(moments[0, 1] / deviations) if deviations > 0 else 0.0)
+        return figures
+
+
+def _of_kind(kind: str, training: Split) -> FloatArray:
+    """(n,) the other label of the training rows. Raises InputError where it is not known of all."""
+    if kind == "da":
+        if training.direct_assessment is None:
+            raise InputError(
+                "the training segments have no direct assessments beside their label",
+                remedy="leave out `auxiliary_labels`",
+            )
+        return training.direct_assessment
+    if training.post_edit is None:
+        raise InputError("the training segments have no post-edits", remedy="leave out `auxiliary_labels`")
+    segments = training.segments
+    rates = hter(segments.target_tokens, segments.target_tokenizer.tokens(training.post_edit))
+    if np.isnan(rates).any():
+        row = int(np.flatnonzero(np.isnan(rates))[0])
+        raise InputError(f"the post-edit of segment '{segments.id[row]}' is empty")
+    return rates

@@ -1,0 +1,229 @@
+"""HTER mixed into the label that is learned: by closed forms, and never by what is held out."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import zscore
+
+from features.core.array_types import FloatArray
+from features.core.errors import InputError
+from qe.config import experiment
+from qe.training.auxiliary_labels import WEIGHTS, AuxiliaryLabels
+from qe.training.candidates import out_of_fold_predictions, search_candidates
+from qe.training.fitting import fit_model
+from qe.training.preparation import Prepared, prepare
+from qe.training.train import train
+from tests.training.several import section, write
+
+WORDS = ("house", "tree", "red", "green", "walks", "sings", "the", "a", "never", "often")
+ROWS, NOISE = 120, 8.0
+
+
+def wrong_words(n: int) -> int:
+    return n * (n - 3) // 20
+
+
+def write_rows(
+    folder: Path, *, label: str = "noisy", file: str = "rows.tsv", changed: int | None = None
+) -> None:
+    """A greater share of the words is wrong, the longer the text; post-edits are right.
+
+    `label`: minus that share with much noise (`noisy`), minus the number of letters (`letters`), or HTER.
+    `changed`: the row whose label and post-edit are others.
+    """
+    rng = np.random.default_rng(1)
+    lines = ["source\ttarget\tpost_edit\tscore\tannotators\thter"]
+    for row in range(ROWS):
+        target = rng.choice(WORDS, rng.integers(4, 18)).tolist()
+        wrong = np.arange(len(target)) < wrong_words(len(target))
+        edited = [f"{word}x" if bad else word for word, bad in zip(target, wrong, strict=True)]
+        rate, noise = wrong.sum() / len(target), rng.normal(0, NOISE)
+        score = {"noisy": noise - 20 * rate, "letters": -len("".join(target)), "hter": rate}[label]
+        if row == changed:
+            edited, score = ["other"], 99.0
+        cells = (" ".join(target[::-1]), " ".join(target), " ".join(edited), f"{score:.6f}")
+        lines.append("\t".join([*cells, "3" if row % 4 else "6", f"{rate:.6f}"]))
+    (folder / file).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def made(folder: Path, weight: Any = 0.5, *others: Any, **more: Any) -> experiment.Experiment:
+    first = section("rows.tsv")
+    first["columns"] = {"scores": "score", "post_edit": "post_edit", "annotators": "annotators"}
+    content: dict[str, Any] = {
+        "name": "auxiliary",
+        "dataset": [first, *others] if others else first,
+        "features": ["surface", "bag_of_words"],
+        "split": {"folds": 3},
+        "auxiliary_labels": {"hter": weight},
+        "learner": {"kind": "ridge", "params": {"alpha": 10}, "space": {}},
+        "search": {"trials": 1, "objective": "pearson"},
+        "evaluation": {"metric": "pearson", "samples": 100},
+        "tracking": {"register": False},
+        **more,
+    }
+    return experiment.made(content, folder)
+
+
+def prepared(tmp_path: Path, weight: Any = 0.5, **more: Any) -> Prepared:
+    return prepare(made(tmp_path, weight, **more), tmp_path / "cache")
+
+
+def labels_of(data: Prepared) -> AuxiliaryLabels:
+    labels = data.extraction.labels
+    assert labels is not None
+    return labels
+
+
+def rates(data: Prepared) -> FloatArray:
+    """One wrong word in so many: every edit is a substitution, so that HTER is their share."""
+    lengths = data.training.segments.target_tokens.lengths.tolist()
+    return np.array([wrong_words(n) / n for n in lengths])
+
+
+def test_labels_are_mixed_by_their_weights(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, 0.5)
+    rows = np.arange(7, 90)
+    gold, other = data.scores[rows], rates(data)[rows]
+    labels, weights = data.learned(data.training, rows)
+    expected = (gold + 0.5 * (gold.mean() - gold.std() * zscore(other))) / 1.5
+    np.testing.assert_allclose(labels, expected)
+    assert weights is None
+
+
+def test_rows_that_many_judged_take_less_of_it(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, 0.5, weights="annotators", weight_power=2)
+    labels, weights = data.learned(data.training)
+    own = np.where(np.arange(ROWS) % 4, 9.0, 36.0)
+    own /= own.mean()
+    gold = data.scores
+    other = gold.mean() - gold.std() * zscore(rates(data))
+    np.testing.assert_allclose(labels, (own * gold + 0.5 * other) / (own + 0.5))
+    assert weights is not None
+    np.testing.assert_allclose(weights, (own + 0.5) / 1.5)
+
+
+def test_all_of_it_is_what_the_other_label_teaches(tmp_path: Path) -> None:
+    """Ridge regression turns and stretches with its labels, in the learner and in bags of words."""
+    write_rows(tmp_path)
+    data, surface = prepared(tmp_path, 1e12), prepared(tmp_path, 1e12, features=["surface"])
+    write_rows(tmp_path, label="hter")
+    alone, plain = (prepared(tmp_path, 1, auxiliary_labels={}, **x) for x in ({}, {"features": ["surface"]}))
+    one, other = (fit_model(x, search_candidates(x)[0].best) for x in (surface, plain))
+    rows = data.training.segments
+    np.testing.assert_allclose(zscore(one.predict(rows)), -zscore(other.predict(rows)), atol=1e-4)
+    for tables, wanted in zip(
+        data.folds_of(data.first_folds), alone.folds_of(alone.first_folds), strict=True
+    ):
+        bags = [name for name in tables.other.columns if name.startswith("bag_of_words")]
+        assert len(bags) == 4
+        one_bag, other_bag = (zscore(x.other[bags].to_numpy()) for x in (tables, wanted))
+        np.testing.assert_allclose(one_bag, -other_bag, atol=1e-4)
+
+
+def test_direct_assessments_are_mixed_into_hter(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    dataset = section("rows.tsv", higher=False)
+    dataset["columns"] = {"scores": "hter", "direct_assessment": "score"}
+    data = prepared(tmp_path, 0.5, dataset=dataset, auxiliary_labels={"da": 0.5})
+    other = data.training.direct_assessment
+    assert other is not None and (other < 0).any()
+    gold = data.scores
+    expected = (gold + 0.5 * (gold.mean() - gold.std() * zscore(other))) / 1.5
+    np.testing.assert_allclose(data.learned(data.training)[0], expected)
+    assert "is learned mixed with direct assessments, of weight 0.5" in labels_of(data).note(data.training)
+    dataset["columns"] = {"scores": "hter"}
+    with pytest.raises(InputError, match="auxiliary_labels.da: .* have no direct assessments beside"):
+        prepared(tmp_path, dataset=dataset, auxiliary_labels={"da": "auto"})
+    with pytest.raises(InputError, match="auxiliary_labels: .*at most 1"):
+        made(tmp_path, auxiliary_labels={"da": 1, "hter": 1})
+
+
+def test_a_label_that_says_little_takes_much_of_one_that_says_more(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, "auto")
+    assert labels_of(data).weight(data.training) >= 1
+
+
+def test_a_label_that_features_know_takes_nothing(tmp_path: Path) -> None:
+    write_rows(tmp_path, label="letters")
+    data = prepared(tmp_path, "auto")
+    assert labels_of(data).weight(data.training) == 0
+    labels, _ = data.learned(data.training)
+    np.testing.assert_allclose(labels, data.scores)
+
+
+def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, "auto", weights="annotators")
+    train_rows, held_out = data.first_folds[0]
+    before = data.learned(data.training, train_rows)
+    result, objective = search_candidates(data)
+    predicted = objective.predictions(result.best)[0]
+    changed = int(held_out[0])
+    write_rows(tmp_path, changed=changed)
+    again = prepare(made(tmp_path, "auto", weights="annotators"), tmp_path / "other cache")
+    assert again.scores[changed] == 99
+    after = again.learned(again.training, train_rows)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    result, objective = search_candidates(again)
+    np.testing.assert_array_equal(predicted, objective.predictions(result.best)[0])
+
+
+def test_few_rows_choose_nothing(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, "auto")
+    assert labels_of(data).weight(data.training.take(np.arange(9))) == 0
+
+
+def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    report = train(made(tmp_path, "auto"), tmp_path / "output", cache=tmp_path / "cache").report
+    weight = labels_of(prepared(tmp_path, "auto")).weight(prepared(tmp_path).training)
+    assert weight in WEIGHTS
+    assert report["data"]["notes"][-1] == (
+        f"the label 'da' is learned mixed with HTER of the post-edits, of weight {weight:g} beside it, "
+        "chosen inside the rows learned from (here: all of them); all figures are of 'da' alone"
+    )
+    data = prepared(tmp_path, "auto")
+    result, objective = search_candidates(data)
+    predicted = out_of_fold_predictions(data, objective, result.best)[0]
+    figures = report["cross_validation"]["systems"]["auxiliary"]
+    assert figures["pearson"] == pytest.approx(np.corrcoef(predicted, data.scores)[0, 1])
+    assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())
+
+
+def test_another_dataset_helps_beside_it(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    write(tmp_path / "other.tsv", 40, 3)
+    data = prepare(made(tmp_path, 0.5, section("other.tsv")), tmp_path / "cache")
+    assert len(data.learned_rows().scores) > ROWS
+    with pytest.raises(
+        InputError, match=r"auxiliary_labels.hter: families would be fitted on rows of another"
+    ):
+        prepare(made(tmp_path, 0.5, section("other.tsv", together=True)), tmp_path / "cache")
+
+
+def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    lacking = section("rows.tsv")
+    with pytest.raises(InputError, match="auxiliary_labels.hter: the training segments have no post-edits"):
+        prepare(made(tmp_path, dataset=lacking), tmp_path / "cache")
+    itself = section("rows.tsv", higher=False)
+    itself["columns"] = {"scores": "hter", "post_edit": "post_edit"}
+    with pytest.raises(InputError, match="auxiliary_labels.hter: the label is this one already"):
+        prepare(made(tmp_path, dataset=itself), tmp_path / "cache")
+    with pytest.raises(InputError, match="`auto` chooses by families that learn nothing from labels"):
+        data = prepare(made(tmp_path, "auto", features=["bag_of_words"]), tmp_path / "cache")
+        data.learned(data.training)
+    for weight in (0, -1, "much", float("nan"), True):
+        with pytest.raises(
+            InputError, match=r"auxiliary_labels.hter: .*give auto, or a number greater than 0"
+        ):
+            made(tmp_path, weight)
+    with pytest.raises(InputError, match=r"auxiliary_labels.ter: "):
+        made(tmp_path, auxiliary_labels={"ter": 1})
