@@ -87,7 +87,7 @@ class AuxiliaryLabels:
     @property
     def fingerprint(self) -> str:
         """What it makes of labels depends on it, and on the columns that the families give."""
-        rule = (WEIGHTS, _PARTS, _PENALTY, "one standard error") if self.given == "auto" else ()
+        rule = (WEIGHTS, _PARTS, _PENALTY, "one standard error, of the fold") if self.given == "auto" else ()
         how = (self.experiment.weights, self.experiment.weight_power)
         split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
         features = [str(family) for family in self.experiment.features] if self.given == "auto" else []
@@ -95,14 +95,17 @@ class AuxiliaryLabels:
             self.kind, self.given, rule, how, str(split), features, self.values.to_numpy().tobytes()
         )
 
-    def mixed(self, split: Split) -> Split:
-        """The rows with the labels that are learned, for families that learn from labels.
+    def mixed(self, split: Split, of: Split | None = None) -> Split:
+        """The rows with the labels that are learned, for families that learn from labels; with the weight of
+        all rows `of`, where these are a part of them.
 
         Where annotators weigh, the weights of the mixture stand in their place: families know no others.
         """
-        labels, weights = self.learned(split)
+        labels, weights = self._mixture(split, self.weight(split if of is None else of))
         known = split.annotators is not None and self.experiment.weights == "annotators"
-        return replace(split, scores=labels, annotators=weights if known else split.annotators)
+        return replace(
+            split, scores=labels, annotators=weights / weights.mean() if known else split.annotators
+        )
 
     def learned(self, split: Split) -> tuple[FloatArray, FloatArray]:
         """(n,) labels that are learned, and (n,) weights of the rows, 1 on the mean."""

@@ -270,9 +270,11 @@ class Extraction:
                 self._last[i] = (key, self._fit(extractor, fitting))
         return self._last[i][1]
 
-    def _fit(self, extractor: FittedExtractor, split: Split) -> FittedExtractor:
-        """Fitted on rows, by the labels that are learned of them."""
-        return _fit(extractor, split if self.labels is None else self.labels.mixed(split))
+    def _fit(self, extractor: FittedExtractor, split: Split, of: Split | None = None) -> FittedExtractor:
+        """Fitted on rows, by the labels that are learned of them; `of`: all rows learned from, if there are
+        more.
+        """
+        return _fit(extractor, split if self.labels is None else self.labels.mixed(split, of))
 
     def _frame(self, blocks: Mapping[int, FloatArray], segments: Segments) -> pd.DataFrame:
         names = [feature.name for i in blocks for feature in self.feature_set.kept(i)]

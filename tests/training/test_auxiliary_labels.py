@@ -174,6 +174,17 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     np.testing.assert_array_equal(predicted, objective.predictions(result.best)[0])
 
 
+def test_cross_fitting_takes_the_weight_of_the_fold(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    data = prepared(tmp_path, "auto")
+    labels, whole = labels_of(data), data.training
+    part = whole.take(np.arange(40))
+    labels._chosen[whole.fingerprint], labels._chosen[part.fingerprint] = 2.0, 0.0
+    np.testing.assert_allclose(labels.mixed(part).scores, part.scores)
+    fixed = labels_of(prepared(tmp_path, 2))
+    np.testing.assert_allclose(labels.mixed(part, whole).scores, fixed.mixed(part).scores)
+
+
 def test_few_rows_choose_nothing(tmp_path: Path) -> None:
     write_rows(tmp_path)
     data = prepared(tmp_path, "auto")
