@@ -87,7 +87,11 @@ class AuxiliaryLabels:
     @property
     def fingerprint(self) -> str:
         """What it makes of labels depends on it, and on the columns that the families give."""
-        rule = (WEIGHTS, _PARTS, _PENALTY, "one standard error, of the fold") if self.given == "auto" else ()
+        rule = (
+            (WEIGHTS, _PARTS, _PENALTY, "one standard error, of all rows of the fold")
+            if self.given == "auto"
+            else ()
+        )
         how = (self.experiment.weights, self.experiment.weight_power)
         split = self.experiment.split.model_dump(mode="json", include={"by", "block", "seed"})
         features = [str(family) for family in self.experiment.features] if self.given == "auto" else []

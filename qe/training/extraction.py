@@ -163,7 +163,7 @@ class Extraction:
             for train, held_out in self._parts(fitting):
                 own = fitting.take(train)
                 result[held_out] = self._values(
-                    i, self._fit(extractor, own), own, fitting.segments.take(held_out)
+                    i, self._fit(extractor, own, fitting), own, fitting.segments.take(held_out)
                 )
             return result
 
