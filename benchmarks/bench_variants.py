@@ -3,9 +3,9 @@
     python benchmarks/bench_variants.py EXPERIMENT --rows 4000 --cache DIR --variant NAME 'FAMILIES' ...
 
 FAMILIES is the YAML list that stands in the place of the experiment's `features` (`--set-in NAME KEY=VALUE`
-sets another key of one variant); the first variant is what
-the others are compared with. Predictions are out-of-fold (the folds of the experiment; families cross-fitted
-inside them); differences have 95 % intervals by the paired bootstrap of segments (10,000 samples, seed 0).
+sets another key of one variant); the first variant is what the others are compared with. Predictions are
+out-of-fold (the folds of the experiment; families cross-fitted inside them); differences have 95 % intervals
+by the paired bootstrap of segments (10,000 samples, seed 0).
 Rows have the weights and auxiliary labels of the experiment; where some were judged by more annotators than
 others, Pearson is also given of those judged by most.
 Words: AUC, and F1-mult with the threshold that was best on the other half of the held-out words. CPU seconds

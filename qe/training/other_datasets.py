@@ -17,6 +17,7 @@ from qe.data.dataset import Dataset, Split, concatenate
 from qe.training.auxiliary import Auxiliary, unrepeated
 from qe.training.extraction import Extraction
 from qe.training.rescaling import rescaled
+from qe.training.row_weights import weights_of
 
 NOTE = (
     "{place} ({name}): {n} segments help to learn, each with the weight {weight:g}, labels '{label}'{others};"
@@ -178,7 +179,5 @@ def _named(split: Split, place: str, documents: bool) -> Split:
 
 def _annotators(split: Split, experiment: Experiment) -> FloatArray:
     """(n,) weights by numbers of annotators, where the experiment asks for them and they are known."""
-    if experiment.weights == "none" or split.annotators is None:
-        return np.ones(len(split))
-    powers = split.annotators**experiment.weight_power
-    return np.asarray(powers / powers.mean(), np.float64)
+    weights = None if split.annotators is None else weights_of(split, experiment)
+    return np.ones(len(split)) if weights is None else weights
