@@ -50,6 +50,7 @@ ROOMS = (
     "qe.translation_files",
     "qe.suggestion",
     "qe.distillation",
+    "qe.unsupervised",
     "qe.filtering",
     "qe.effort",
     "qe.systems",

@@ -58,7 +58,7 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) 
         raise InputError(
             "no column is known as the score, and none as the post-edit",
             where=where,
-            remedy=f"name it: {_OPTION} scores=HEADER; {has}",
+            remedy=f"name it: {_OPTION} scores=HEADER; {has}; without labels: `qe unsupervised`",
         )
     twice = {header for header in chosen.values() if list(chosen.values()).count(header) > 1}
     if twice:

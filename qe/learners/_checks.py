@@ -16,6 +16,11 @@ def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray,
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
+def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
+    """(n, k) finite float64, of rows without labels; sets `n_features_in_` and `feature_names_in_`."""
+    return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
+
+
 def relative_weights(sample_weight: Any, n: int) -> FloatArray:
     """(n,) weights divided by their mean, so that penalties keep their meaning; ones for None.
 

@@ -11,11 +11,12 @@ from features.core.errors import InputError
 from qe.config.distributions import Choice, Distribution
 from qe.learners._base import Learner
 from qe.learners._calibration import Calibration
-from qe.learners._checks import rows_to_predict, training_data
+from qe.learners._checks import all_rows, rows_to_predict, training_data
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ranks by the arithmetic mean of the (standardised) features; the labels only set the scale.
+    """Ranks by the arithmetic mean of the (standardised) features; the labels only set the scale. Without
+    labels the mean of the rows it is fitted on is 0, and their deviation 1.
 
     negative      names of features (or column numbers, from 0) that are high where quality is low
     label_sign    1 where a higher label is better, -1 where it is worse (HTER)
@@ -36,13 +37,15 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.label_sign = label_sign
         self.calibration = calibration
 
-    def fit(self, X: Any, y: Any) -> Self:
-        X, y = training_data(self, X, y)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X, y = (all_rows(self, X), None) if y is None else training_data(self, X, y)
         names: list[Any] = list(getattr(self, "feature_names_in_", []))
         self.signs_ = np.ones(X.shape[1])
         for column in self.negative:
             self.signs_[_position(column, names, X.shape[1])] = -1.0
-        self.calibration_ = Calibration(self.calibration).fit(self._means(X), self.label_sign * y)
+        means = self._means(X)
+        quality = _standardised(means) if y is None else self.label_sign * y
+        self.calibration_ = Calibration(self.calibration).fit(means, quality)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -50,6 +53,11 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _means(self, X: FloatArray) -> FloatArray:
         return np.asarray(X @ self.signs_ / len(self.signs_))
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    deviation = float(values.std())
+    return np.asarray((values - values.mean()) / (deviation if deviation > 0 else 1.0))
 
 
 def _position(column: str | int, names: list[Any], width: int) -> int:

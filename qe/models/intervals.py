@@ -154,7 +154,8 @@ class Intervals:
     def load(cls, folder: Path) -> Self:
         """What `save` wrote. Raises InputError for a model without intervals, or where they are damaged."""
         if not (folder / _FILE).is_file():
-            raise InputError("the model has no prediction intervals", where=folder, remedy="train it again")
+            remedy = "train it again, with labels: they are what intervals are made of"
+            raise InputError("the model has no prediction intervals", where=folder, remedy=remedy)
         content = read_json("the intervals", folder / _FILE, REMEDY)
         with whole("the intervals", folder / _FILE, REMEDY):
             scores = np.load(folder / _SCORES, allow_pickle=False)

@@ -336,7 +336,10 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
     """
     split = concatenate([dataset.split(name) for name in experiment.split.train])
     if split.scores is None:
-        raise InputError(f"the splits {', '.join(experiment.split.train)} have no labels to learn from")
+        raise InputError(
+            f"the splits {', '.join(experiment.split.train)} have no labels to learn from",
+            remedy="`qe unsupervised` makes a model of translations without labels",
+        )
     if not np.isfinite(split.scores).all():
         row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
         raise InputError(f"segment '{split.segments.id[row]}' has no label")

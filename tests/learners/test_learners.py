@@ -486,6 +486,13 @@ def test_feature_mean_uses_labels_for_the_scale_alone() -> None:
         FeatureMean(negative=["lm"]).fit(X, y)
 
 
+def test_feature_mean_without_labels_has_the_scale_of_its_own_deviations() -> None:
+    for X in (data(100, 2)[0], np.zeros((4, 2))):
+        mean = (X[:, 0] - X[:, 1]) / 2
+        expected = (mean - mean.mean()) / (mean.std() or 1.0)
+        np.testing.assert_allclose(FeatureMean(negative=[1]).fit(X).predict(X), expected, atol=1e-12)
+
+
 def test_polynomial_refuses_to_explode() -> None:
     X = np.random.default_rng(0).normal(size=(20, 300))
     with pytest.raises(InputError, match="45451 columns"):

@@ -1,0 +1,79 @@
+"""`qe unsupervised`: a model without labels, of what parallel text or a decoder says of translations."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from qe.cli._common import Json, Quiet, progress_bar
+
+
+def unsupervised(
+    data: Annotated[Path, typer.Argument(help="Translations: .tsv, .csv, .jsonl or .parquet. No labels.")],
+    source_language: Annotated[str, typer.Option(help="ISO 639 code of the sources, such as en.")],
+    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as de.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
+    parallel: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="The table's own names: source=HEADER,target=HEADER.")
+    ] = None,
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="The text is tokenized: split it at white space alone.")
+    ] = False,
+    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Make a model of translations that nobody has judged.
+
+    It goes by how probable words of a translation are wrong, learned from parallel text (--parallel), and by
+    how probable a neural decoder found what it wrote, where the table has the columns `subwords` and
+    `token_log_probabilities`; by the mean of both where there are both. Scores are in standard deviations
+    from the mean of these translations, higher is better: they order translations, and no more. The model is
+    one for `qe score`, `qe serve` and MLflow. How good it is only labels can tell (`qe evaluate`); how good
+    such models were elsewhere: docs/wmt18.md.
+
+    Example:
+
+        qe unsupervised new.tsv --source-language en --target-language de --parallel train.en.gz train.de.gz
+            --output output/unsupervised
+
+        qe score --model output/unsupervised/model --input new.tsv --output scored.tsv
+    """
+    import json
+
+    from features.core.segments import Segments
+    from features.core.tokenizer import Tokenizer
+    from qe.bundles.cache import default_cache
+    from qe.scoring.naming import name_pairs
+    from qe.scoring.pool import read_pool
+    from qe.training.check import check
+    from qe.unsupervised.experiment import unlabelled_experiment
+    from qe.unsupervised.model import train_without_labels
+
+    pool = read_pool(data, name_pairs(columns or (), "--columns"))
+    experiment = unlabelled_experiment(f"unsupervised-{data.name.partition('.')[0]}", pool.columns, parallel)
+    check(experiment, in_memory=True)
+    kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"
+    tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
+    with progress_bar(quiet or as_json) as progress:
+        made = train_without_labels(
+            experiment,
+            Segments.from_columns(pool.columns, *tokenizers),
+            output,
+            cache=cache_dir or default_cache(),
+            inputs=(data,),
+            progress=progress,
+        )
+    for reason, rows in pool.refused.items():
+        print(f"qe unsupervised: {rows:,} rows of {data} cannot be used: {reason}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(made.to_json(), indent=1))
+        return
+    names = " and ".join(made.model.feature_set.names)
+    print(f"{len(made.features):,} translations, no label: {names}")
+    print(f"model: {made.folder}")

@@ -1,0 +1,1 @@
+"""Unsupervised: a model of translations that nobody has judged."""
