@@ -12,8 +12,8 @@ FILES = sorted((Path(__file__).resolve().parents[2] / "experiments" / "no-labels
 
 
 def test_there_is_one_for_each_data_set() -> None:
-    pairs = ["mlqe-en-de", "mlqe-en-de-decoder", "mlqe-ro-en", "mlqe-ro-en-decoder", "wmt12", "wmt18-en-de"]
-    assert [file.stem for file in FILES] == pairs
+    pairs = {"mlqe-en-de", "mlqe-en-de-decoder", "mlqe-ro-en", "mlqe-ro-en-decoder", "wmt12", "wmt18-en-de"}
+    assert {file.stem for file in FILES} == pairs
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
