@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qe.api.models import LoadedModel, load_model
     from qe.api.training import train
     from qe.api.transformer import FeatureExtractor
+    from qe.api.unsupervised import train_without_labels
     from qe.data.dataset import Dataset, LabelScale
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "load_experiment",
     "load_model",
     "train",
+    "train_without_labels",
 ]
 
 _HOMES = {
@@ -47,6 +49,7 @@ _HOMES = {
     "load_experiment": "qe.api.experiments",
     "load_model": "qe.api.models",
     "train": "qe.api.training",
+    "train_without_labels": "qe.api.unsupervised",
 }
 
 

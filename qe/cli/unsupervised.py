@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -46,27 +46,24 @@ def unsupervised(
     """
     import json
 
-    from features.core.segments import Segments
-    from features.core.tokenizer import Tokenizer
-    from qe.bundles.cache import default_cache
+    import pandas as pd
+
+    from features.core.outputs import check_apart
+    from qe.api.unsupervised import train_without_labels
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
-    from qe.training.check import check
-    from qe.unsupervised.experiment import unlabelled_experiment
-    from qe.unsupervised.model import train_without_labels
 
     pool = read_pool(data, name_pairs(columns or (), "--columns"))
-    experiment = unlabelled_experiment(f"unsupervised-{data.name.partition('.')[0]}", pool.columns, parallel)
-    check(experiment, in_memory=True)
-    kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"
-    tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
+    check_apart(output, [data])
     with progress_bar(quiet or as_json) as progress:
         made = train_without_labels(
-            experiment,
-            Segments.from_columns(pool.columns, *tokenizers),
+            pd.DataFrame(pool.columns),
             output,
-            cache=cache_dir or default_cache(),
-            inputs=(data,),
+            source_language=source_language,
+            target_language=target_language,
+            parallel=parallel,
+            tokenized=tokenized,
+            cache=cache_dir,
             progress=progress,
         )
     for reason, rows in pool.refused.items():

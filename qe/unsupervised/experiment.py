@@ -7,7 +7,7 @@ from typing import Any, Final
 from features.core.errors import InputError
 from qe.config.experiment import IN_MEMORY, Experiment, made
 
-_DECODER: Final = ("subwords", "token_log_probabilities")
+DECODER: Final = ("subwords", "token_log_probabilities")
 _DECODER_MEAN: Final = "decoder_mean"
 _WORDS: Final = "word_quality_synthetic_word_mean"
 
@@ -22,7 +22,7 @@ def unlabelled_experiment(
 
     Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`).
     """
-    features = [{"kind": "decoder", "only": [_DECODER_MEAN]}] if set(_DECODER) <= set(columns) else []
+    features = [{"kind": "decoder", "only": [_DECODER_MEAN]}] if set(DECODER) <= set(columns) else []
     content: dict[str, Any] = {}
     negative = []
     if parallel is not None:
@@ -33,7 +33,7 @@ def unlabelled_experiment(
         raise InputError(
             "there is nothing to judge translations by",
             remedy="give parallel text (--parallel SOURCE TARGET), or what the decoder said of its output: "
-            f"the columns {' and '.join(_DECODER)}",
+            f"the columns {' and '.join(DECODER)}",
         )
     content |= {
         "name": name,

@@ -54,7 +54,6 @@ def train_without_labels(
     output: Path,
     *,
     cache: Path,
-    inputs: tuple[Path, ...] = (),
     progress: Progress = silent,
 ) -> Unlabelled:
     """Writes `output`/model, a model like any other but for figures and intervals, and logs it to MLflow.
@@ -69,7 +68,7 @@ def train_without_labels(
             f"{len(segments)} translations are too few to standardise what is known of them",
             remedy=f"give {FEWEST} or more, the more the better; they need no labels",
         )
-    with locked_folder(output, "unsupervised", inputs=(*inputs, *experiment.inputs())):
+    with locked_folder(output, "unsupervised", inputs=experiment.inputs()):
         made = _made(experiment, segments, output / "model", cache, progress)
         _log(experiment, segments, made)
     return made

@@ -16,7 +16,7 @@ def test_the_tour_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     blocks = re.findall(r"```python\n(.*?)```", TOUR.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, str(TOUR), "exec"), names)

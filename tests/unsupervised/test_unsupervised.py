@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import qe
 from features.core.segments import Segments
 from features.core.tokenizer import Tokenizer
 from qe.__main__ import main
@@ -102,8 +103,8 @@ def test_it_orders_translations_as_labels_do(folder: Path, made: dict[str, Any],
 def test_labels_in_the_table_are_not_read(folder: Path, made: dict[str, Any], tmp_path: Path) -> None:
     table = pd.read_csv(folder / "data" / "new.tsv", sep="\t", keep_default_na=False)
     table["score"] = np.arange(len(table))
-    table.to_csv(tmp_path / "new.tsv", sep="\t", index=False)
-    assert run(folder, tmp_path / "new.tsv", tmp_path / "un") == 0
+    table.to_csv(tmp_path / "new 1: á.tsv", sep="\t", index=False)
+    assert run(folder, tmp_path / "new 1: á.tsv", tmp_path / "un") == 0
     one = scored(folder, tmp_path / "un" / "model", tmp_path / "one.tsv")
     other = scored(folder, folder / "un" / "model", tmp_path / "other.tsv")
     assert one.equals(other)
@@ -114,7 +115,7 @@ def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     assert (
         recipe["seed"] == 0 and recipe["versions"] and set(recipe["resources"]) >= {"synthetic_word_quality"}
     )
-    assert [model.name for model in made["logged"]] == ["unsupervised-new"]
+    assert [model.name for model in made["logged"]] == ["unsupervised-en-es"]
 
 
 def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,3 +147,25 @@ def test_it_has_no_intervals_and_says_why(
     )
     assert code == 2 and not (tmp_path / "s.tsv").exists()
     assert "no prediction intervals; train it again, with labels" in capsys.readouterr().err
+
+
+def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
+    rows = {"source": ["a"] * 20, "target": ["b"] * 20, "subwords": ["b"] * 20}
+    table = pd.DataFrame({**rows, "token_log_probabilities": ["-1 -2"] * 20})
+
+    def made(changed: pd.DataFrame) -> Any:
+        return qe.train_without_labels(
+            changed, tmp_path / "un", source_language="en", target_language="de", cache=tmp_path / "cache"
+        )
+
+    for changed, message in (
+        (table.assign(target=[None, *["b"] * 19]), "row 1: (no target|target is not text)"),
+        (table.assign(source=[*["a"] * 19, " "]), "row 20: empty source"),
+        (table.drop(columns="target"), "no column 'target'"),
+        (table.drop(columns="subwords"), "nothing to judge translations by"),
+        (table.head(19), "19 translations are too few"),
+    ):
+        with pytest.raises(qe.InputError, match=message):
+            made(changed)
+        assert not (tmp_path / "un").exists()
+    assert made(table).features["decoder_mean"].eq(-1.5).all()

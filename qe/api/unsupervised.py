@@ -1,0 +1,73 @@
+"""A model of translations that nobody has judged, from Python."""
+
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from features.core.errors import InputError
+from features.core.progress import Progress, silent
+from features.core.segments import Segments
+from features.core.tokenizer import Tokenizer
+from qe.bundles.cache import default_cache
+from qe.scoring.tables import unusable
+from qe.training.check import check
+from qe.unsupervised.experiment import DECODER, unlabelled_experiment
+from qe.unsupervised.model import Unlabelled
+from qe.unsupervised.model import train_without_labels as made
+
+
+def train_without_labels(
+    translations: pd.DataFrame,
+    output: str | Path,
+    *,
+    source_language: str,
+    target_language: str,
+    parallel: tuple[str | Path, str | Path] | None = None,
+    tokenized: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress = silent,
+) -> Unlabelled:
+    """Makes a model of translations without labels; it lies in `output`/model (`folder` of what is returned).
+
+    translations  columns `source` and `target`; with `subwords` and `token_log_probabilities` also what the
+                  decoder said of its output
+    parallel      files of source and target text, a sentence per line
+    tokenized     whether texts are split at white space alone
+    cache         folder of built resources and feature tables; None: the user's cache folder
+    progress      called with (stage, done, total)
+
+    Scores are in standard deviations from the mean of these translations, higher is better.
+
+    Raises qe.InputError for rows that cannot be scored, for fewer than 20, and where there is neither
+    parallel text nor what a decoder said.
+    """
+    columns = _columns(translations)
+    kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"
+    tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
+    name = f"unsupervised-{source_language}-{target_language}"
+    files = None if parallel is None else (Path(parallel[0]), Path(parallel[1]))
+    experiment = unlabelled_experiment(name, columns, files)
+    check(experiment, in_memory=True)
+    return made(
+        experiment,
+        Segments.from_columns(columns, *tokenizers),
+        Path(output),
+        cache=default_cache() if cache is None else Path(cache),
+        progress=progress,
+    )
+
+
+def _columns(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Source, target and, where both are there, the decoder's columns."""
+    for name in ("source", "target"):
+        if name not in table.columns:
+            told = ", ".join(map(str, table.columns))
+            raise InputError(f"the table has no column '{name}'", remedy=f"it has {told or 'none'}")
+    names = ("source", "target", *(DECODER if set(DECODER) <= set(table.columns) else ()))
+    columns = {name: table[name].tolist() for name in names}
+    for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
+        reason = unusable(dict(zip(names, values, strict=True)), names)
+        if reason:
+            raise InputError(f"row {number}: {reason}", remedy="leave it out, or give its text")
+    return columns
