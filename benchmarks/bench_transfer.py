@@ -20,6 +20,7 @@ Pearson's correlation with the oriented label; [95 % interval] by the bootstrap 
 
 import argparse
 import gzip
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ from qe.training.preparation import prepare
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FEATURES = ["surface", "ibm1", "lm", "alignment", "phrase_table"]
 PENALTY, SAMPLES = 1000.0, 2000
+FEW, DRAWS = 100, 10
+# (features, labels, weights, features of other rows) -> predictions of the other rows
+Teaching = Callable[[pd.DataFrame, FloatArray, FloatArray | None, pd.DataFrame], FloatArray]
 PAIRS: dict[str, dict[str, Any]] = {
     "MLQE-PE en-de, DA": {"format": "mlqe_pe", "path": "mlqe-pe", "pair": "en-de", "text": "tokenised"},
     "MLQE-PE ro-en, DA": {"format": "mlqe_pe", "path": "mlqe-pe", "pair": "ro-en", "text": "tokenised"},
@@ -102,7 +106,7 @@ def by_others(tables: dict[str, Any], left_out: str, align: bool) -> FloatArray:
     return taught(pd.concat(features), labels, weights, own)
 
 
-def by_itself(table: pd.DataFrame, labels: FloatArray) -> FloatArray:
+def by_itself(table: pd.DataFrame, labels: FloatArray, taught: Teaching = taught) -> FloatArray:
     """Out-of-fold predictions."""
     predicted = np.empty(len(labels))
     for train, held_out in KFold(5, shuffle=True, random_state=0).split(labels):
@@ -110,12 +114,12 @@ def by_itself(table: pd.DataFrame, labels: FloatArray) -> FloatArray:
     return predicted
 
 
-def by_few(table: pd.DataFrame, labels: FloatArray, count: int = 100, draws: int = 10) -> float:
-    """Pearson's correlation of models that learned from `count` rows, on the others."""
+def by_few(table: pd.DataFrame, labels: FloatArray, taught: Teaching = taught) -> float:
+    """Pearson's correlation of models that learned from `FEW` rows, on the others; mean of `DRAWS`."""
     figures = []
-    for seed in range(draws):
+    for seed in range(DRAWS):
         order = np.random.default_rng(seed).permutation(len(labels))
-        train, held_out = order[:count], order[count:]
+        train, held_out = order[:FEW], order[FEW:]
         predicted = taught(table.iloc[train], labels[train], None, table.iloc[held_out])
         figures.append(np.corrcoef(predicted, labels[held_out])[0, 1])
     return float(np.mean(figures))

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bench_transfer import DATA, shown
-from sklearn.model_selection import KFold
+from bench_transfer import DATA, by_few, by_itself, shown
 
 from features.core.array_types import FloatArray
 from qe.bundles.cache import default_cache
 from qe.config.experiment import load, made
-from qe.models.pipeline import Candidate
+from qe.models.pipeline import Candidate, fit
 from qe.training.preparation import prepare
 
 PAIRS, LABELS = ("ro-en", "en-de"), ("da", "hter")
@@ -49,29 +48,12 @@ def read(pair: str, label: str, rows: int, data: Path, cache: Path) -> Rows:
     return table, (labels - labels.mean()) / labels.std()
 
 
-def taught(table: pd.DataFrame, labels: FloatArray, other: pd.DataFrame) -> FloatArray:
+def taught(
+    table: pd.DataFrame, labels: FloatArray, weights: FloatArray | None, other: pd.DataFrame
+) -> FloatArray:
     """Predictions of other rows."""
-    model = Candidate(LEARNER.kind, LEARNER.params).pipeline(0).fit(table, labels)
+    model = fit(Candidate(LEARNER.kind, LEARNER.params).pipeline(0), table, labels, weights)
     return np.asarray(model.predict(other), np.float64)
-
-
-def by_itself(table: pd.DataFrame, labels: FloatArray) -> FloatArray:
-    """Out-of-fold predictions."""
-    predicted = np.empty(len(labels))
-    for train, held_out in KFold(5, shuffle=True, random_state=0).split(labels):
-        predicted[held_out] = taught(table.iloc[train], labels[train], table.iloc[held_out])
-    return predicted
-
-
-def by_few(table: pd.DataFrame, labels: FloatArray, count: int = 100, draws: int = 10) -> float:
-    """Pearson's correlation of models that learned from `count` rows, on the others."""
-    figures = []
-    for seed in range(draws):
-        order = np.random.default_rng(seed).permutation(len(labels))
-        train, held_out = order[:count], order[count:]
-        predicted = taught(table.iloc[train], labels[train], table.iloc[held_out])
-        figures.append(np.corrcoef(predicted, labels[held_out])[0, 1])
-    return float(np.mean(figures))
 
 
 def main() -> None:
@@ -92,10 +74,10 @@ def main() -> None:
     for (pair, label), (table, labels) in rows.items():
         other = next(name for name in PAIRS if name != pair)
         predictions = [table["decoder_mean"].to_numpy(np.float64)]
-        predictions += [taught(*rows[other, kind], table) for kind in ("hter", "da")]
-        predictions.append(by_itself(table, labels))
+        predictions += [taught(*rows[other, kind], None, table) for kind in ("hter", "da")]
+        predictions.append(by_itself(table, labels, taught))
         shares = "".join(f"{shown(each, labels):<23}" for each in predictions)
-        print(f"{f'{pair} {label}':<13}{shares}{by_few(table, labels):.3f}", flush=True)
+        print(f"{f'{pair} {label}':<13}{shares}{by_few(table, labels, taught):.3f}", flush=True)
 
 
 if __name__ == "__main__":
