@@ -1,7 +1,8 @@
 """What verbs share: progress bars on stderr, the console, warnings kept quiet."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -63,6 +64,12 @@ def on_spark(engine: str, master: str | None) -> bool:
     if master is not None and engine != "spark":
         raise InputError("--master is Spark's", remedy="add --engine spark")
     return engine == "spark"
+
+
+def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
+    """On stderr: reason -> rows of a table that were left out for it."""
+    for reason, rows in refused.items():
+        print(f"qe {verb}: {rows:,} rows of {table} cannot be used: {reason}", file=sys.stderr)
 
 
 def list_command(*options: str) -> type[TyperCommand]:

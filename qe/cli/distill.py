@@ -1,12 +1,11 @@
 """`qe distill`: a small, fast model that learns from the scores of a large one."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, Signed, progress_bar
+from qe.cli._common import Json, Quiet, Signed, progress_bar, tell_refused
 
 
 def distill(
@@ -78,8 +77,7 @@ def distill(
             overwrite=overwrite,
             progress=progress,
         )
-    for reason, rows in pool.refused.items():
-        print(f"qe distill: {rows:,} rows of {input_} cannot be used: {reason}", file=sys.stderr)
+    tell_refused("distill", pool.refused, input_)
     if as_json:
         print_json([outcome])
     else:

@@ -1,12 +1,11 @@
 """`qe suggest`: which segments to annotate next."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar, seed_option
+from qe.cli._common import Json, Quiet, progress_bar, seed_option, tell_refused
 
 
 def suggest(
@@ -60,8 +59,7 @@ def suggest(
             loaded, pool.columns, count, cache=cache_dir or default_cache(), seed=seed, progress=progress
         )
         write_suggestions(output, pool, chosen)
-    for reason, rows in pool.refused.items():
-        print(f"qe suggest: {rows:,} rows of {input_} cannot be used: {reason}", file=sys.stderr)
+    tell_refused("suggest", pool.refused, input_)
     if as_json:
         import json
 

@@ -1,12 +1,11 @@
 """`qe unsupervised`: a model without labels, of what parallel text or a decoder says of translations."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import Json, Quiet, progress_bar, tell_refused
 
 
 def unsupervised(
@@ -66,8 +65,7 @@ def unsupervised(
             cache=cache_dir,
             progress=progress,
         )
-    for reason, rows in pool.refused.items():
-        print(f"qe unsupervised: {rows:,} rows of {data} cannot be used: {reason}", file=sys.stderr)
+    tell_refused("unsupervised", pool.refused, data)
     if as_json:
         print(json.dumps(made.to_json(), indent=1))
         return

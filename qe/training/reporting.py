@@ -1,7 +1,6 @@
 """Reporting: what an experiment leaves behind on disk."""
 
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,11 +18,11 @@ from qe.evaluation import plots
 from qe.evaluation.reliability_plot import reliability_plot
 from qe.metrics._base import METRICS
 from qe.metrics.delta_avg import delta_avg_by_n
-from qe.models.model import Model, versions
-from qe.tracking.checkout import git_commit
+from qe.models.model import Model
 from qe.training import figures, search
 from qe.training.importance import permutation_importance
 from qe.training.made import Made
+from qe.training.recipe import recipe
 from qe.training.words import reliability_bins, word_section, write_words
 
 
@@ -36,11 +35,7 @@ def assemble(made: Made) -> dict[str, Any]:
     return {
         "experiment": experiment.settings(),
         "recipe": {
-            "seed": experiment.seed,
-            "versions": versions(),
-            "python": platform.python_version(),
-            "git_commit": git_commit(),
-            "dataset": dataset.fingerprint,
+            **recipe(experiment.seed, dataset.fingerprint, extraction.feature_set, prepared.parts),
             "files": {Path(name).name: value for name, value in dataset.provenance.items()},
             "other_datasets": [
                 {
@@ -50,9 +45,7 @@ def assemble(made: Made) -> dict[str, Any]:
                 }
                 for each in prepared.auxiliaries
             ],
-            "features": extraction.feature_set.fingerprint,
             "feature_files": extraction.feature_set.checksums(),
-            "resources": {n: p["fingerprint"] for n, p in prepared.parts.items()},
         },
         "data": {
             "name": dataset.name,

@@ -12,14 +12,14 @@ from features.core.files import digest
 from qe.data.dataset import Split
 from qe.evaluation.table import TITLES
 from qe.metrics._base import METRICS
-from qe.models.model import Model, versions
+from qe.models.model import Model
 from qe.tracking import logged_models, registration
-from qe.tracking.checkout import git_commit
 from qe.tracking.runs import Data, Run
 from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
 from qe.training.made import Made
 from qe.training.preparation import Prepared
+from qe.training.recipe import recipe, recipe_tags
 from qe.training.summary import best_of, key_of, summary, value_of
 from qe.training.tables import figures_table, segment_tables
 
@@ -44,17 +44,8 @@ def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
     """Parameters, data and fingerprints, before anything long begins; part of the report -> its data."""
     dataset, feature_set = prepared.dataset, prepared.extraction.feature_set
     run.params(prepared.experiment.settings())
-    run.tags(
-        {
-            "git_commit": git_commit(),
-            "dataset": dataset.name,
-            "dataset_fingerprint": dataset.fingerprint,
-            "features_fingerprint": feature_set.fingerprint,
-            "n_features": str(len(feature_set.names)),
-            **{f"resource.{n}": p["fingerprint"] for n, p in prepared.parts.items()},
-            **{f"version.{name}": version for name, version in versions().items()},
-        }
-    )
+    made_with = recipe(prepared.experiment.seed, dataset.fingerprint, feature_set, prepared.parts)
+    run.tags(recipe_tags(made_with, dataset.name, feature_set))
     training = _log_data(run, prepared, prepared.training, dataset.name, "training")
     others = {
         name: _log_data(run, prepared, split, f"{dataset.name}/{name}", name)

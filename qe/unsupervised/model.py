@@ -1,6 +1,5 @@
 """A model without labels: its features standardised on translations that nobody has judged, and averaged."""
 
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +18,11 @@ from qe.data.dataset import LabelScale
 from qe.models.drift import Profile
 from qe.models.explanation import Background
 from qe.models.learned import Learned
-from qe.models.model import Model, versions
+from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.tracking import logged_models, runs
-from qe.tracking.checkout import git_commit
 from qe.training.extraction import Extraction
+from qe.training.recipe import recipe, recipe_tags
 
 FEWEST: Final = 20  # segments: means and deviations of fewer say nothing
 SCALE: Final = LabelScale("quality", None, None, True)
@@ -78,6 +77,7 @@ def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
     """A run with its parameters, data and model."""
     with runs.run(experiment.run_name, description=experiment.description) as run:
         run.params(experiment.settings())
+        run.tags(recipe_tags(made.model.about["recipe"], experiment.name, made.model.feature_set))
         data = pd.DataFrame({"source": segments.source, "target": segments.target})
         run.dataset(data, experiment.name, None, "training")
         columns = made.model.columns()
@@ -95,17 +95,8 @@ def _made(
     table = Extraction(feature_set, cache, progress=progress).static(segments)
     section = experiment.learner[0]
     candidate = Candidate(section.kind, section.params)
-    recipe = {
-        "seed": experiment.seed,
-        "versions": versions(),
-        "python": platform.python_version(),
-        "git_commit": git_commit(),
-        "dataset": segments.fingerprint,
-        "features": feature_set.fingerprint,
-        "resources": {}
-        if bundle is None
-        else {n: bundle.manifest["parts"][n]["fingerprint"] for n in needed},
-    }
+    parts = {} if bundle is None else {name: bundle.manifest["parts"][name] for name in needed}
+    made_with = recipe(experiment.seed, segments.fingerprint, feature_set, parts)
     model = Model(
         experiment.name,
         candidate,
@@ -114,7 +105,7 @@ def _made(
         SCALE,
         (segments.source_tokenizer, segments.target_tokenizer),
         bundle,
-    ).described(recipe=recipe, versions=recipe["versions"], best=candidate.settings())
+    ).described(recipe=made_with, versions=made_with["versions"], best=candidate.settings())
     values = numbers(table)
     pairs = zip(segments.source, segments.target, strict=True)
     profile = Profile.make(segments, values, list(table.columns), experiment.seed)

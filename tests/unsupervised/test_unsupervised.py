@@ -115,7 +115,10 @@ def test_recipe_and_tracking(folder: Path, made: dict[str, Any]) -> None:
     assert (
         recipe["seed"] == 0 and recipe["versions"] and set(recipe["resources"]) >= {"synthetic_word_quality"}
     )
-    assert [model.name for model in made["logged"]] == ["unsupervised-en-es"]
+    (logged,) = made["logged"]
+    assert logged.name == "unsupervised-en-es"
+    tags = mlflow.get_run(logged.source_run_id).data.tags
+    assert tags["dataset_fingerprint"] == recipe["dataset"] and tags["version.numpy"] == np.__version__
 
 
 def test_decoder_columns_are_used_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
