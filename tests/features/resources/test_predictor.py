@@ -1,11 +1,16 @@
 """The predictor: contexts by hand, the softmax against scipy, words of a small language told from context."""
 
+import os
+from multiprocessing import get_context
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 
 from features.core.bundle import Bundle, build
 from features.core.corpus import ParallelCorpus
+from features.core.progress import Progress, silent
 from features.core.tokenizer import Tokenizer
 from features.core.tokens import Tokens
 from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
@@ -29,13 +34,14 @@ def sentences(n: int, seed: int) -> list[tuple[str, str]]:
     return pairs
 
 
+def corpus_of(n: int) -> ParallelCorpus:
+    return ParallelCorpus.from_lines(sentences(n, 1), Tokenizer("en"), Tokenizer("es"))
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    def corpus() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(sentences(1500, 1), Tokenizer("en"), Tokenizer("es"))
-
     settings = {"predictor": {"epochs": 6, "dimensions": 16, "units": 32}}
-    return build(corpus, tmp_path_factory.mktemp("bundle"), ["predictor"], settings=settings)
+    return build(lambda: corpus_of(1500), tmp_path_factory.mktemp("bundle"), ["predictor"], settings=settings)
 
 
 def predictions(bundle: Bundle, pairs: list[tuple[str, str]]) -> tuple[Tokens, np.ndarray, np.ndarray]:
@@ -84,6 +90,42 @@ def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch() -
     np.testing.assert_allclose(got[:, 3], -(np.exp(every) * every).sum(axis=1), atol=1e-4)
     alone = network.predictions(network.units(contexts[437:438], 6), words[437:438])
     np.testing.assert_array_equal(alone[0], got[437])
+
+
+def small(folder: Path, seed: int, progress: Progress = silent) -> Bundle:
+    settings = {"predictor": {"epochs": 100, "dimensions": 8, "units": 8, "seed": seed}}
+    return build(lambda: corpus_of(200), folder, ["predictor"], settings=settings, progress=progress)
+
+
+def killed(stage: str, done: int, total: int) -> None:
+    """Ends its process, as a kill does, when the predictor has learned for 200 steps."""
+    if "learning to predict words" in stage:
+        os._exit(9)
+
+
+def test_the_same_corpus_and_seed_give_the_same_network(tmp_path: Path) -> None:
+    networks = []
+    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
+        predictor = small(tmp_path / name, seed).part("predictor")
+        assert isinstance(predictor, Predictor)
+        networks.append(vars(predictor.network))
+    one, again, other = networks
+    assert all(np.array_equal(one[name], again[name]) for name in one)
+    assert not np.array_equal(one["hidden"], other["hidden"])
+
+
+def test_a_build_killed_while_it_learns_goes_on_behind_the_alignment(tmp_path: Path) -> None:
+    """What was finished stays as it is, and the outcome is that of a build that nobody killed."""
+    child = get_context("spawn").Process(target=small, args=(tmp_path / "b", 0, killed))
+    child.start()
+    child.join()
+    aligner = tmp_path / "b" / "aligner" / "meta.json"
+    assert child.exitcode == 9 and not (tmp_path / "b" / "predictor").exists()
+    before = aligner.stat().st_mtime_ns
+    whole, resumed = (small(tmp_path / name, 0).part("predictor") for name in ("whole", "b"))
+    assert isinstance(whole, Predictor) and isinstance(resumed, Predictor)
+    assert aligner.stat().st_mtime_ns == before
+    np.testing.assert_array_equal(whole.network.output, resumed.network.output)
 
 
 def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
