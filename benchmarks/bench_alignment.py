@@ -19,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
-from features.resources._eflomal import align_lines
-from features.resources._links import Links
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, check_symmetrization
 from features.resources.lexicon import NULL, Lexicon
 from features.resources.phrase_table import PhraseTable
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus
+from features.text.eflomal import align_lines
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 WORDS = Tokenizer("en", "whitespace", normalise=False)

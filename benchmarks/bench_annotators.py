@@ -6,8 +6,8 @@ python benchmarks/bench_annotators.py --fold 3 --sentences 400   # another part,
 
 Every treebank is divided into blocks of 100 sentences in their order; of eight blocks one is held out, the
 others train. `--fold` says which. Figures are those of `qe annotate evaluate`: words as the treebank has
-them, tags by the annotator below, not from the treebank; EVALB's rules (qe/annotators/_evalb.py), conlleval's
-definition. On data of one's own: `qe annotate train`, then `qe annotate evaluate --gold FILE`.
+them, tags by the annotator below, not from the treebank; EVALB's rules, conlleval's definition.
+ On data of one's own: `qe annotate train`, then `qe annotate evaluate --gold FILE`.
 
 `--speed` annotates sentences of the English-Spanish corpus with annotators of whole treebanks, and says what
 its 315,831 pairs would take at that rate on the cores of this machine (CPU seconds by cores). It trains them,
@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
-from qe.annotators import _folder
-from qe.annotators._brackets import read_trees
-from qe.annotators._folder import AnnotatorFolder
+from features.storage.files import read_lines
+from features.text.tokenizer import Tokenizer
+from qe.language import annotator_folder as _folder
+from qe.language.annotator_folder import AnnotatorFolder
+from qe.language.annotators._brackets import read_trees
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 CORPUS = 315_831

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.progress import silent
+from features.basics.progress import silent
 from qe.evaluation.evaluate import DEFAULT_METRICS
 from qe.evaluation.pairs import Drawn, LeftOut, Tester, bootstrap, left_out
-from qe.metrics._base import METRICS, Metric
-from qe.significance.correlations import williams_test, zou_interval
-from qe.significance.intervals import bca_interval, jackknife_interval, percentile_interval
-from qe.significance.levels import Levels
+from qe.statistics.correlations import williams_test, zou_interval
+from qe.statistics.intervals import bca_interval, jackknife_interval, percentile_interval
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS, Metric
 
 Floats = NDArray[np.float64]
 Labels = tuple[Floats, dict[str, Floats]]

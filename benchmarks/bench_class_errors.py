@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from features.core.class_errors import class_errors
-from features.core.tokens import Tokens
+from features.edits.class_errors import class_errors
+from features.text.tokens import Tokens
 
 Words = list[str]
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from features.core.files import read_lines
+from features.storage.files import read_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARIES = Path(sys.executable).parent

@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 
 from features.baseline17 import COLUMNS
-from features.core.array_types import FloatArray
-from features.core.cache_folder import default_cache
+from features.basics.array_types import FloatArray
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
 from qe.data.splits import Fold

@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 from bench_variants import DATA, difference
 
-from features.core.files import atomic_file
+from features.storage.files import atomic_file
 from qe.config.experiment import load
 from qe.data.dataset import Split
-from qe.distillation.distill import learns_words, student_of, taught
-from qe.metrics.delta_avg import DeltaAvg
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
+from qe.production.distillation.distill import learns_words, student_of, taught
 from qe.scoring.pool import read_pool
+from qe.statistics.metrics.delta_avg import DeltaAvg
 from qe.training.fitting import fit_model
 from qe.training.preparation import prepare, read_dataset
 from qe.training.train import train

@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.files import read_lines
-from qe.bundles.cache import default_cache
+from features.basics.array_types import FloatArray
+from features.storage.files import read_lines
 from qe.data.dataset import LabelScale, Split
 from qe.data.splits import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
+from qe.resources.cache import default_cache
 from qe.systems.bleu_model import BleuModel, segment_bleu, without_reference
 from qe.systems.documents import (
     DocumentReport,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from qe.learners._base import LEARNERS
+from features.basics.array_types import FloatArray
+from qe.learning.learner import LEARNERS
 from qe.models.attribution import Attribution, Sampling, attribution
 
 LEARNERS_TRIED: tuple[tuple[str, dict[str, Any]], ...] = (

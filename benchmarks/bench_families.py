@@ -15,11 +15,11 @@ from pathlib import Path
 import yaml
 
 from features.core.feature_set import expand
-from qe.bundles.cache import default_cache
-from qe.catalogue.costs import FeatureCosts
-from qe.catalogue.measurement import measurable, measure
 from qe.cli._common import progress_bar
 from qe.config.experiment import load
+from qe.getting_started.catalogue.costs import FeatureCosts
+from qe.getting_started.catalogue.measurement import measurable, measure
+from qe.resources.cache import default_cache
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,15 +16,15 @@ from sacremoses import MosesTokenizer
 
 from features.baseline17 import Baseline17
 from features.core.bundle import Bundle
-from features.core.corpus import ParallelCorpus
 from features.core.feature_set import make_extractor
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer, batches, normalise
-from features.core.tokens import Tokens
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
 from features.surface import Surface
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer, batches, normalise
+from features.text.tokens import Tokens
 
 T = TypeVar("T")
 Pair = tuple[str, str]

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
-from qe.significance.corrections import correct
+from qe.statistics.corrections import correct
 
 SCALE = LabelScale("effort", 1, 5, True)
 METRICS = ("delta_avg", "mae")

@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
 from features.resources.lexicon import Lexicon
-from qe.flags._all import Flags
-from qe.flags._base import Knowledge
-from qe.flags.names import names_of
-from qe.flags.negation import negators
+from features.storage.files import read_lines
+from features.text.tokenizer import Tokenizer
+from qe.scoring.check import Knowledge
+from qe.scoring.checks.names import names_of
+from qe.scoring.checks.negation import negators
+from qe.scoring.flags import Flags
 
 Pairs = Sequence[tuple[str, str]]
 PLACES = ("Trondheim", "Uzbekistan", "Kowalski", "Nakamura", "Okafor", "Bratislava", "Fitzgerald", "Quito")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from lightgbm import LGBMRegressor
 
-from features.core.array_types import FloatArray, IntArray
+from features.basics.array_types import FloatArray, IntArray
 from features.core.feature_set import FeatureSet
 from features.core.tree_columns import numbers
 from qe.data.dataset import LabelScale
@@ -24,7 +24,7 @@ from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import Intervals, cross_conformal
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies._base import Grouping
+from qe.models.taxonomy import Grouping
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = (0.5, 0.8, 0.9)

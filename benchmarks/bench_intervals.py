@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from qe.bundles.cache import default_cache
+from features.basics.array_types import FloatArray
 from qe.config import experiment
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal
 from qe.models.pipeline import Candidate, fit
+from qe.resources.cache import default_cache
 from qe.training.preparation import Prepared, prepare
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -35,14 +35,14 @@ from pathlib import Path
 
 import psutil
 
-from qe.__main__ import main as qe
+from qe.cli import main as qe
 
 GRACE = 60.0  # seconds in which what was killed has to be gone; a busy machine takes some
 HANGS = 3600.0  # seconds after which a job is taken to wait for ever
 LOADED = (
     "lightgbm",
     "mlflow.pyfunc",
-    "qe.bundles.recipe",
+    "qe.resources.recipe",
     "qe.cli.resources",
     "qe.cli.score",
     "qe.cli.train",
@@ -216,8 +216,8 @@ def run_result(folder: Path) -> object:
 
 def jobs_in(folder: Path) -> dict[str, Job]:
     """The three jobs, on artificial data."""
-    from qe.demo.generation import generate
-    from qe.demo.run import EXPERIMENT
+    from qe.getting_started.demo.generation import generate
+    from qe.getting_started.demo.run import EXPERIMENT
 
     data = folder / "data"
     generate(data, pairs=4000, train=240, test=80)

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens, segment_sum
 from features.resources.language_model import LanguageModel
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens, segment_sum
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 HELD_OUT = "newstest2013"

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from features.core.array_types import FloatArray
-from qe.learners._base import LEARNERS
-from qe.metrics._base import METRICS
+from features.basics.array_types import FloatArray
+from qe.learning.learner import LEARNERS
+from qe.statistics.metric import METRICS
 
 # Sensible values where the defaults are not meant for 17 standardised features.
 SETTINGS = {"svr_rbf": {"C": 4.0, "gamma": 0.01, "epsilon": 0.2}, "kernel_ridge": {"gamma": 0.02}}

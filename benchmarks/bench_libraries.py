@@ -19,9 +19,9 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import roc_auc_score
 
-from features.core.array_types import FloatArray
-from features.core.files import read_lines
+from features.basics.array_types import FloatArray
 from features.resources._lda import Bags, LdaSettings, expected_words, infer, train
+from features.storage.files import read_lines
 from qe.models.intervals import conformal_quantile
 from qe.models.language_profile import LanguageProfile
 

@@ -25,8 +25,8 @@ from sklearn.linear_model import ElasticNet
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.core.array_types import FloatArray
-from features.core.cache_folder import default_cache
+from features.basics.array_types import FloatArray
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.splits import make_folds
 from qe.evaluation.evaluate import Report, evaluate

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.resources.ngram_documents import NgramDocuments
 from features.similarity import WEIGHTINGS, Similarity
 from features.skip_grams import SkipGrams
-from qe.metrics.delta_avg import DeltaAvg
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from qe.statistics.metrics.delta_avg import DeltaAvg
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 ORDER = 5

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from qe.learners.mlp_ensemble import MlpEnsemble
+from qe.learning.learners.mlp_ensemble import MlpEnsemble
 
 Array = NDArray[Any]
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from features._decoder_output.tokens import DecoderTokens
 from features.core.segments import Segments
 from features.decoder import Decoder
-from qe.bundles.cache import default_cache
+from features.decoder_output.tokens import DecoderTokens
 from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.data.formats.mlqe_pe import MlqePe
+from qe.resources.cache import default_cache
 from qe.training.train import train
 
 ROOT = Path(__file__).resolve().parent.parent

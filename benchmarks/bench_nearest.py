@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.corpus_index import CorpusIndex
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 WANTED = 200  # segments per second

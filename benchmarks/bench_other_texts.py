@@ -15,17 +15,17 @@ import numpy as np
 
 from features.casing import Casing
 from features.core.bundle import RESOURCES
-from features.core.corpus import ParallelCorpus
 from features.core.resource import Resource
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.edit_distance import EditDistance
 from features.resources.corpus_index import CorpusIndex
 from features.similarity import Similarity
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 from features.topics import Topics
 from features.triggers import TriggerScores
 from features.word_lexicon import WordLexiconScores
-from qe.data.formats._base import FORMATS
+from qe.data.format import FORMATS
 
 KINDS = ("corpus_index", "ngram_documents", "triggers", "topic_model", "word_lexicon", "truecaser")
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -13,13 +13,13 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.progress import silent
+from features.basics.progress import silent
 from qe.evaluation.pairs import Tester
 from qe.evaluation.power import PowerSettings, power
-from qe.metrics._base import METRICS
-from qe.significance.levels import Levels
-from qe.significance.power import detectable_difference
-from qe.significance.randomization import randomization_test
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS
+from qe.statistics.power import detectable_difference
+from qe.statistics.randomization import randomization_test
 
 Floats = NDArray[np.float64]
 METRICS_SHOWN = ("delta_avg", "spearman", "kendall", "mae", "pearson", "rmse")

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from features.core.bundle import Bundle
-from features.core.corpus import ParallelCorpus
-from features.core.vocabulary import MARKERS
 from features.resources.predictor import PredictorBuilder
+from features.text.corpus import ParallelCorpus
+from features.text.vocabulary import MARKERS
 
 HELD_OUT = 2000
 

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from qe.judgements.bootstrap import resampled_tables
-from qe.judgements.comparisons import Comparisons
-from qe.judgements.ranking_report import RankSettings, ranking_report
-from qe.judgements.reading import read_judgements
-from qe.rankings._base import RANKINGS, PreferenceMethod, RankingMethod
-from qe.rankings._feedback_arcs import least_cost_order
+from qe.people.feedback_arcs import least_cost_order
+from qe.people.judgements.bootstrap import resampled_tables
+from qe.people.judgements.comparisons import Comparisons
+from qe.people.judgements.ranking_report import RankSettings, ranking_report
+from qe.people.judgements.reading import read_judgements
+from qe.people.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
 
 ROOT = Path(__file__).resolve().parent.parent
 

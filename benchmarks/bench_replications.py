@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from qe.metrics.delta_avg import DeltaAvg
-from qe.metrics.spearman import Spearman
-from qe.significance.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
-from qe.significance.randomization import randomization_test, randomization_test_rescored
-from qe.significance.result import Aggregate
-from qe.systems.mt_metrics._texts import Texts
+from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
+from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.randomization import randomization_test, randomization_test_rescored
+from qe.statistics.result import Aggregate
 from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.texts import Texts
 
 Floats = NDArray[np.float64]
 SEGMENTS, SAMPLES, LEVEL = 200, 999, 0.05

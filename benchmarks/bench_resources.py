@@ -28,9 +28,9 @@ from pathlib import Path
 import numpy as np
 
 from features.core.bundle import Part, known_parts, with_needs
-from features.core.corpus import ParallelCorpus
-from features.core.files import atomic_directory, atomic_file
 from features.core.resource import Resource
+from features.storage.files import atomic_directory, atomic_file
+from features.text.corpus import ParallelCorpus
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 SIZES = (100_000, 315_831, 1_000_000, 2_000_000)
@@ -102,7 +102,7 @@ def grown(data: Path, pairs: int, folder: Path) -> Measured:
     started = cpu_seconds(), time.perf_counter()
     whole = folder.parent / "whole"
     if not whole.is_dir():
-        from features.core.tokenizer import Tokenizer
+        from features.text.tokenizer import Tokenizer
 
         files = [data / "parallel" / "en-es" / f"train.{side}.gz" for side in ("en", "es")]
         corpus = ParallelCorpus.read(files[0], files[1], Tokenizer("en"), Tokenizer("es"))

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qe.config import experiment
-from qe.demo.generation import generate
-from qe.demo.run import EXPERIMENT
+from qe.getting_started.demo.generation import generate
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.train import train
 
 CASES = {
@@ -78,7 +78,7 @@ def score(model: Path, rows: Path, output: Path, *more: str) -> Job:
     """Runs `qe score` in a process of its own."""
     # Not ru_maxrss of the process itself: it begins with what the benchmark had when it forked.
     script = (
-        "import atexit, re, resource, sys; from pathlib import Path; from qe.__main__ import main;"
+        "import atexit, re, resource, sys; from pathlib import Path; from qe.cli import main;"
         "own = lambda: int(re.search(r'VmHWM:\\s*(\\d+)', Path('/proc/self/status').read_text())[1]);"
         "workers = lambda: resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss;"
         "atexit.register(lambda: print(max(own(), workers()))); main(sys.argv[1:])"

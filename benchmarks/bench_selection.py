@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from features.core.array_types import FloatArray
-from qe.metrics._base import METRICS
-from qe.selection._held_out import splits
-from qe.selection.backward_elimination import BackwardElimination
-from qe.selection.forward import ForwardSelection
-from qe.selection.subset_search import SubsetSearch
+from features.basics.array_types import FloatArray
+from qe.learning.selectors._held_out import splits
+from qe.learning.selectors.backward_elimination import BackwardElimination
+from qe.learning.selectors.forward import ForwardSelection
+from qe.learning.selectors.subset_search import SubsetSearch
+from qe.statistics.metric import METRICS
 
 
 def main() -> None:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from qe.metrics.delta_avg import DeltaAvg
-from qe.significance.bootstrap import bootstrap_rescored, bootstrap_scores
-from qe.significance.randomization import randomization_test, randomization_tests
-from qe.significance.result import Measure
-from qe.significance.tukey import tukey_hsd
+from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores
+from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe.statistics.randomization import randomization_test, randomization_tests
+from qe.statistics.result import Measure
+from qe.statistics.tukey import tukey_hsd
 
 Floats = NDArray[np.float64]
 COLUMNS = {"bleu": 10, "ter": 2, "length": 2}

@@ -22,12 +22,12 @@ from typing import Any
 import psutil
 from bench_scoring import trained_model, write_rows
 
-from features.core.tokens import Tokens
 from features.resources.ngrams import NgramCounts
+from features.text.tokens import Tokens
 from qe.scoring.jobs import score_file
-from qe.spark import ngrams
-from qe.spark.scoring import score_table
-from qe.spark.session import spark_session
+from qe.scoring.spark import ngrams
+from qe.scoring.spark.scoring import score_table
+from qe.scoring.spark.session import spark_session
 
 
 @dataclass(frozen=True)

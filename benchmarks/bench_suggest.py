@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.config.experiment import made
-from qe.suggestion.suggest import choose
+from qe.production.suggestion.suggest import choose
 from qe.training.preparation import prepare
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -28,17 +28,17 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from features.baseline17 import COLUMNS
-from features.core.array_types import FloatArray
-from features.core.cache_folder import default_cache
+from features.basics.array_types import FloatArray
+from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.dataset import LabelScale
 from qe.data.splits import Fold
 from qe.evaluation.evaluate import Report, evaluate
-from qe.learners._base import LEARNERS
-from qe.learners._checks import rows_to_predict, training_data
-from qe.learners._elimination import fit_by_elimination
+from qe.learning.elimination import fit_by_elimination
+from qe.learning.learner import LEARNERS
+from qe.learning.learners._checks import rows_to_predict, training_data
 from qe.models.pipeline import Candidate, imputer
-from qe.significance.corrections import correct
+from qe.statistics.corrections import correct
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent

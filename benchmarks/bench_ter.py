@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
-from features.core.files import read_lines
-from features.core.ter import ter
-from features.core.tokens import Tokens
+from features.edits.ter import ter
+from features.storage.files import read_lines
+from features.text.tokens import Tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 

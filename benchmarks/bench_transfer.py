@@ -31,10 +31,10 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
-from features.core.array_types import FloatArray
-from qe.bundles.cache import default_cache
+from features.basics.array_types import FloatArray
 from qe.config.experiment import made
 from qe.models.pipeline import imputer, scaler
+from qe.resources.cache import default_cache
 from qe.training.auxiliary import aligned
 from qe.training.preparation import prepare
 

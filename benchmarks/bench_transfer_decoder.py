@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 from bench_transfer import DATA, by_few, by_itself, shown
 
-from features.core.array_types import FloatArray
-from qe.bundles.cache import default_cache
+from features.basics.array_types import FloatArray
 from qe.config.experiment import load, made
 from qe.models.pipeline import Candidate, fit
+from qe.resources.cache import default_cache
 from qe.training.preparation import prepare
 
 PAIRS, LABELS = ("ro-en", "en-de"), ("da", "hter")

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from features.core.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
-from features.core.trees import Trees
+from features.syntax.tree_kernels import PartialTreeKernel, SubsetTreeKernel, TreeKernel
+from features.syntax.trees import Trees
 
 ROOT = Path(__file__).resolve().parent.parent
 PAIRS = 60  # of trees whose kernel is computed by plain recursion too

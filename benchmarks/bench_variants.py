@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from features._word_quality.labels import tag_labels
+from features.word_level.labels import tag_labels
 from features.word_quality import WordQuality
 from qe.config.experiment import Experiment, load
 from qe.models.pipeline import Candidate, fit

@@ -25,20 +25,20 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features._word_quality.encodings import Encoding
-from features._word_quality.labels import TokenLabels
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.progress import silent
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
-from features.core.progress import silent
+from features.word_level.encodings import Encoding
+from features.word_level.labels import TokenLabels
 from features.word_quality import KINDS, TokenQuality, WordQuality
 from features.word_quality_synthetic import SyntheticWordQualityAggregates
-from qe.bundles.cache import resources_for
 from qe.config.experiment import ResourcesSection
 from qe.data.dataset import Split
 from qe.data.formats.wmt12 import Wmt12
 from qe.data.splits import make_folds
-from qe.metrics._base import METRICS
+from qe.resources.cache import resources_for
+from qe.statistics.metric import METRICS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SECOND = ["back_translation", "pseudo_reference"]
@@ -58,7 +58,7 @@ class Clock:
 
 
 def with_second_translations(split: Split) -> Split:
-    from qe.programs.engines.apertium import Apertium
+    from qe.language.programs.engines.apertium import Apertium
 
     there, back = Apertium("en", "es"), Apertium("es", "en")
     segments = replace(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from features._word_quality.places import WordLevelExtractor, judges
+from features.word_level.places import WordLevelExtractor, judges
 from qe.config.experiment import load
 from qe.data.dataset import Split
 from qe.evaluation.word_level import evaluate_words

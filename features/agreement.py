@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import Word, children, parsed, predicates, subject_of
+from features.syntax.syntax import Word, children, parsed, predicates, subject_of
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 
@@ -148,7 +148,7 @@ def _inside_phrases(words: Sequence[Word], clauses: Mapping[int, int]) -> Iterat
 
 def _agree(one: Word, other: Word, categories: Sequence[str]) -> dict[str, bool]:
     """
-    >>> from features.core.syntax import features_of
+    >>> from features.syntax.syntax import features_of
     >>> one, other = (Word(w, w, t, features_of(f)) for w, t, f in
     ...     [("casa", "NOUN", "Gender=Fem|Number=Sing"), ("rojos", "ADJ", "Gender=Masc|Number=Plur")])
     >>> _agree(one, other, ("Person", "Gender", "Number"))

@@ -9,14 +9,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
-from features.resources._links import Links
 from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
+from features.text.links import Links
+from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 
 Counts = NDArray[np.int64]
 

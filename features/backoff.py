@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, segment_mean
 from features.resources.language_model import LanguageModel, LMScores
+from features.text.tokens import Tokens, segment_mean
 
 LONGEST = 4  # UEdin: the longest n-gram looked for
 LEVELS = range(6)  # matched n-grams of the 5-gram models

@@ -8,11 +8,11 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._texts.bags import BagRegression, View, characters, words
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Positive
+from features.comparisons.bags import BagRegression, View, characters, words
 from features.core.extractor import Feature, FittedExtractor
-from features.core.hints import Count, Positive
 from features.core.segments import Segments
 
 _ORIGIN: Final = "this project: feasibility study on MLQE-PE (bag-of-words ridge)"

@@ -8,15 +8,15 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_sum
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
+from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 
 ORIGIN: Final = "Callison-Burch et al. 2012 (Findings of WMT12), section 6.3; QuEst feature {}"
 MARKS: Final = ".,;:!?¿¡،؛؟"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_sum
 from features.resources.truecaser import Truecaser, begins
+from features.text.tokens import Tokens, ratio, segment_sum
 
 _NOTES = "this project: MT output that lost capitals at the starts of sentences"
 _UEDIN = "University of Edinburgh at WMT12, section 3.2 (there by a named entity recogniser)"

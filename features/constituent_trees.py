@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.trees import Trees
+from features.syntax.trees import Trees
+from features.text.annotation import Annotated
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 and table 5"

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features._texts.comparison import smoothed_precision
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.comparison import smoothed_precision
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, segment_sum
 from features.resources.ngrams import NgramCounts
 from features.resources.quartile_ngrams import QuartileNgrams
+from features.text.tokens import Tokens, segment_sum
 
 ORDER = 4
 

@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import Word, parsed
+from features.syntax.syntax import Word, parsed
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 # What a determiner can belong to; so can it to an infinitive (`el hacer`).

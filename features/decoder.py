@@ -9,7 +9,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features._decoder_output.statistics import (
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.core.columns import Column, block, features_of
+from features.core.extractor import Extractor, Feature
+from features.core.segments import Segments
+from features.decoder_output.statistics import (
     ascending,
     deviation,
     longest_run,
@@ -18,13 +23,8 @@ from features._decoder_output.statistics import (
     trend,
     worst_window,
 )
-from features._decoder_output.tokens import UNKNOWN, DecoderTokens, Marker
-from features.core.array_types import BoolArray, FloatArray
-from features.core.columns import Column, block, features_of
-from features.core.errors import InputError, unknown_name
-from features.core.extractor import Extractor, Feature
-from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
+from features.decoder_output.tokens import UNKNOWN, DecoderTokens, Marker
+from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 
 FOMICHEVA: Final = "Fomicheva et al. 2020, Unsupervised Quality Estimation for Neural MT, section 4.1"
 FOMICHEVA_WORDS: Final = f"{FOMICHEVA}, of words"

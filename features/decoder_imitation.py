@@ -6,18 +6,18 @@ from functools import partial
 
 import numpy as np
 
-from features._phrase_decoding.decoder import decode
-from features._phrase_decoding.segmentation import Forced, force
-from features._texts.comparison import COLUMNS, TextComparison
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.comparison import COLUMNS, TextComparison
 from features.core.columns import Column, block
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_min
+from features.phrase_decoding.decoder import decode
+from features.phrase_decoding.segmentation import Forced, force
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
+from features.text.tokens import Tokens, ratio, segment_mean, segment_min
 
 _ORIGIN = "this project: feasibility study on WMT12 (stand-in for decoder features)"
 _MARINO = "Mariño et al. 2006, section 2 (n-gram translation model)"

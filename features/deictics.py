@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens, segment_mean, segment_sum
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens, segment_mean, segment_sum
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (the lists are this project's)"
 

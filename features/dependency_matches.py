@@ -10,13 +10,13 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import Word, parsed
-from features.core.tokens import Tokens, ratio
 from features.resources.lexicon import Lexicon
+from features.syntax.syntax import Word, parsed
+from features.text.tokens import Tokens, ratio
 
 _SYN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: syntactic (Syn)"
 _DR: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: dependency relation matching (DR)"

@@ -6,12 +6,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import unknown_name
+from features.basics.array_types import FloatArray
+from features.basics.errors import unknown_name
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio
 from features.resources.corpus_index import CorpusIndex
+from features.text.tokens import Tokens, ratio
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.6"
 _CHARACTERS: Final = {

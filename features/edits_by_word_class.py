@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.annotation import layers
-from features.core.array_types import FloatArray
-from features.core.edit_categories import CATEGORIES, WORD_CLASSES, edit_counts
-from features.core.edit_labels import EDITS, edit_labels
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
-from features.core.lemmas import annotated_lemmas
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio
-from features.core.word_classes import word_class_tokens
+from features.edits.edit_categories import CATEGORIES, WORD_CLASSES, edit_counts
+from features.edits.edit_labels import EDITS, edit_labels
+from features.text.annotation import layers
+from features.text.lemmas import annotated_lemmas
+from features.text.tokens import Tokens, ratio
+from features.text.word_classes import word_class_tokens
 
 _CHANGED = {"word_changed": "another word of the same class", "pos_changed": "a word of another class"}
 _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with post-editing operations, 3"
@@ -23,7 +23,7 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 class EditsByWordClass(Extractor):
     """Shares of words that a second translation has otherwise: replaced, edited at all, moved.
 
-    Edits are those of `features.core.edit_labels`, lower-cased; a share is NaN if there is no such word.
+    Edits are those of `features.edits.edit_labels`, lower-cased; a share is NaN if there is no such word.
     Lemmas are those of the annotations; where they have none, simplemma's.
     """
 

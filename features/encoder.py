@@ -9,17 +9,17 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from features._encoding.encoded import TextEncoder
-from features._encoding.folder import EncoderFolder, EncoderSettings
-from features._encoding.pairs import EncodedPairs, PairMemory
-from features._encoding.projections import Projection, fit_pca, fit_pls
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
 from features.core.extractor import Feature, FittedExtractor
-from features.core.files import digest
-from features.core.hints import Count, Seed
 from features.core.segments import Segments
-from features.core.tokens import ratio
+from features.encoding.encoded import TextEncoder
+from features.encoding.folder import EncoderFolder, EncoderSettings
+from features.encoding.pairs import EncodedPairs, PairMemory
+from features.encoding.projections import Projection, fit_pca, fit_pls
+from features.storage.files import digest
+from features.text.tokens import ratio
 
 Second = Literal["pseudo_reference", "back_translation"]
 # Pair -> the columns of its texts, and what is compared.

@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read, sides_of
-from features.core.entity_types import NAMES, OTHER
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
+from features.syntax.entity_types import NAMES, OTHER
+from features.text.annotation import Annotated
 
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1"
 _UEDIN: Final = "Buck 2012 (UEdin), section 3.2"

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from features._texts.phrase_matches import Matches, matching_block, matching_columns
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.phrase_matches import Matches, matching_block, matching_columns
 from features.core.columns import features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.resources.entity_phrase_table import EntityPhraseTable, with_entities
+from features.text.annotation import Annotated
+from features.text.tokens import Tokens
 
 ORIGIN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: semantic phrase tables (SPT)"
 

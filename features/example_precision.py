@@ -8,14 +8,14 @@ from typing import Any, Final, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from features._texts.comparison import TextComparison, smoothed_precision
-from features.core.array_types import FloatArray
-from features.core.corpus import Side
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.comparisons.comparison import TextComparison, smoothed_precision
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
-from features.core.tokens import Tokens, segment_sum
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import Side
+from features.text.tokens import Tokens, segment_sum
 
 ORDER: Final = 4
 Quarter = Literal["best", "worst"]

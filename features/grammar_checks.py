@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 import regex
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import Word, is_finite, tagged
+from features.syntax.syntax import Word, is_finite, tagged
 
 _DFKI: Final = "Avramidis 2012 (DFKI), table 5 (there the rules of LanguageTool)"
 _TABLE_1: Final = "Avramidis 2012 (DFKI), table 1"

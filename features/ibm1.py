@@ -7,13 +7,13 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 from features.resources.lexicon import FLOOR, Lexicon, WordScores
 from features.resources.ngrams import NgramCounts
+from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.5)
 _DFKI = "DFKI (Popovic) at WMT12, section 2.1, equations 2-3"

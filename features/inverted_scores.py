@@ -6,16 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.core.extractor import Extractor, Feature
-from features.core.meteor import FUNCTION_WORDS, Words, meteor
-from features.core.ngram_matches import matched_ngrams, ngram_counts, segment_counts
-from features.core.nist import ORDER, left, nist
 from features.core.segments import Segments
-from features.core.stems import truncated
-from features.core.ter import common_ids
-from features.core.tokens import Tokens
+from features.edits.meteor import FUNCTION_WORDS, Words, meteor
+from features.edits.ngram_matches import matched_ngrams, ngram_counts, segment_counts
+from features.edits.nist import ORDER, left, nist
+from features.edits.ter import common_ids
 from features.resources.ngrams import NgramCounts
+from features.text.stems import truncated
+from features.text.tokens import Tokens
 
 _METEOR: Final = (
     "SJTU at WMT12, section 3.2 (inverted automatic scores); Denkowski and Lavie 2011 (Meteor 1.3), section 2"

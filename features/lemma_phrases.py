@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from features._texts.phrase_matches import Matches, matching_block, matching_columns
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.phrase_matches import Matches, matching_block, matching_columns
 from features.core.columns import features_of
 from features.core.extractor import Extractor, Feature
-from features.core.lemmas import base_form_tokens
 from features.core.segments import Segments
 from features.resources.lemma_phrase_table import LemmaPhraseTable
+from features.text.lemmas import base_form_tokens
 
 ORIGIN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: phrase table matching (PT), lemmas"
 

@@ -7,14 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
-from features.core.hints import Count
 from features.core.segments import Segments
+from features.text.annotation import Annotated
 
 FIGURES: Final = ("linkages", "unused", "cost", "length")  # comments `link_grammar_...` of the annotation
 

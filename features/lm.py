@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 from features.resources.language_model import LanguageModel, LMScores
+from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 
 ORDER = 5
 

@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor
-from features.core.hints import Count
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 from features.resources.language_model import LanguageModel, LMScores
+from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 
 _DCU = "DCU-SYMC at WMT12, section 2.1"
 _UPC = "UPC at WMT12, section 2.1 (the ratio ref-sys, as a logarithm)"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from features._texts.units import Modelled, Translated, model_columns, translated_columns
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.units import Modelled, Translated, model_columns, translated_columns
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio
 from features.resources.language_model import LMScores
 from features.resources.lexicon import WordScores
 from features.resources.morpheme_lexicon import MorphemeLexicon
 from features.resources.morpheme_lm import MorphemeLanguageModel
 from features.resources.morphemes import Morphemes
+from features.text.tokens import Tokens, ratio
 
 SIDES: Final = ("source", "target")
 _MLM: Final = "Popovic 2012 (DFKI at WMT12), section 2.2: MLM6"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from features._texts.phrase_matches import Matches, matching_block, matching_columns
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.phrase_matches import Matches, matching_block, matching_columns
 from features.core.columns import features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from features._decoder_output.nbest import Hypothesis, hypotheses
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
+from features.decoder_output.nbest import Hypothesis, hypotheses
 
 NAN: Final = float("nan")
 SDLLW: Final = "Soricut et al. 2012 (SDLLW), section 2.2"
@@ -256,7 +256,7 @@ COLUMNS: Final = (*DISPERSION, *MODELS, *SEGMENTATION, *SEARCH)
 class NBest(Extractor):
     """How the hypotheses of a decoder differ, and what it says of the best: `COLUMNS`.
 
-    Reads the column `nbest`; `features._decoder_output.moses` makes it from files of Moses. What an entry
+    Reads the column `nbest`; `features.decoder_output.moses` makes it from files of Moses. What an entry
     does not say (scores, phrases, search) is NaN; everything is NaN for an empty list.
 
     Raises InputError for entries that are not JSON lists of texts or hypotheses.

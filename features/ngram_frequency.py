@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count
 from features.core.columns import Column
 from features.core.extractor import Extractor, Feature
-from features.core.hints import Count
 from features.core.segments import Segments
-from features.core.tokens import Tokens, segment_mean, segment_min, segment_sum
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
+from features.text.tokens import Tokens, segment_mean, segment_min, segment_sum
 
 _UU = "Uppsala at WMT12, section 2.1"
 _QUEST = "QuEst features 1058-1060 (orders 1-3)"

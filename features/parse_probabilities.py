@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
+from features.text.annotation import Annotated
 
 _DFKI: Final = "Avramidis 2012 (DFKI), section 2.2.1 (there the Berkeley parser)"
 

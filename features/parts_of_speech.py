@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from features.core.annotation import layer_tokens
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio
+from features.text.annotation import layer_tokens
+from features.text.tokens import Tokens, ratio
 
 UPOS: Final = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",

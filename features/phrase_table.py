@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from features._texts.phrase_matches import LONGEST, Matches, matching_block, matching_share
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.phrase_matches import LONGEST, Matches, matching_block, matching_share
 from features.core.columns import Column, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import ratio, segment_mean, segment_sum
 from features.resources.phrase_table import PhraseTable
+from features.text.tokens import ratio, segment_mean, segment_sum
 
 _MEHDAD = "Mehdad et al. 2012 (adequacy, WMT12), section 3: phrase table matching"
 _DCU = "DCU-SYMC at WMT12, section 2.1"

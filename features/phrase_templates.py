@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from features._texts.templates import (
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import NotNegative, Positive
+from features.comparisons.templates import (
     Pattern,
     Words,
     anchors,
@@ -20,16 +23,13 @@ from features._texts.templates import (
     ngrams,
     with_function_words,
 )
-from features.core.array_types import FloatArray
-from features.core.damage import Damaged
-from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor
-from features.core.hints import NotNegative, Positive
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_words import PhraseWords
 from features.resources.source_splits import SourceSplits
+from features.storage.damage import Damaged
+from features.text.tokens import Tokens
 
 TEMPLATES: Final[Mapping[str, str]] = {
     "reference": "2-5-grams of the translation that references have",

@@ -7,21 +7,21 @@ from typing import Final
 
 import numpy as np
 
-from features._texts.units import Modelled, Translated, model_columns, translated_columns
-from features.core.annotation import Layer, layers
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.comparisons.units import Modelled, Translated, model_columns, translated_columns
 from features.core.columns import Column, block, features_of
-from features.core.errors import InputError
 from features.core.extractor import Extractor, Feature
-from features.core.hints import Count
 from features.core.segments import Segments
-from features.core.tokens import Tokens, segment_mean, segment_min
 from features.resources.language_model import LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
 from features.resources.pos_lexicon import PosLexicon, unit_ngrams
 from features.resources.pos_lm import PosLanguageModel
 from features.resources.pos_ngrams import PosNgrams
+from features.text.annotation import Layer, layers
+from features.text.tokens import Tokens, segment_mean, segment_min
 
 ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.extractor import Extractor, Feature
-from features.core.files import digest, read_lines, sha256
 from features.core.segments import Segments
+from features.storage.files import digest, read_lines, sha256
 
 _ID = re.compile(r"(.+)-([1-9][0-9]*)")
 

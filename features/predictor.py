@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-from features._decoder_output.statistics import ascending, quantile
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import segment_max, segment_mean, segment_min
+from features.decoder_output.statistics import ascending, quantile
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor
+from features.text.tokens import segment_max, segment_mean, segment_min
 
 _ORIGIN: Final = "this project, after the predictor of Kim et al. 2017"
 _QUANTILES: Final = (0.1, 0.25, 0.5)

@@ -7,7 +7,9 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from features._texts.projected_edges import (
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.comparisons.projected_edges import (
     Counts,
     Projection,
     counted,
@@ -17,13 +19,11 @@ from features._texts.projected_edges import (
     projections,
     save_counts,
 )
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
-from features.core.syntax import parsed
-from features.core.tokens import Tokens
 from features.resources.aligner import Aligner
+from features.syntax.syntax import parsed
+from features.text.tokens import Tokens
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features._texts.projected_edges import edge_features, measured, projections
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.projected_edges import edge_features, measured, projections
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import parsed
 from features.learned.edge_counts import EdgeCounts
 from features.resources.aligner import Aligner
+from features.syntax.syntax import parsed
 
 
 @dataclass(frozen=True)

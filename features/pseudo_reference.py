@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features._texts.comparison import SecondTranslation
+from features.comparisons.comparison import SecondTranslation
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.text.tokens import Tokens
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from features._texts.sequences import (
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.comparisons.sequences import (
     SEQUENCES,
     Models,
     aligned_tags,
@@ -17,16 +20,13 @@ from features._texts.sequences import (
     save_models,
     sequences,
 )
-from features.core.annotation import layer_tokens
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
 from features.core.extractor import Feature, FittedExtractor
-from features.core.hints import Count
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
+from features.text.annotation import layer_tokens
+from features.text.tokens import Tokens
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from features._texts.sequences import aligned_tags, perplexities, perplexity_features, sequences
-from features.core.annotation import layer_tokens
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.sequences import aligned_tags, perplexities, perplexity_features, sequences
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.learned.sequence_models import SequenceModels
 from features.resources.aligner import Aligner
 from features.resources.stop_words import StopWords
+from features.text.annotation import layer_tokens
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import unknown_name
+from features.basics.array_types import FloatArray
+from features.basics.errors import unknown_name
+from features.basics.hints import Count, Share
 from features.core.extractor import Extractor, Feature
-from features.core.hints import Count, Share
 from features.core.segments import Segments
-from features.core.tokens import ratio, segment_sum
 from features.resources.ngram_documents import K1, B, NgramDocuments, Padded
+from features.text.tokens import ratio, segment_sum
 
 Within = Literal["corpus", "segment"]
 Weighting = Literal["one", "frequency", "log_frequency", "inverse_frequency", "idf"]

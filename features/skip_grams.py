@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Share
 from features.core.extractor import Extractor, Feature
-from features.core.hints import Share
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_sum
 from features.resources.ngram_documents import NgramDocuments, Padded
+from features.text.tokens import Tokens, ratio, segment_sum
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.aggregates import AGGREGATES, aggregate
-from features._word_quality.labels import PROBABILITIES, Flags
-from features._word_quality.model import TokenModel
-from features._word_quality.places import Kind, Places, WordLevelExtractor
-from features._word_quality.two_sides import TwoSides
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
 from features.core.extractor import Feature
-from features.core.hints import Count, Seed
 from features.core.segments import Segments
+from features.word_level.aggregates import AGGREGATES, aggregate
+from features.word_level.labels import PROBABILITIES, Flags
+from features.word_level.model import TokenModel
+from features.word_level.places import Kind, Places, WordLevelExtractor
+from features.word_level.two_sides import TwoSides
 
 _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 task 2)"
 

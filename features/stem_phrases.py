@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from features._texts.phrase_matches import Matches, matching_block, matching_columns
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.comparisons.phrase_matches import Matches, matching_block, matching_columns
 from features.core.columns import features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.stems import truncated
 from features.resources.stem_phrase_table import StemPhraseTable
+from features.text.stems import truncated
 
 ORIGIN: Final = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: phrase table matching (PT), stems"
 

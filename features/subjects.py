@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
 from features.core.differences import Both, Measure, Sides, annotations_of, columns_of, read
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.syntax import Word, children, parsed, predicates, subject_of
+from features.syntax.syntax import Word, children, parsed, predicates, subject_of
 
 PRONOMINAL, OTHER, DROPPED = "pronominal", "other", "dropped"
 _WLV: Final = "Felice and Specia 2012 (WLV-SHEF), section 3.1 (there by what stands before verb phrases)"
@@ -53,7 +53,7 @@ Kinds = Sequence[str]  # the kind of subject of every clause of a text
 
 def kinds(words: Sequence[Word]) -> Kinds:
     """
-    >>> from features.core.syntax import features_of
+    >>> from features.syntax.syntax import features_of
     >>> llueve = Word("llueve", "llover", "VERB", features_of("VerbForm=Fin"), -1, "root")
     >>> kinds([llueve]), kinds([Word("ella", "él", "PRON", head=1, relation="nsubj"), llueve])
     (['dropped'], ['pronominal'])

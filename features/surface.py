@@ -9,12 +9,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features.core.array_types import BoolArray, FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from features.core.columns import Column, block, features_of
-from features.core.corpus import Side
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_mean, segment_sum
+from features.text.corpus import Side
+from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 
 Rule = Callable[[str], bool]
 Key = Callable[[str], str | None]

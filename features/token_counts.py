@@ -8,13 +8,13 @@ from typing import Final, get_args
 import numpy as np
 import regex
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column, block, features_of
-from features.core.corpus import Side
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import Tokens, ratio, segment_sum
 from features.surface import MARK_KINDS, OTHER_PATTERNS, is_punctuation, is_quote
+from features.text.corpus import Side
+from features.text.tokens import Tokens, ratio, segment_sum
 
 _WORD: Final = regex.compile(r"[\p{L}\p{M}]+(?:[-'’][\p{L}\p{M}]+)*")
 _BRACKETS: Final = frozenset("()[]{}")

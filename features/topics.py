@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import ratio
 from features.resources.topic_model import TopicModel
+from features.text.tokens import ratio
 
 _DCU = "DCU-SYMC at WMT12, section 3.1"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.triggers import Triggers

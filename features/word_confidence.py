@@ -8,18 +8,18 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features._word_quality.labels import post_edit_labels
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed, within
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Positive
 from features.core.extractor import Feature, FittedExtractor
-from features.core.hints import Count, Positive
+from features.core.resource_files import load_fields, save_fields
 from features.core.segments import Segments
-from features.core.storage import load_fields, save_fields
-from features.core.tokens import Tokens, segment_mean
-from features.core.vocabulary import UNK, Vocabulary
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
+from features.storage.arrays import finite, typed, within
+from features.text.tokens import Tokens, segment_mean
+from features.text.vocabulary import UNK, Vocabulary
+from features.word_level.labels import post_edit_labels
 
 _PRHLT: Final = "PRHLT-UPV at WMT12, section 2.2; Sanchis et al. 2007"
 # Criterion -> when a word of a translation is right.

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.core.tokens import ratio, segment_max, segment_sum
 from features.resources.word_lexicon import WordLexicon
+from features.text.tokens import ratio, segment_max, segment_sum
 
 _UEDIN = "University of Edinburgh at WMT12, section 3.4"
 _UNDEFINED = "words without a classifier do not count; NaN if no word has one"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.edit_labels import edit_labels
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
-from features.core.lemmas import base_form_tokens, base_forms
 from features.core.segments import Segments
-from features.core.tokens import ratio, segment_sum
+from features.edits.edit_labels import edit_labels
+from features.text.lemmas import base_form_tokens, base_forms
+from features.text.tokens import ratio, segment_sum
 
 _MOVES = (
     ("same", "kept their place"),
@@ -26,7 +26,7 @@ _ORIGIN = "Koponen 2012, Comparing human perceptions of post-editing effort with
 class WordMoves(Extractor):
     """Shares of the paired target words by how they moved, with a second translation as the post-edit.
 
-    Words are paired by `features.core.edit_alignment`, lower-cased; places count among paired words only.
+    Words are paired by `features.edits.edit_alignment`, lower-cased; places count among paired words only.
     Base forms come from simplemma for the target language. The other edit categories of the source are
     those of `error_classes`.
 

@@ -10,18 +10,18 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features._word_quality.beginnings import standardised
-from features._word_quality.labels import Bad, error_rate
-from features._word_quality.pooling import Parameters
-from features._word_quality.scaling import Matrix
-from features._word_quality.text_model import TextModel
-from features._word_quality.two_sides import Side, TwoSides
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
+from features.basics.threads import side_by_side
 from features.core.extractor import Feature
-from features.core.hints import Count, Seed
 from features.core.segments import Segments
-from features.core.threads import side_by_side
+from features.word_level.beginnings import standardised
+from features.word_level.labels import Bad, error_rate
+from features.word_level.pooling import Parameters
+from features.word_level.scaling import Matrix
+from features.word_level.text_model import TextModel
+from features.word_level.two_sides import Side, TwoSides
 
 _ORIGIN: Final = "this project: pooled words, after predictor-estimator (Kim et al. 2017)"
 _SIDES: Final = ("target", "source")

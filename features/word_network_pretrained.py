@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features._word_quality.pooling import Parameters
-from features._word_quality.scaling import Matrix
-from features._word_quality.two_sides import Side
-from features.learned._pretrained import PretrainedKnowledge
+from features.knowledge.pretrained import PretrainedKnowledge
+from features.word_level.pooling import Parameters
+from features.word_level.scaling import Matrix
+from features.word_level.two_sides import Side
 from features.word_network import WordNetwork
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.resources.word_prediction import WordPrediction

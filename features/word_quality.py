@@ -10,9 +10,17 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features._word_quality.aggregates import AGGREGATES, aggregate
-from features._word_quality.extension import Extension, Extras
-from features._word_quality.labels import (
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.hints import Count, Positive, Seed
+from features.basics.threads import side_by_side
+from features.core.apart import LookedUp, in_groups
+from features.core.extractor import Feature
+from features.core.segments import Segments
+from features.storage.files import digest
+from features.word_level.aggregates import AGGREGATES, aggregate
+from features.word_level.extension import Extension, Extras
+from features.word_level.labels import (
     Bad,
     Flags,
     TokenLabels,
@@ -21,19 +29,11 @@ from features._word_quality.labels import (
     post_edit_labels,
     tag_labels,
 )
-from features._word_quality.memory import remembered
-from features._word_quality.model import Inputs, TokenModel
-from features._word_quality.optional import OPTIONAL, load_used, save_used
-from features._word_quality.places import Kind, Places, WordLevelExtractor
-from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, joined
-from features.core.apart import LookedUp, in_groups
-from features.core.array_types import FloatArray
-from features.core.errors import InputError, unknown_name
-from features.core.extractor import Feature
-from features.core.files import digest
-from features.core.hints import Count, Positive, Seed
-from features.core.segments import Segments
-from features.core.threads import side_by_side
+from features.word_level.memory import remembered
+from features.word_level.model import Inputs, TokenModel
+from features.word_level.optional import OPTIONAL, load_used, save_used
+from features.word_level.places import Kind, Places, WordLevelExtractor
+from features.word_level.tokens import COLUMNS_VERSION, Knowledge, TokenTable, joined
 
 KINDS = ("word", "gap")
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Final, Self
 
 from numpy.typing import NDArray
 
-from features._decoder_output.means import SubwordMeans
-from features._decoder_output.tokens import DecoderTokens, Marker
-from features._word_quality.decoder_words import with_decoder
-from features._word_quality.tokens import TokenTable
 from features.core.segments import Segments
+from features.decoder_output.means import SubwordMeans
+from features.decoder_output.tokens import DecoderTokens, Marker
+from features.word_level.decoder_words import with_decoder
+from features.word_level.tokens import TokenTable
 from features.word_quality import WordQuality
 
 _DECODER: Final = ("subwords", "token_log_probabilities")

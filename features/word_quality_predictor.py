@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features._word_quality.predicted import PredictorKnowledge
+from features.word_level.predicted import PredictorKnowledge
 from features.word_quality import WordQuality
 
 

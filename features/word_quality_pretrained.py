@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.learned._pretrained import PretrainedKnowledge
+from features.knowledge.pretrained import PretrainedKnowledge
 from features.word_quality import WordQuality
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features._word_quality.predicted import PredictorKnowledge
-from features.learned._pretrained import PretrainedKnowledge
+from features.knowledge.pretrained import PretrainedKnowledge
+from features.word_level.predicted import PredictorKnowledge
 from features.word_quality import WordQuality
 
 

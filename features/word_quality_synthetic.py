@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features._word_quality.aggregates import AGGREGATES, aggregate
-from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
-from features.core.files import digest
 from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
+from features.storage.files import digest
+from features.word_level.aggregates import AGGREGATES, aggregate
+from features.word_level.tokens import COLUMNS_VERSION, Knowledge, TokenTable, describe
 
 _ORIGIN = "this project; synthetic data as in Tuan et al. 2021, section 3"
 _LEARNED = "learned from parallel text alone, no human label; NaN for an empty translation"

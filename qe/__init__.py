@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.api.comparison import compare
     from qe.api.evaluation import evaluate
     from qe.api.experiments import check_experiment, load_experiment
@@ -40,7 +40,7 @@ __all__ = [
 _HOMES = {
     "Dataset": "qe.data.dataset",
     "FeatureExtractor": "qe.api.transformer",
-    "InputError": "features.core.errors",
+    "InputError": "features.basics.errors",
     "LabelScale": "qe.data.dataset",
     "LoadedModel": "qe.api.models",
     "check_experiment": "qe.api.experiments",
@@ -56,7 +56,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Imports what is asked for when it is asked for."""
     if name == "__version__":
-        from features.core.packages import version
+        from features.basics.packages import version
 
         return version()
     if name not in _HOMES:

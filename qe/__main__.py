@@ -1,81 +1,8 @@
-"""`qe VERB ...`: runs the verb's file in qe/cli; bad input becomes one message and exit code 2."""
+"""`python -m qe VERB ...`, the same as `qe VERB ...`."""
 
-import sys
-from contextlib import suppress
-from typing import NoReturn
+from qe.cli import main
 
-from features.core.errors import InputError
-from features.core.packages import missing, version
-from qe.cli._process import Stopped, compile_cache, standard_streams, stopped_by_signals, without_telemetry
-from qe.cli._verbs import command as _command
-from qe.cli._verbs import purpose as _purpose
-from qe.cli._verbs import verbs as _verbs
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Entry point of the console script.
-
-    Exits with 0, 1 (it ran and the answer is no), 2 (bad input), 128 + number (a signal ended it), or 141
-    (nobody reads its output any more).
-    """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    verb = arguments[0] if arguments else "--help"
-    name = f"qe {verb}" if verb in _verbs() else "qe"
-    without_telemetry()
-    try:
-        with stopped_by_signals(), compile_cache(), standard_streams():
-            _check_text(arguments)
-            _run(verb, arguments[1:])
-    except InputError as error:
-        _refuse(f"{name}: {error}", 2)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in ("features", "qe"):
-            raise
-        _refuse(f"{name}: {missing(error.name)}", 2)
-    except Stopped as stopped:
-        _refuse(f"{name}: {stopped}", stopped.code)
-    except BrokenPipeError:  # of `qe ... | head`: its reader has what it wants
-        sys.exit(141)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        what = f"cannot read or write ({reason})" if error.filename is None else f"{error.filename}: {reason}"
-        _refuse(f"{name}: {what}", 2)
-
-
-def _check_text(arguments: list[str]) -> None:
-    """Raises InputError for bytes that are no characters in this locale (surrogates in Python)."""
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise InputError(
-                f"the argument {argument!a} is no text in the encoding of this locale",
-                remedy="use names in UTF-8, and a locale such as LC_ALL=C.UTF-8",
-            )
-
-
-def _run(verb: str, arguments: list[str]) -> None:
-    if verb in ("-h", "--help"):
-        print(_help())
-    elif verb == "--version":
-        print(f"qe {version()}")
-    else:
-        _command(verb)(args=arguments, prog_name=f"qe {verb}")
-
-
-def _refuse(message: str, code: int) -> NoReturn:
-    with suppress(OSError):  # stderr may be gone, too
-        print(message, file=sys.stderr)
-    sys.exit(code)
-
-
-def _help() -> str:
-    width = max(map(len, _verbs()))
-    rows = "\n".join(f"  {verb:<{width}}  {_purpose(verb)}" for verb in _verbs())
-    return (
-        "usage: qe VERB [OPTIONS]\n\nQuality estimation for machine translation.\n\n"
-        f"{rows}\n\n`qe demo` shows the main job on data that it makes.\n"
-        "`qe VERB --help` explains a verb with an example; `qe --version` names the version."
-    )
-
+__all__ = ["main"]
 
 if __name__ == "__main__":
     main()

@@ -16,9 +16,9 @@ EXAMPLES = dict(re.findall(r"```python (\S+)\n(.*?)```", GUIDE.read_text("utf-8"
 CONTRACTS = (
     "tests/features/test_extractor_contract.py",
     "tests/features/resources/test_resource_contract.py",
-    "tests/learners/test_learners.py",
-    "tests/selection/test_selection.py",
-    "tests/metrics/test_metrics.py",
+    "tests/learning/learners/test_learners.py",
+    "tests/learning/selectors/test_selection.py",
+    "tests/statistics/metrics/test_metrics.py",
     "tests/systems/test_mt_metric_contract.py",
     "tests/data/test_format_contract.py",
 )
@@ -51,8 +51,8 @@ def run(project: Path, *command: str) -> str:
 def test_the_guide_has_an_example_of_every_kind() -> None:
     folders = [str(Path(name).parent) for name in EXAMPLES]
     assert sorted(folders) == [
-        "features", "features/resources", "qe/data/formats", "qe/learners", "qe/metrics", "qe/selection",
-        "qe/systems/mt_metrics",
+        "features", "features/resources", "qe/data/formats", "qe/learning/learners", "qe/learning/selectors",
+        "qe/statistics/metrics", "qe/systems/mt_metrics",
     ]  # fmt: skip
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import typer
 
 import qe
-from qe.catalogue import features as catalogue
-from qe.catalogue.costs import FeatureCosts
 from qe.cli._verbs import command, purpose, verbs
+from qe.getting_started.catalogue import features as catalogue
+from qe.getting_started.catalogue.costs import FeatureCosts
 
 ROOT = Path(__file__).resolve().parents[2]
 _PLOTS = {

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.core.extractor import FittedExtractor
-from features.core.files import digest
 from features.core.segments import Segments
+from features.storage.files import digest
 
 Longs = NDArray[np.int64]
 Row = tuple[str, str, str]

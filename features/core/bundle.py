@@ -15,16 +15,16 @@ from typing import Any, get_type_hints
 
 from filelock import FileLock
 
-from features.core.catalogue import Catalogue
-from features.core.checksums import KEY, checksums, is_sealed, regular_files, sealed, verify
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError, unknown_name
-from features.core.files import atomic_directory, atomic_file, clone_or_copy
-from features.core.progress import Progress, silent
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, unknown_name
+from features.basics.progress import Progress, silent
 from features.core.resource import Resource, declaration
 from features.core.stored_part import exported, load_part, part_files
-from features.core.tokenizer import Tokenizer
+from features.storage.checksums import KEY, checksums, is_sealed, regular_files, sealed, verify
+from features.storage.damage import Damaged, read_json, whole
+from features.storage.files import atomic_directory, atomic_file, clone_or_copy
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 
 RESOURCES: Catalogue[Resource] = Catalogue("features.resources", Resource, "resource", "features.learned")
 MANIFEST = "manifest.json"

@@ -6,7 +6,7 @@ from typing import Generic, Self, TypeVar
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Feature
 
 Given = TypeVar("Given")

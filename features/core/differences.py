@@ -7,11 +7,11 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from features.core.annotation import Annotated
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.columns import Column
 from features.core.segments import Segments
-from features.core.tokens import ratio
+from features.text.annotation import Annotated
+from features.text.tokens import ratio
 
 Text = TypeVar("Text")
 Sides = Literal["both", "source", "target"]

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.segments import Segments
 
 Learned = TypeVar("Learned")

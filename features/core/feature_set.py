@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, did_you_mean, unknown_name
+from features.basics.hints import described, mistakes
 from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
-from features.core.catalogue import Catalogue
-from features.core.errors import InputError, did_you_mean, unknown_name
 from features.core.extractor import Extractor, Feature, FittedExtractor
-from features.core.files import digest
-from features.core.hints import described, mistakes
 from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
-from features.core.strict_yaml import read_mapping
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
+from features.storage.files import digest
+from features.storage.strict_yaml import read_mapping
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast, final, get_type_hints
 
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
-from features.core.files import digest
-from features.core.hints import mistakes
-from features.core.progress import Progress, silent
-from features.core.storage import load_fields, save_fields
+from features.basics.hints import mistakes
+from features.basics.progress import Progress, silent
+from features.core.resource_files import load_fields, save_fields
+from features.storage.damage import Damaged
+from features.storage.files import digest
+from features.text.corpus import ParallelCorpus
 
 Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 

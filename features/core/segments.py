@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import Annotated
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
+from features.storage.files import digest
+from features.text.annotation import Annotated
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 Column = tuple[str, ...]
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from features.core.checksums import checksums, regular_files, verify
-from features.core.files import digest
-from features.core.remembered import keep, recall
 from features.core.resource import Resource, kind_of
+from features.storage.checksums import checksums, regular_files, verify
+from features.storage.files import digest
+from features.storage.remembered import keep, recall
 
 _LARGE = 1 << 20  # bytes; that the arrays of such a part are sound is remembered
 _CHECKS = 1  # to be raised with any `check_arrays`, so that it is asked again

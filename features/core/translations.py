@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from features.core.errors import unknown_name
+from features.basics.errors import unknown_name
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer
 
 TEXTS: Final = ("post_edit", "reference")  # columns of labels that hold translations of the source
 

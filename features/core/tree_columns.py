@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.catalogue import Catalogue
-from features.core.errors import InputError, did_you_mean
-from features.core.hints import described, fits
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, did_you_mean
+from features.basics.hints import described, fits
 from features.core.segments import Segments
-from features.core.trees import Trees, column
+from features.syntax.trees import Trees, column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from features.basics.progress import Progress, silent
 from features.core import bundle
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
 from features.core.resource import Resource
+from features.text.corpus import ParallelCorpus
 
 
 @contextmanager

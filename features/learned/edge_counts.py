@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
 
-from features._texts.projected_edges import Counts, counted, load_counts, projections, save_counts
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.comparisons.projected_edges import Counts, counted, load_counts, projections, save_counts
 from features.core.resource import Builder, Parts, Resource
-from features.core.storage import load_arrays, save_arrays
-from features.core.syntax import Word
+from features.core.resource_files import load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.dependency_annotation import DependencyAnnotation
+from features.syntax.syntax import Word
+from features.text.corpus import ParallelCorpus
 
 _BATCH = 5000  # texts counted between two reports
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from features._texts.sequences import (
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
+from features.comparisons.sequences import (
     SEQUENCES,
     Models,
     aligned_tags,
@@ -13,18 +16,15 @@ from features._texts.sequences import (
     save_models,
     sequences,
 )
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.hints import Count
-from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.storage import load_arrays, save_arrays
-from features.core.tokens import Tokens
+from features.core.resource_files import load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,10 @@ class SequenceModelsBuilder(Builder):
 
 @dataclass(frozen=True, eq=False)
 class SequenceModels(Resource):
-    """For each sequence of `features._texts.sequences`, a model of `translated_corpus`'s machine translations
-    (`words_sys`, ...) and one of its references (`words_ref`, ...)."""
+    """Models of each sequence of `features.comparisons.sequences`.
+
+    `words_sys`, ... model the machine translations of `translated_corpus`, `words_ref`, ... its references.
+    """
 
     parts: ClassVar[Parts] = {"sequence_models": {}}
     builder: ClassVar[type[Builder]] = SequenceModelsBuilder

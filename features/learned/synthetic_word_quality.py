@@ -11,10 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features._word_quality.beginnings import Beginnings, Lesson
-from features._word_quality.keys import Keys
-from features._word_quality.model import Inputs, TokenModel
-from features._word_quality.synthetic import (
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
+from features.core import bundle
+from features.core.resource import Builder, Parts, Resource
+from features.learned._reduced import reduced
+from features.resources.aligner import Aligner
+from features.resources.lexicon import Lexicon
+from features.text.corpus import ParallelCorpus
+from features.text.held_out import split_pairs
+from features.word_level.beginnings import Beginnings, Lesson
+from features.word_level.keys import Keys
+from features.word_level.model import Inputs, TokenModel
+from features.word_level.synthetic import (
     Examples,
     chosen,
     examples,
@@ -22,19 +34,7 @@ from features._word_quality.synthetic import (
     shared_columns,
     shared_keys,
 )
-from features._word_quality.tokens import COLUMNS_VERSION, Knowledge, TokenTable
-from features.core import bundle
-from features.core.array_types import FloatArray
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.hints import Count, Seed
-from features.core.progress import Progress, silent
-from features.core.resource import Builder, Parts, Resource
-from features.core.threads import side_by_side
-from features.learned._reduced import reduced
-from features.resources._held_out import split_pairs
-from features.resources.aligner import Aligner
-from features.resources.lexicon import Lexicon
+from features.word_level.tokens import COLUMNS_VERSION, Knowledge, TokenTable
 
 _LEAST = 50  # held-out pairs
 _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
@@ -124,7 +124,7 @@ class SyntheticWordQuality(Resource):
     """Boosted trees that tell wrong words and gaps of a translation, without any human label.
 
     Part of the corpus is held out. Resources built from the rest, and the bundle's aligner and lexicons,
-    translate its sources (`features._phrase_decoding.decoder`) and describe the words of these translations;
+    translate its sources (`features.phrase_decoding.decoder`) and describe the words of these translations;
     words and gaps are BAD where a cheapest edit into the reference changes them. Columns that mean something
     else in other systems' translations are not used.
 

@@ -8,20 +8,20 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from features._phrase_decoding.decoder import decode
-from features.core.arrays import typed, within
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
-from features.core.errors import InputError
-from features.core.files import read_words, write_words
-from features.core.hints import Count, Seed
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.storage import load_arrays, save_arrays
-from features.core.tokens import Tokens, TokensBuilder
+from features.core.resource_files import load_arrays, save_arrays
 from features.learned._reduced import reduced
-from features.resources._held_out import held_out_in_turn
+from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged
+from features.storage.files import read_words, write_words
+from features.text.corpus import ParallelCorpus
+from features.text.held_out import held_out_in_turn
+from features.text.tokens import Tokens, TokensBuilder
 
 _TEXTS = ("source", "machine", "reference")
 _BATCH = 5000  # sentences translated at a time
@@ -80,7 +80,7 @@ class TranslatedCorpusBuilder(Builder):
 class TranslatedCorpus(Resource):
     """Machine translations and human references of the same sentences.
 
-    Every sentence is translated (`features._phrase_decoding.decoder`) by a phrase table and a language model
+    Every sentence is translated (`features.phrase_decoding.decoder`) by a phrase table and a language model
     that were built from other pairs, none of which has the same source or the same target.
 
     rows       (n,) places of the sentences in the corpus

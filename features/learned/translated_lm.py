@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from features.core.corpus import ParallelCorpus
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.language_model import LanguageModel
+from features.text.corpus import ParallelCorpus
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
-from features.core.files import DAMAGED_GZIP, open_binary
-from features.core.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
-from features.resources._ngram_tables import Ints, Trie, child
+from features.basics.errors import InputError
+from features.storage.files import DAMAGED_GZIP, open_binary
+from features.text.ngram_tables import Ints, Trie, child
+from features.text.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
 
 Bytes = NDArray[np.uint8]
 

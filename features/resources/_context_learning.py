@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.core.threads import cores
+from features.basics.threads import cores
 
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.rows import row_products
+from features.basics.array_types import FloatArray
+from features.basics.rows import row_products
 from features.resources._context_learning import Ints, Report, Singles, inputs_of, learned
 
 _ROWS = 256  # scored at a time

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.threads import for_each
+from features.basics.threads import for_each
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

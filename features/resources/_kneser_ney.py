@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.threads import even_ranges, for_each, side_by_side
-from features.core.vocabulary import BOS
-from features.resources._ngram_tables import Ints, OrderTable, Trie, occurrences
+from features.basics.threads import even_ranges, for_each, side_by_side
+from features.text.ngram_tables import Ints, OrderTable, Trie, occurrences
+from features.text.vocabulary import BOS
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.tokens import Tokens
-from features.resources._links import Links
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 NONE = -1  # a word that stays
 

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.threads import even_ranges, for_each, side_by_side
+from features.basics.array_types import FloatArray
+from features.basics.threads import even_ranges, for_each, side_by_side
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.vocabulary import MARKERS
+from features.text.vocabulary import MARKERS
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

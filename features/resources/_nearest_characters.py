@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.threads import for_each
+from features.basics.threads import for_each
 from features.resources._lanes import LANES, WORDS, every, load, store
 from features.resources._nearest import BLANK, Ints, Longs, _largest, _spelled
 

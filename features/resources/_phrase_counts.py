@@ -9,8 +9,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.progress import Progress
-from features.core.threads import for_each, side_by_side
+from features.basics.progress import Progress
+from features.basics.threads import for_each, side_by_side
 from features.resources._phrases import (
     AlignedText,
     Ints,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 
 Singles = NDArray[np.float32]
 Sets = csr_matrix  # (n, dimensions) float32, 1 where a text has a dimension

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.resources._ngram_tables import Ints, Trie
+from features.text.ngram_tables import Ints, Trie
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.tokens import Tokens
-from features.core.vocabulary import UNK, Vocabulary
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from features.core.arrays import finite, rows, typed
-from features.core.corpus import ParallelCorpus
-from features.core.errors import unknown_name
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import unknown_name
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import side_by_side
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
-from features.core.vocabulary import BOS, Vocabulary
 from features.resources import _ibm1
 from features.resources._hmm import JUMPS, expect, infer, initial_jumps
-from features.resources._links import Links, symmetrised_mask
 from features.resources._pair_table import PairTable
+from features.storage.arrays import finite, rows, typed
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links, symmetrised_mask
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, Vocabulary
 
 Symmetrization = Literal[
     "grow-diag-final-and",

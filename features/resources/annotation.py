@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import LAYERS, Layer, layers
-from features.core.corpus import ParallelCorpus, Side
-from features.core.errors import InputError
-from features.core.files import read_words, write_words
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.storage import load_arrays, save_arrays
-from features.core.tokens import Tokens, TokensBuilder
+from features.core.resource_files import load_arrays, save_arrays
+from features.storage.files import read_words, write_words
+from features.text.annotation import LAYERS, Layer, layers
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens, TokensBuilder
 
 _BATCH = 5000  # pairs read at a time
 
@@ -51,7 +51,7 @@ class AnnotationBuilder(Builder):
 class Annotation(Resource):
     """The layers of one side of the corpus, in step with its tokens; what other parts are built from.
 
-    >>> from features.core.annotation import block_of
+    >>> from features.text.annotation import block_of
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa")])
     >>> block = block_of([("una", "uno", "DET", "det"), ("casa", "casa", "NOUN", "n")])
     >>> Annotation.from_blocks(corpus, "target", [block], {"by": "hand"}).layer("upos").words(0)

@@ -8,17 +8,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import rising, typed, within
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import Damaged
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import side_by_side
-from features.core.tokens import Tokens, rows_of
-from features.core.vocabulary import Vocabulary
 from features.resources._nearest import Ints, Longs, distinct_rows, frequent_counts, nearest_batch, postings
 from features.resources._nearest_characters import CharacterBlocks
-from features.resources._ngram_tables import encode
+from features.storage.arrays import rising, typed, within
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import encode
+from features.text.tokens import Tokens, rows_of
+from features.text.vocabulary import Vocabulary
 
 _SLICE = 64  # segments that a thread searches for at a time
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import NOTHING, Layer
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import Damaged
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.resources.annotation import Annotation, AnnotationBuilder
+from features.storage.damage import Damaged
+from features.text.annotation import NOTHING, Layer
+from features.text.corpus import ParallelCorpus, Side
 
 _REMEDY = (
     "give annotators with the task `dependencies` (qe annotate train --task dependencies, spacy:NAME, "

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from features.core.annotation import NOTHING, Layer
-from features.core.corpus import ParallelCorpus, Side
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.resources.annotation import Annotation, AnnotationBuilder
+from features.text.annotation import NOTHING, Layer
+from features.text.corpus import ParallelCorpus, Side
 
 _REMEDY = (
     "give annotators with the task `entities` (qe annotate train --task entities, spacy:NAME, "

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from features.core.annotation import OUTSIDE
-from features.core.corpus import ParallelCorpus
-from features.core.entity_types import EXPRESSIONS, OTHER
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.core.tokens import Tokens
 from features.resources._labels import NONE, Labelled, labelled, moved
-from features.resources._links import Links
 from features.resources.entity_annotation import EntityAnnotation
 from features.resources.phrase_table import PhraseTable, PhraseTableBuilder
+from features.syntax.entity_types import EXPRESSIONS, OTHER
+from features.text.annotation import OUTSIDE
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 TYPES: Final = ("person", "organisation", "location", "date", "number", OTHER)
 LABELS: Final = tuple(f"<{name}>" for name in TYPES)

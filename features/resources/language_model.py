@@ -11,22 +11,20 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import whole
-from features.core.errors import InputError
-from features.core.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
-from features.core.hints import Count
-from features.core.packages import install
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.packages import install
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.storage import load_arrays, save_arrays
-from features.core.tokens import Tokens, segment_sum
-from features.core.vocabulary import UNK, Vocabulary
+from features.core.resource_files import load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
-from features.resources._ngram_tables import (
+from features.storage.arrays import finite, typed
+from features.storage.damage import whole
+from features.storage.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import (
     Case,
     Ints,
     Offsets,
@@ -37,6 +35,8 @@ from features.resources._ngram_tables import (
     ngram_tables,
     with_markers,
 )
+from features.text.tokens import Tokens, segment_sum
+from features.text.vocabulary import UNK, Vocabulary
 
 Direction = Literal["forward", "backward"]
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus
-from features.core.lemmas import base_form_tokens
 from features.core.resource import Builder, Parts
-from features.resources._links import Links
 from features.resources.phrase_table import PhraseTable, PhraseTableBuilder
+from features.text.corpus import ParallelCorpus
+from features.text.lemmas import base_form_tokens
+from features.text.links import Links
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,17 +10,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, rows
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import digest, read_lines
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens, segment_sum
-from features.core.vocabulary import BOS, UNK, Vocabulary
 from features.resources._ibm1 import Encoded, train
 from features.resources._pair_values import pair_values, value
+from features.storage.arrays import finite, rows
+from features.storage.files import digest, read_lines
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens, segment_sum
+from features.text.vocabulary import BOS, UNK, Vocabulary
 
 Ids = NDArray[np.int32]
 LexiconDirection = Literal["source_to_target", "target_to_source"]

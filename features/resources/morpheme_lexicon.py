@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.resources.lexicon import Lexicon, LexiconDirection, given_first
 from features.resources.morpheme_lm import SAMPLE
 from features.resources.morphemes import Morphemes
+from features.text.corpus import ParallelCorpus
 
 
 @dataclass(frozen=True, kw_only=True)

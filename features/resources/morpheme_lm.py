@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus, Side
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
 from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
+from features.text.corpus import ParallelCorpus, Side
 
 ORDER = 6  # DFKI (Popovic 2012), section 2.2: MLM6
 SAMPLE = 100_000  # pairs; there 97,122 (table 1)

@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import typed, within
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import Damaged
-from features.core.errors import InputError
-from features.core.hints import Count, Seed
-from features.core.packages import install
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count, Seed
+from features.basics.packages import install
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens
 
 TYPES = (
     30_000  # most frequent words that are learned from: training time grows with them, not with the corpus

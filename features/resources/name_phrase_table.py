@@ -5,12 +5,12 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
 from features.core.resource import Builder, Parts
-from features.core.tokens import Tokens
 from features.resources._labels import NONE, Labelled, labelled, moved
-from features.resources._links import Links
 from features.resources.phrase_table import PhraseTable, PhraseTableBuilder
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 LABELS: Final = ("<name>", "<number>")
 

@@ -9,18 +9,17 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import typed, within
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import Damaged
-from features.core.errors import InputError
-from features.core.hints import Count, NotNegative, mistakes
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, NotNegative, mistakes
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import Tokens
-from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
-from features.resources._ngram_tables import (
+from features.resources._skip_grams import SkipGrams
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import (
     Case,
     Ints,
     Offsets,
@@ -31,7 +30,8 @@ from features.resources._ngram_tables import (
     occurrences,
     with_markers,
 )
-from features.resources._skip_grams import SkipGrams
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
 # Okapi's usual constants (Sparck Jones, Walker and Robertson 2000, section 4); K3 of the request's side.
 K1, B, K3 = 1.2, 0.75, 7.0
@@ -100,7 +100,7 @@ class NgramDocuments(Resource):
     Segments are padded with order - 1 marks at each end, so that every word is in the same number of
     n-grams (TCD at WMT12, section 2.1); n-grams inside a segment are counted as if there were none.
 
-    >>> from features.core.tokens import Tokens
+    >>> from features.text.tokens import Tokens
     >>> corpus = Tokens.from_lists([["a", "b", "a", "b"], ["a", "c"]])
     >>> counts = NgramDocuments.from_tokens(corpus, order=2)
     >>> nodes = counts.look_up(Tokens.from_lists([["a", "b"]])).nodes[1]  # # a, a b, b #

@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import typed, within
-from features.core.corpus import ParallelCorpus, Side
-from features.core.errors import InputError
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.core.vocabulary import UNK, Vocabulary
-from features.resources._ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
+from features.storage.arrays import typed, within
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
 
 # QuEst drops n-grams that occur once or twice before it computes cut-offs (its `.ngram.clean` files).
 QUEST_MINIMUM = 3
@@ -56,7 +56,7 @@ class NgramCountsBuilder(Builder):
 class NgramCounts(Resource):
     """Occurrences of all n-grams to the order built; n-grams stay within a sentence, without markers.
 
-    >>> from features.core.tokens import Tokens
+    >>> from features.text.tokens import Tokens
     >>> counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b", "a", "b"]]), order=2)
     >>> counts.counts(Tokens.from_lists([["B", "a", "b"], ["x"]]), 2)
     (array([1, 2]), array([0, 2, 2]))

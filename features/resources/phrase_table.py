@@ -9,18 +9,18 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from features.core.arrays import finite, rising, rows, typed
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.core.vocabulary import Vocabulary
-from features.resources._links import Links
 from features.resources._phrase_counts import TargetPhrases, assembled, count_phrases
 from features.resources._phrases import MOST_WORDS, AlignedSide, AlignedText, find, keys_of
 from features.resources.aligner import Aligner, Symmetrization
+from features.storage.arrays import finite, rising, rows, typed
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -11,13 +11,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import rows, within
-from features.core.corpus import ParallelCorpus, Side
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.vocabulary import Vocabulary
 from features.resources._phrases import keys_of
 from features.resources.phrase_table import PhraseTable
+from features.storage.arrays import rows, within
+from features.text.corpus import ParallelCorpus, Side
+from features.text.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

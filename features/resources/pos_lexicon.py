@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from features.core.annotation import Layer
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.core.tokens import Tokens
 from features.resources.annotation import Annotation
 from features.resources.lexicon import Lexicon, LexiconDirection, given_first
+from features.text.annotation import Layer
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 
 ORDER = 4  # DFKI (Popovic 2012), section 2.1: POS-4grams
 SAMPLE = 100_000  # pairs; there 97,122 (table 1)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Parts
 from features.resources.annotation import LayerBuilder
 from features.resources.language_model import LanguageModel
+from features.text.corpus import ParallelCorpus
 
 ORDER = 6  # DFKI (Popovic 2012), section 2.2: PLM6
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Parts
 from features.resources.annotation import LayerBuilder
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus
 
 ORDER = 7  # DCU-SYMC (Rubino et al. 2012), section 3.2
 

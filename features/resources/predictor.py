@@ -7,18 +7,18 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
-from features.core.corpus import ParallelCorpus
-from features.core.hints import Count, Seed
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count, Seed
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import Tokens
-from features.core.vocabulary import BOS, EOS, MARKERS, Vocabulary
 from features.resources._context_network import ContextNetwork
-from features.resources._links import Links
 from features.resources.aligner import Aligner
+from features.storage.arrays import finite, typed
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
 
 Ints = NDArray[np.int32]
 

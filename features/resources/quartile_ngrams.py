@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.corpus import ParallelCorpus, Side
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts
-from features.core.tokens import segment_mean
-from features.resources._ngram_tables import Case
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import Case
+from features.text.tokens import segment_mean
 
 SAMPLE = 20_000
 

@@ -6,15 +6,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import BoolArray
-from features.core.arrays import typed
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
+from features.basics.array_types import BoolArray
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.core.vocabulary import UNK, Vocabulary
-from features.resources._links import Links
 from features.resources.aligner import Aligner, Symmetrization
+from features.storage.arrays import typed
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
 
 Longs = NDArray[np.int64]
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from features.core.corpus import ParallelCorpus
 from features.core.resource import Builder, Parts
-from features.core.stems import truncated
-from features.resources._links import Links
 from features.resources.phrase_table import PhraseTable, PhraseTableBuilder
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.stems import truncated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus, Side
-from features.core.errors import InputError
-from features.core.files import read_lines
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus, Side
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,16 +6,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.annotation import Layer
-from features.core.array_types import FloatArray
-from features.core.arrays import typed
-from features.core.corpus import ParallelCorpus, Side
-from features.core.hints import Share
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.hints import Share
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens, segment_mean
-from features.core.vocabulary import MARKERS, UNK, Vocabulary
 from features.resources.annotation import Annotation
+from features.storage.arrays import typed
+from features.text.annotation import Layer
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens, segment_mean
+from features.text.vocabulary import MARKERS, UNK, Vocabulary
 
 LEAST_SHARE = 0.05  # a tag rarer than that among a word's tags is taken for the tagger's mistake
 

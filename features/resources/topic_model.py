@@ -8,19 +8,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import typed
-from features.core.corpus import ParallelCorpus, Side
-from features.core.damage import Damaged
-from features.core.errors import InputError
-from features.core.hints import Count, Positive, Seed
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import Count, Positive, Seed
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import Tokens
-from features.core.vocabulary import UNK, Vocabulary
 from features.resources._lda import Bags, LdaSettings, expected_words, infer, train
 from features.resources._word_sets import segments_with
+from features.storage.arrays import typed
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
 
 _SMALLEST = 50_000  # tokens that are worth a thread of their own
 

@@ -7,16 +7,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, rows
-from features.core.corpus import ParallelCorpus, Side
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
+from features.basics.threads import even_ranges, side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import even_ranges, side_by_side
-from features.core.tokens import Tokens, ratio
-from features.core.vocabulary import Vocabulary
 from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
+from features.storage.arrays import finite, rows
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens, ratio
+from features.text.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

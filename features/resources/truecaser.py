@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.arrays import typed
-from features.core.corpus import ParallelCorpus, Side
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
+from features.storage.arrays import typed
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokens import Tokens
 
 # After these a sentence, a title or a quotation may begin: capitals there say nothing of the word.
 _OPENING = frozenset({".", "!", "?", ":", ";", '"', "'", "(", "[", "«", "¿", "¡", "-", "..."})
@@ -40,7 +40,7 @@ class Truecaser(Resource):
     spellings  one for each known word
     shares     (known words,) its share of the counted occurrences of the word
 
-    >>> from features.core.tokens import Tokens
+    >>> from features.text.tokens import Tokens
     >>> text = Tokens.from_lists(["The cat saw Ann .".split(), "Ann saw the cat .".split()])
     >>> caser = Truecaser.from_tokens(text)
     >>> caser.truecase(Tokens.from_lists([["Cat", "and", "Ann"], ["SAW"]])).types

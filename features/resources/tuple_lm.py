@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Self
 import numba
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.resources._links import Links
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel, LMScores
+from features.storage.files import digest
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 _NULL = "<null>"
 _SEPARATOR = "|||"  # between the two words of a unit; no tokenizer leaves it inside a word

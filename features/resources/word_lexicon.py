@@ -7,17 +7,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import rows, typed
-from features.core.corpus import ParallelCorpus
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
 from features.core.resource import Builder, Parts, Resource
-from features.core.threads import side_by_side
-from features.core.tokens import Tokens
-from features.core.vocabulary import UNK, Vocabulary
 from features.resources._pair_values import pair_values
 from features.resources._word_sets import WordSets, inverted, segments_with
+from features.storage.arrays import rows, typed
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from features.text.vocabulary import UNK, Vocabulary
 
 NUMBER = "$number"  # stands for every token with a digit (UEdin at WMT12, section 4.1)
 _ROWS = 200  # words trained between two reports of progress

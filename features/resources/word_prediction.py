@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
-from features.core.hints import Count
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.core.vocabulary import Vocabulary
 from features.resources._sentence_network import SentenceNetwork, Sets, Training, distance, mean_log, trained
 from features.resources._word_sets import WordSets, segments_with
 from features.resources.word_lexicon import plain
+from features.storage.arrays import finite, typed
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
 
 BITS, SALTS = 12, 3  # UEdin at WMT12, section 3.5: the first 12 bits of SHA-1 with three salts
 _TRAINING: Final = Training()

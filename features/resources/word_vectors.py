@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from features.core.arrays import typed
-from features.core.corpus import ParallelCorpus
-from features.core.hints import Count, Seed
-from features.core.progress import Progress, silent
+from features.basics.hints import Count, Seed
+from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
-from features.core.tokens import Tokens
-from features.core.vocabulary import MARKERS, Vocabulary
 from features.resources.ngrams import NgramCounts
+from features.storage.arrays import typed
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from features.text.vocabulary import MARKERS, Vocabulary
 
 Singles = NDArray[np.float32]
 Ids = NDArray[np.int32]

@@ -5,7 +5,7 @@ from typing import Final
 
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn
-from features.core.trees import Trees
+from features.syntax.trees import Trees
 
 _COMMENT: Final = "# constituency ="
 

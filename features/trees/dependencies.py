@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn
-from features.core.trees import Tag, Trees
+from features.syntax.trees import Tag, Trees
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from qe.significance.buckets import Buckets
+from qe.statistics.buckets import Buckets
 from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare as run
-from qe.systems.mt_metrics._base import MT_METRICS
-from qe.systems.mt_metrics._texts import Texts
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
+from qe.systems.text_metric import MT_METRICS
+from qe.systems.texts import Texts
 
 
 def compare(

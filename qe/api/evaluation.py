@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import Report
 from qe.evaluation.evaluate import evaluate as run

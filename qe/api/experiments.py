@@ -42,7 +42,7 @@ def check_experiment(experiment: Experiment) -> Plan:
 
     >>> check_experiment(load_experiment({"name": "x", "features": ["lm"], "learner": {"kind": "ridge"}}))
     Traceback (most recent call last):
-    features.core.errors.InputError: experiment 'x': resources: the features need source_lm5, ...
+    features.basics.errors.InputError: experiment 'x': resources: the features need source_lm5, ...
     """
     check(experiment)
     return Plan(experiment)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
-from qe.bundles.cache import default_cache
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
+from qe.resources.cache import default_cache
 from qe.training.train import Outcome
 from qe.training.train import train as run
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from features.basics.errors import InputError
 from features.core.bundle import Bundle
-from features.core.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer
 
 
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -5,16 +5,16 @@ from typing import Literal
 
 import pandas as pd
 
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from qe.bundles.cache import default_cache
+from features.text.tokenizer import Tokenizer
+from qe.resources.cache import default_cache
 from qe.scoring.tables import unusable
 from qe.training.check import check
-from qe.unsupervised.experiment import DECODER, unlabelled_experiment
-from qe.unsupervised.model import Unlabelled
-from qe.unsupervised.model import train_without_labels as made
+from qe.training.without_labels import Unlabelled
+from qe.training.without_labels import train_without_labels as made
+from qe.training.without_labels_experiment import DECODER, unlabelled_experiment
 
 
 def train_without_labels(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from features.core.array_types import FloatArray
-    from qe.significance.buckets import Buckets
+    from features.basics.array_types import FloatArray
+    from qe.statistics.buckets import Buckets
 
 HELP = (
     "Also compare within buckets of segments; repeat it: length, rare (words), quality=FILE[,FILE], "
@@ -36,7 +36,7 @@ class BucketOptions:
 
     def read(self) -> "list[Buckets]":
         """Raises InputError for kinds that lack a file, and options that go with no kind asked for."""
-        from features.core.errors import InputError
+        from features.basics.errors import InputError
         from qe.data.buckets import RARE
 
         kinds = [kind.partition("=")[0] for kind in self.kinds]
@@ -47,9 +47,9 @@ class BucketOptions:
         return [self._one(kind) for kind in self.kinds]
 
     def _one(self, text: str) -> "Buckets":
-        from features.core.errors import InputError
+        from features.basics.errors import InputError
         from qe.data import buckets
-        from qe.significance.buckets import BANDS
+        from qe.statistics.buckets import BANDS
 
         count = BANDS if self.bands is None else self.bands
         kind, _, rest = text.partition("=")
@@ -67,8 +67,8 @@ class BucketOptions:
         return buckets.read_column(kind, Path(rest), count)
 
     def _text(self, kind: str, path: str) -> tuple[str, Sequence[str]]:
-        from features.core.errors import InputError
-        from features.core.files import read_lines
+        from features.basics.errors import InputError
+        from features.storage.files import read_lines
 
         if path:
             return Path(path).name, list(read_lines(Path(path)))

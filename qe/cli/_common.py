@@ -15,18 +15,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 from typer.core import TyperCommand
 
-from features.core.progress import Progress as Report
-from features.core.progress import silent
+from features.basics.progress import Progress as Report
+from features.basics.progress import silent
 
 _SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
-MOST_SAMPLES = 1_000_000  # resamples: as qe.significance.result, which to import would load NumPy
+MOST_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
 
 TABLE_WIDTH = 120  # of tables that go to a file or a pipe
 MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
 
 
 def _checked_seed(value: int) -> int:
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     if not 0 <= value <= MOST_SEED:
         raise InputError(f"--seed must be a whole number from 0 to {MOST_SEED}, but got {value}")
@@ -57,7 +57,7 @@ Master = Annotated[
 
 def on_spark(engine: str, master: str | None) -> bool:
     """Whether the engine is Spark. Raises InputError for an unknown one, or a master without Spark."""
-    from features.core.errors import InputError, unknown_name
+    from features.basics.errors import InputError, unknown_name
 
     if engine not in ("local", "spark"):
         raise unknown_name("engine", engine, ("local", "spark"), where="--engine")
@@ -104,8 +104,8 @@ def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
 
 def groups(arguments: list[str]) -> dict[str, list[str]] | None:
     """NAME=FILE, or FILE for units named `group`."""
-    from features.core.errors import InputError
-    from features.core.files import read_lines
+    from features.basics.errors import InputError
+    from features.storage.files import read_lines
 
     units: dict[str, list[str]] = {}
     for name, path in map(_group, arguments):
@@ -130,7 +130,7 @@ def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> Abstr
 
     Raises InputError as `locked_folder` does, when it is entered.
     """
-    from features.core.outputs import locked_folder
+    from features.storage.outputs import locked_folder
 
     if output is None:
         return nullcontext()

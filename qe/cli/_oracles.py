@@ -39,9 +39,9 @@ def scored_oracles(
 
 
 def _texts(options: OracleOptions, gold: "ScoreFile") -> "PostEdited | None":
-    from features.core.errors import InputError
-    from features.core.tokenizer import Tokenizer
-    from qe.data.formats._reading import Reading
+    from features.basics.errors import InputError
+    from features.text.tokenizer import Tokenizer
+    from qe.data.reading import Reading
     from qe.evaluation.oracles import PostEdited
 
     asked = [name for name in options.names if name != "effort"]

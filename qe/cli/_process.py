@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, TextIO, cast
 
 import features
-from features.core.errors import InputError, visible
+from features.basics.errors import InputError, visible
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 import qe.cli
-from features.core.errors import unknown_name
+from features.basics.errors import unknown_name
 
 
 def verbs() -> list[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from features.core.array_types import BoolArray
-from features.core.errors import InputError
+from features.basics.array_types import BoolArray
+from features.basics.errors import InputError
 from qe.cli._common import progress_bar
 from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
 from qe.evaluation.reliability import BINS

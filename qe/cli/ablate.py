@@ -53,10 +53,10 @@ def ablate(
 
         qe ablate output/demo/demo.yaml --sizes 100 300 900 --plot curve.png
     """
-    from features.core.errors import InputError
-    from qe.bundles.cache import default_cache
+    from features.basics.errors import InputError
     from qe.config.experiment import load
     from qe.evaluation.table import p_cell
+    from qe.resources.cache import default_cache
     from qe.training.ablation import ablate as run
     from qe.training.ablation import to_json
 
@@ -110,7 +110,7 @@ def _sizes(
     samples: int | None, cache: Path, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """The learning curve at given sizes: measured, drawn, printed."""
-    from features.core.outputs import check_output
+    from features.storage.outputs import check_output
     from qe.evaluation.plots import save
     from qe.training.learning_curve import ALONE, WITH, learning_curves
 

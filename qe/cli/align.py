@@ -10,11 +10,11 @@ import typer
 from qe.cli._common import Quiet, progress_bar
 
 if TYPE_CHECKING:
+    from features.basics.progress import Progress
     from features.core.bundle import Bundle
-    from features.core.corpus import ParallelCorpus
-    from features.core.progress import Progress
-    from features.core.tokenizer import Tokenizer
     from features.resources.aligner import Symmetrization
+    from features.text.corpus import ParallelCorpus
+    from features.text.tokenizer import Tokenizer
 
     Pairs = Iterable[tuple[str, str]]
 
@@ -64,9 +64,9 @@ def align(
 
         qe align --aligner eflomal --tokenized --source train.en --target train.es --output train.links
     """
-    from features.core.corpus import read_pairs
-    from features.core.outputs import check_output
     from features.resources.aligner import check_symmetrization
+    from features.storage.outputs import check_output
+    from features.text.corpus import read_pairs
 
     method = check_symmetrization(symmetrize)
     check_choice(aligner, resources, with_corpus, tokenized)
@@ -83,7 +83,7 @@ def align(
 
 def check_choice(aligner: str, resources: Path | None, with_corpus: bool, tokenized: bool) -> None:
     """Raises InputError for options that do not go together."""
-    from features.core.errors import InputError, unknown_name
+    from features.basics.errors import InputError, unknown_name
 
     if aligner not in ("hmm", "eflomal"):
         raise unknown_name("aligner", aligner, ("hmm", "eflomal"), where="--aligner")
@@ -120,7 +120,7 @@ def eflomal_lines(
 ) -> Iterator[str]:
     """Pharaoh lines by eflomal."""
     from features.core.bundle import Bundle
-    from features.resources._eflomal import align_lines
+    from features.text.eflomal import align_lines
 
     bundle = None if resources is None else Bundle(resources)
     corpus = corpus_of(bundle) if bundle is not None and with_corpus else None
@@ -129,8 +129,8 @@ def eflomal_lines(
 
 def corpus_of(bundle: "Bundle") -> "ParallelCorpus":
     """The corpus that a bundle keeps. Raises InputError for one that left it behind, as a model's does."""
-    from features.core.corpus import ParallelCorpus
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
+    from features.text.corpus import ParallelCorpus
 
     folder = bundle.path / "corpus"
     if not folder.is_dir():
@@ -142,7 +142,7 @@ def corpus_of(bundle: "Bundle") -> "ParallelCorpus":
 
 def tokenizers_of(bundle: "Bundle | None", tokenized: bool) -> "tuple[Tokenizer, Tokenizer]":
     """Those of the bundle, or blanks only."""
-    from features.core.tokenizer import Tokenizer
+    from features.text.tokenizer import Tokenizer
 
     if bundle is None or tokenized:
         return (Tokenizer(kind="whitespace", normalise=False),) * 2
@@ -151,7 +151,7 @@ def tokenizers_of(bundle: "Bundle | None", tokenized: bool) -> "tuple[Tokenizer,
 
 def write_lines(lines: Iterable[str], output: Path | None) -> None:
     """To stdout, or to a file that is only there once it is complete."""
-    from features.core.files import atomic_file
+    from features.storage.files import atomic_file
 
     ended = (line + "\n" for line in lines)
     if output is None:

@@ -55,8 +55,8 @@ def train(
 
         qe annotate train --task constituents --treebank wsj.mrg --language en -o annotators/en --set n_best=9
     """
-    from qe.annotators import _folder
-    from qe.annotators._settings import parse_settings
+    from qe.language import annotator_folder as _folder
+    from qe.language.annotator_settings import parse_settings
 
     options = parse_settings(task, settings or [])
     with progress_bar(quiet) as progress:
@@ -105,8 +105,8 @@ def run(
 
     Example: qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
     """
-    from features.core.tokenizer import Tokenizer
-    from qe.programs import annotation_jobs, taggers
+    from features.text.tokenizer import Tokenizer
+    from qe.language.programs import annotation_jobs, taggers
 
     code = language or _language(annotator)
     by = taggers.tagger(annotator, code, other_language, together=2000)
@@ -155,11 +155,11 @@ def project(
     from typing import cast
 
     from features.core.bundle import Bundle
-    from features.core.outputs import check_output
     from features.resources.aligner import Aligner
-    from qe.bundles.projection import project_entities
+    from features.storage.outputs import check_output
     from qe.cli.align import corpus_of
-    from qe.programs.taggers import tagger
+    from qe.language.programs.taggers import tagger
+    from qe.resources.projection import project_entities
 
     code = language or _language(annotator)
     check_output(output, [resources])
@@ -195,7 +195,7 @@ def evaluate(
 
     Example: qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
     """
-    from qe.annotators._folder import AnnotatorFolder
+    from qe.language.annotator_folder import AnnotatorFolder
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if as_json:
@@ -205,8 +205,8 @@ def evaluate(
 
 
 def _language(annotator: str) -> str:
-    from features.core.errors import InputError
-    from qe.annotators._folder import MANIFEST, AnnotatorFolder
+    from features.basics.errors import InputError
+    from qe.language.annotator_folder import MANIFEST, AnnotatorFolder
 
     if (Path(annotator) / MANIFEST).is_file():
         return AnnotatorFolder(Path(annotator)).language

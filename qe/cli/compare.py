@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from features.core.errors import InputError, unknown_name
+from features.basics.errors import InputError, unknown_name
 from qe.cli._buckets import HELP as BUCKET
 from qe.cli._buckets import BucketOptions
 from qe.cli._common import (
@@ -21,10 +21,10 @@ from qe.cli._common import (
 )
 
 if TYPE_CHECKING:
-    from qe.systems.mt_metrics._base import TextMetric
-    from qe.systems.mt_metrics._texts import Texts
     from qe.systems.results import SystemsComparison
     from qe.systems.system import System
+    from qe.systems.text_metric import TextMetric
+    from qe.systems.texts import Texts
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _LISTS = list_command(
@@ -158,12 +158,12 @@ def compare(
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")
-    from qe.significance.buckets import check_buckets
-    from qe.significance.equivalence import margins
+    from qe.statistics.buckets import check_buckets
+    from qe.statistics.equivalence import margins
     from qe.systems.comparison import compare as run_comparison
-    from qe.systems.mt_metrics._options import metric
-    from qe.systems.mt_metrics._texts import TOKENIZATIONS
+    from qe.systems.metric_options import metric
     from qe.systems.settings import ResamplingSettings
+    from qe.systems.texts import TOKENIZATIONS
 
     if tokenize not in TOKENIZATIONS:
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
@@ -296,8 +296,8 @@ def _numbers(values: list[str]) -> tuple[float, ...] | None:
 
 
 def _texts(path: Path) -> "Texts":
-    from features.core.files import read_lines
-    from qe.systems.mt_metrics._texts import Texts
+    from features.storage.files import read_lines
+    from qe.systems.texts import Texts
 
     return Texts.of(list(read_lines(path)), str(path))
 

@@ -38,7 +38,7 @@ def completion(
 
         echo 'source <(qe completion zsh)' >> ~/.zshrc
     """
-    from features.core.errors import unknown_name
+    from features.basics.errors import unknown_name
 
     if shell not in SHELLS:
         raise unknown_name("shell", shell, SHELLS)

@@ -9,10 +9,10 @@ import typer
 from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
 
 if TYPE_CHECKING:
-    from features.core.progress import Progress
-    from qe.correlations._base import Correlation
-    from qe.meta_evaluation.report import MetaReport
-    from qe.meta_evaluation.scores import Evaluation
+    from features.basics.progress import Progress
+    from qe.people.correlation import Correlation
+    from qe.people.metric_evaluation.report import MetaReport
+    from qe.people.metric_evaluation.scores import Evaluation
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _LISTS = ("--metrics", "--columns", "--lower-is-better", "--correlations", "--rankings")
@@ -95,14 +95,16 @@ def correlate(
 
         qe correlate --metrics-eval mt-metrics-eval-v2/wmt22 --pair en-de --gold mqm
     """
-    from features.core.errors import InputError
-    from qe.meta_evaluation.comparison import Settings
-    from qe.meta_evaluation.report import meta_report
+    from features.basics.errors import InputError
+    from qe.people.metric_evaluation.comparison import Settings
+    from qe.people.metric_evaluation.report import meta_report
 
     if as_json + markdown + latex > 1:
         raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
-        importlib.import_module("qe.meta_evaluation.plots")  # a missing package is told before any work
+        importlib.import_module(
+            "qe.people.metric_evaluation.plots"
+        )  # a missing package is told before any work
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
     inputs = [
@@ -119,7 +121,7 @@ def correlate(
         )  # fmt: skip
         report = meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
         if output is not None:
-            from qe.meta_evaluation.files import write_report
+            from qe.people.metric_evaluation.files import write_report
 
             write_report(report, output)
     if track:
@@ -129,8 +131,8 @@ def correlate(
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
     """What was asked for, by the text that asks; by default every correlation, acc_eq in both groupings."""
-    from features.core.options import configured
-    from qe.correlations._base import CORRELATIONS
+    from features.basics.options import configured
+    from qe.people.correlation import CORRELATIONS
 
     every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
     texts = list(dict.fromkeys(names or [*every[:1], "acc_eq:group=none", *every[1:]]))
@@ -154,8 +156,8 @@ def _evaluation(
     seed: int,
     progress: "Progress",
 ) -> "Evaluation":
-    from features.core.errors import InputError
-    from qe.meta_evaluation import reading
+    from features.basics.errors import InputError
+    from qe.people.metric_evaluation import reading
 
     given = {"--human": human, "--rankings": rankings, "--metrics-eval": metrics_eval}
     asked = [name for name, value in given.items() if value]
@@ -178,8 +180,8 @@ def _evaluation(
 
 
 def _print(report: "MetaReport", form: str, output: Path | None) -> None:
-    from qe.judgements.report_files import to_text
-    from qe.meta_evaluation.files import latex, markdown
+    from qe.people.judgements.report_files import to_text
+    from qe.people.metric_evaluation.files import latex, markdown
 
     if form == "json":
         print(to_text(report.to_json()), end="")
@@ -193,7 +195,7 @@ def _print_tables(report: "MetaReport", output: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from qe.meta_evaluation.tables import metrics_table, overview
+    from qe.people.metric_evaluation.tables import metrics_table, overview
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -217,7 +219,7 @@ def _print_tables(report: "MetaReport", output: Path | None) -> None:
 def _track(report: "MetaReport") -> None:
     import tempfile
 
-    from qe.meta_evaluation.files import write_report
+    from qe.people.metric_evaluation.files import write_report
     from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:

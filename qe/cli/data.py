@@ -78,8 +78,8 @@ def formats(
 
         qe data formats table
     """
-    from qe.data.formats._base import FORMATS
-    from qe.data.formats._page import page
+    from qe.data.format import FORMATS
+    from qe.data.format_page import page
 
     typer.echo(page(names or FORMATS.names), nl=False)
 
@@ -127,9 +127,9 @@ def translate(
         qe data translate --engine apertium --source-language en --target-language es
         --input source.eng --output pseudo_reference.spa
     """
-    from features.core.outputs import check_output
-    from qe.programs.engines._base import engine as engine_of
-    from qe.programs.translations import translate_file
+    from features.storage.outputs import check_output
+    from qe.language.engine import engine as engine_of
+    from qe.language.programs.translations import translate_file
 
     check_output(output, [source])
     by = engine_of(engine, source_language, target_language)

@@ -26,7 +26,7 @@ def demo(
         qe demo --output output/demo
     """
     from qe.cli._summary import print_comparisons, print_outcome
-    from qe.demo.run import demo as run
+    from qe.getting_started.demo.run import demo as run
 
     print("The data of this demo are artificial: an invented language pair and a simulated translator.")
     with progress_bar(quiet) as progress:

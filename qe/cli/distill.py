@@ -50,12 +50,12 @@ def distill(
 
         qe distill --model output/demo/model --input output/demo/data/new.tsv --output output/student
     """
-    from features.core.outputs import check_apart
+    from features.storage.outputs import check_apart
     from qe.api.models import model_folder
-    from qe.bundles.cache import default_cache
     from qe.cli._summary import print_json, print_outcome
-    from qe.distillation.distill import learns_words, student_of, taught
     from qe.models.model import Model
+    from qe.production.distillation.distill import learns_words, student_of, taught
+    from qe.resources.cache import default_cache
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
     from qe.training.check import check

@@ -9,9 +9,9 @@ import typer
 from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
 
 if TYPE_CHECKING:
-    from features.core.progress import Progress
-    from qe.effort.report import EffortReport
-    from qe.effort.texts import AnnotatedTexts
+    from features.basics.progress import Progress
+    from qe.people.effort.report import EffortReport
+    from qe.people.effort.texts import AnnotatedTexts
 
 _WIDTH = 120  # of tables that go to a file or a pipe
 
@@ -63,10 +63,10 @@ def effort(
     --target-language es --output effort
     """
     from qe.data.score_files import read_scores
-    from qe.effort.correlations import Draws
-    from qe.effort.report import analyse
-    from qe.effort.sets import Limits
-    from qe.significance.corrections import correct as check_correction
+    from qe.people.effort.correlations import Draws
+    from qe.people.effort.report import analyse
+    from qe.people.effort.sets import Limits
+    from qe.statistics.corrections import correct as check_correction
 
     check_correction([], correct)
     limits = Limits(low_effort, high_effort, low_ter, high_ter)
@@ -82,7 +82,7 @@ def effort(
             draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
         )  # fmt: skip
         if output is not None:
-            from qe.effort.files import write_report
+            from qe.people.effort.files import write_report
 
             write_report(report, output, title, languages)
     if track:
@@ -103,12 +103,12 @@ def _texts(
     progress: "Progress",
 ) -> "tuple[tuple[AnnotatedTexts, AnnotatedTexts], str]":
     """Both sides with their annotation, and what annotated them."""
-    from features.core.errors import InputError
-    from features.core.languages import check_language
-    from qe.bundles.cache import default_cache
-    from qe.data.formats._reading import Reading, equal_lengths
-    from qe.effort.texts import is_conllu, read_conllu, tagged_texts
-    from qe.programs.taggers import tagger as make_tagger
+    from features.basics.errors import InputError
+    from features.text.languages import check_language
+    from qe.data.reading import Reading, equal_lengths
+    from qe.language.programs.taggers import tagger as make_tagger
+    from qe.people.effort.texts import is_conllu, read_conllu, tagged_texts
+    from qe.resources.cache import default_cache
 
     check_language(language)
     if is_conllu(target) != is_conllu(post_edit):
@@ -133,7 +133,7 @@ def _texts(
 def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
     import tempfile
 
-    from qe.effort.files import figures, write_report
+    from qe.people.effort.files import figures, write_report
     from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:
@@ -143,8 +143,8 @@ def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> No
 
 
 def _source(path: Path | None, segments: int) -> list[str] | None:
-    from features.core.errors import InputError
-    from qe.data.formats._reading import Reading
+    from features.basics.errors import InputError
+    from qe.data.reading import Reading
 
     if path is None:
         return None
@@ -157,7 +157,7 @@ def _source(path: Path | None, segments: int) -> list[str] | None:
 def _print(report: "EffortReport", output: Path | None) -> None:
     from rich.console import Console
 
-    from qe.effort.tables import correlation_lines, correlations_table, sets_table
+    from qe.people.effort.tables import correlation_lines, correlations_table, sets_table
 
     console = Console(highlight=False)
     if not console.is_terminal:

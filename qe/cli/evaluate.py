@@ -203,9 +203,9 @@ def evaluate(
         qe evaluate --words --gold dev.tags --source-gold dev.src_tags --predictions model=scores.jsonl
         --reliability reliability.png
     """
-    from features.core.errors import InputError
-    from features.core.files import read_lines
-    from features.core.outputs import check_output
+    from features.basics.errors import InputError
+    from features.storage.files import read_lines
+    from features.storage.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
 
@@ -295,7 +295,7 @@ def evaluate(
         return
     from qe.evaluation.evaluate import DEFAULT_METRICS
     from qe.evaluation.evaluate import evaluate as evaluate_systems
-    from qe.significance.equivalence import margins
+    from qe.statistics.equivalence import margins
 
     text = None if target is None else ("translation", list(read_lines(target)))
     own = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
@@ -341,7 +341,7 @@ def _print_buckets(report: "Report") -> None:
 
 
 def _apart(given: dict[str, object], rule: str) -> None:
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     for option, value in given.items():
         if value is not None and value is not False and value != []:
@@ -357,8 +357,8 @@ def _words(
     reliability: Path | None,
     **options: Any,
 ) -> None:
-    from features.core.errors import InputError
-    from features.core.outputs import check_output
+    from features.basics.errors import InputError
+    from features.storage.outputs import check_output
     from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files, word_notes, word_tables
 
     if not systems:
@@ -390,11 +390,11 @@ def _bayes(
     folds: Path | None,
     seed: int,
 ) -> "list[BayesianComparison]":
-    from features.core.errors import InputError
-    from features.core.files import read_lines
+    from features.basics.errors import InputError
+    from features.storage.files import read_lines
     from qe.evaluation.bayes import bayesian_comparisons
     from qe.evaluation.evaluate import DEFAULT_METRICS
-    from qe.significance.equivalence import margins
+    from qe.statistics.equivalence import margins
 
     columns = {name: sign * file.scores for name, file in systems.items() if not file.ranks_only}
     if len(columns) < len(systems):
@@ -413,7 +413,7 @@ def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
     """NAME=FILE, or FILE named by its method or its file name."""
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.data.score_files import read_scores
 
     systems: dict[str, ScoreFile] = {}
@@ -452,7 +452,7 @@ def _official(
 def _emit(content: dict[str, object], to_stdout: bool, output: Path | None) -> None:
     import json
 
-    from features.core.files import atomic_file
+    from features.storage.files import atomic_file
 
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     if output is not None:

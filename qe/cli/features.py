@@ -11,7 +11,7 @@ from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from qe.catalogue.features import Family, Set
+    from qe.getting_started.catalogue.features import Family, Set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -38,11 +38,11 @@ def list_(
 
         qe features list
     """
-    from qe.catalogue.costs import FeatureCosts
-    from qe.catalogue.features import families, sets, summaries
+    from qe.getting_started.catalogue.costs import FeatureCosts
+    from qe.getting_started.catalogue.features import families, sets, summaries
 
     if measured:
-        from qe.catalogue.measurement import measure_on_demo
+        from qe.getting_started.catalogue.measurement import measure_on_demo
 
         with progress_bar(quiet) as progress:
             costs = measure_on_demo(progress)
@@ -99,7 +99,7 @@ def describe(
 
         qe features describe uu-explicit99
     """
-    from qe.catalogue.features import describe as described
+    from qe.getting_started.catalogue.features import describe as described
 
     subject, entries = described(name)
     if as_json:
@@ -122,7 +122,7 @@ def describe(
 
 def _text(subject: "Family | Set") -> str:
     """What there is to say of a family or a set before its features."""
-    from qe.catalogue.features import Set
+    from qe.getting_started.catalogue.features import Set
 
     if isinstance(subject, Set):
         lines = [f"{subject.description}.", "", f"Source: {subject.origin}"]
@@ -162,16 +162,16 @@ def extract(
 
         qe features extract output/demo/demo.yaml --engine spark --output features.parquet
     """
-    from features.core.progress import silent
-    from qe.bundles.cache import default_cache
-    from qe.catalogue.tables import extract as run
+    from features.basics.progress import silent
     from qe.config.experiment import load
+    from qe.getting_started.catalogue.tables import extract as run
+    from qe.resources.cache import default_cache
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     cache = cache_dir or default_cache()
     if on_spark(engine, master):
-        from qe.spark.extraction import Executors
-        from qe.spark.session import spark_session
+        from qe.scoring.spark.extraction import Executors
+        from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet) as session:
             table = run(loaded, output, cache, silent, lambda bundle: Executors(session, bundle))

@@ -10,8 +10,8 @@ import typer
 from qe.cli._common import Json, Quiet, Signed, list_command, progress_bar
 
 if TYPE_CHECKING:
-    from qe.filtering._files import Filtered
-    from qe.filtering._threshold import Threshold
+    from qe.scoring.filter_files import Filtered
+    from qe.scoring.filter_threshold import Threshold
 
 
 def filter_(
@@ -66,9 +66,9 @@ def filter_(
 
         qe filter -i pairs.tsv -o clean.tsv --languages en es --model output/demo/model --worst 3.5
     """
-    from features.core.errors import InputError
-    from qe.filtering._files import filter_files
-    from qe.filtering._rules import Rules, parse_settings
+    from features.basics.errors import InputError
+    from qe.scoring.filter_files import filter_files
+    from qe.scoring.filter_rules import Rules, parse_settings
     from qe.scoring.naming import name_pairs
 
     if len(input_) > 2 or (len(output) != len(input_) and len(output) != 1):
@@ -97,8 +97,8 @@ def filter_(
 def _threshold(
     worst: float | None, model: str | None, column: str, higher_is_better: bool, signature: Path | None
 ) -> "Threshold | None":
-    from features.core.errors import InputError
-    from qe.filtering._threshold import Threshold
+    from features.basics.errors import InputError
+    from qe.scoring.filter_threshold import Threshold
 
     if worst is None:
         if model is not None:

@@ -9,7 +9,7 @@ import typer
 from qe.cli._common import Json, Quiet
 
 if TYPE_CHECKING:
-    from qe.beginning.experiment import Beginning
+    from qe.getting_started.init.experiment import Beginning
 
 
 def init(
@@ -75,10 +75,10 @@ def init(
         qe init data.csv --source-language en --target-language de --columns scores=z_mean
         --parallel train.en.gz train.de.gz --output mine.yaml
     """
-    from features.core.errors import InputError
-    from qe.beginning.columns import parse_columns
-    from qe.beginning.experiment import begin
-    from qe.beginning.table import Wishes
+    from features.basics.errors import InputError
+    from qe.getting_started.init.columns import parse_columns
+    from qe.getting_started.init.experiment import begin
+    from qe.getting_started.init.table import Wishes
 
     if source_language is None or target_language is None:
         raise InputError(

@@ -40,7 +40,7 @@ def labels(
 
         qe labels --judges effort3scores --output effort.tsv
     """
-    from features.core.outputs import check_apart
+    from features.storage.outputs import check_apart
     from qe.data.labels import check_output
 
     given = (source, target, post_edit, judges)
@@ -51,7 +51,7 @@ def labels(
         _from_judges(judges, max_difference, output, as_json)
         return
     if target is None or post_edit is None or target_language is None:
-        from features.core.errors import InputError
+        from features.basics.errors import InputError
 
         raise InputError(
             "nothing to make labels from",
@@ -69,8 +69,8 @@ def _from_post_edits(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    from qe.data.formats._reading import Reading, equal_lengths
     from qe.data.labels import from_post_edits, save_table
+    from qe.data.reading import Reading, equal_lengths
 
     given = {"source": source, "target": target, "post_edit": post_edit}
     files = {name: path for name, path in given.items() if path is not None}
@@ -90,9 +90,9 @@ def _from_post_edits(
 
 
 def _from_judges(path: Path, max_difference: float, output: Path | None, as_json: bool) -> None:
-    from qe.data.formats._reading import Reading
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
+    from qe.data.reading import Reading
 
     reading = Reading(Path())
     judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)

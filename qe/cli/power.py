@@ -82,11 +82,11 @@ def power(
     """
     import importlib
 
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
     from qe.evaluation.power import power as find_power
-    from qe.significance.power import check_shares
+    from qe.statistics.power import check_shares
 
     if output is not None:
         importlib.import_module("matplotlib")  # a package that is missing is told before any work
@@ -125,7 +125,7 @@ def _path(argument: str) -> Path:
 
 
 def _gains(given: list[str]) -> dict[str, float]:
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     gains: dict[str, float] = {}
     for text in given:
@@ -146,7 +146,7 @@ def _text(report: "PowerReport") -> str:
 
 
 def _write(report: "PowerReport", folder: Path) -> None:
-    from features.core.files import atomic_file
+    from features.storage.files import atomic_file
     from qe.evaluation.plots import save
     from qe.evaluation.power_plot import power_plot
 

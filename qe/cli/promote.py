@@ -49,7 +49,7 @@ def promote(
     """
     import json
 
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.production import promotion
 
     if rollback:

@@ -9,8 +9,8 @@ import typer
 from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
 
 if TYPE_CHECKING:
-    from qe.judgements.ranking_report import RankingReport
-    from qe.rankings._base import RankingMethod
+    from qe.people.judgements.ranking_report import RankingReport
+    from qe.people.ranking_method import RankingMethod
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -61,14 +61,16 @@ def rank(
 
     Example: qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
     """
-    from features.core.errors import InputError
-    from qe.judgements.ranking_report import RankSettings, ranking_report
-    from qe.judgements.reading import chosen_pairs, read_judgements
+    from features.basics.errors import InputError
+    from qe.people.judgements.ranking_report import RankSettings, ranking_report
+    from qe.people.judgements.reading import chosen_pairs, read_judgements
 
     if json + latex + markdown > 1:
         raise InputError("only one of --json, --latex and --markdown can be printed")
     if output is not None or track:
-        importlib.import_module("qe.judgements.plots")  # a package that is missing is told before any work
+        importlib.import_module(
+            "qe.people.judgements.plots"
+        )  # a package that is missing is told before any work
     made = _methods(methods, seed)
     settings = RankSettings(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level
@@ -80,7 +82,7 @@ def rank(
             progress("ranking", done, len(judged))
             reports.append(ranking_report(entry, made, settings, optional=methods is None, progress=progress))
         if output is not None:
-            from qe.judgements.report_files import write_reports
+            from qe.people.judgements.report_files import write_reports
 
             write_reports(reports, output)
     if track:
@@ -89,8 +91,8 @@ def rank(
 
 
 def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
-    from features.core.options import configured
-    from qe.rankings._base import RANKINGS
+    from features.basics.options import configured
+    from qe.people.ranking_method import RANKINGS
 
     # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.
     every = sorted(RANKINGS.names, key=lambda name: (name != "expected_wins", name))
@@ -102,7 +104,7 @@ def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
 
 
 def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | None:
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     if names is None or names in (["all"], ["none"]):
         return None if names is None else tuple(methods) if names == ["all"] else ()
@@ -117,9 +119,9 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:
-    from qe.judgements import report_files
-    from qe.judgements.ranking_json import rankings_json
-    from qe.judgements.ranking_text import text
+    from qe.people.judgements import report_files
+    from qe.people.judgements.ranking_json import rankings_json
+    from qe.people.judgements.ranking_text import text
 
     if form == "json":
         print(report_files.to_text({report.name: rankings_json(report) for report in reports}), end="")
@@ -134,8 +136,8 @@ def _track(reports: "list[RankingReport]") -> None:
     import sys
     import tempfile
 
-    from qe.judgements.ranking_json import figures
-    from qe.judgements.report_files import write_reports
+    from qe.people.judgements.ranking_json import figures
+    from qe.people.judgements.report_files import write_reports
     from qe.tracking import runs
 
     with tempfile.TemporaryDirectory() as folder:

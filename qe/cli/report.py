@@ -41,9 +41,9 @@ def report(
 
         qe report kept.jsonl --model output/demo/model --drift drift.json --triage costs.yaml -o page.html
     """
-    from features.core.errors import InputError
-    from features.core.files import atomic_file
-    from features.core.outputs import check_output
+    from features.basics.errors import InputError
+    from features.storage.files import atomic_file
+    from features.storage.outputs import check_output
 
     is_run = target.is_dir()
     place = output or (target / "report.html" if is_run else target.with_suffix(".html"))

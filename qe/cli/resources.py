@@ -9,9 +9,9 @@ import typer
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 if TYPE_CHECKING:
+    from features.basics.progress import Progress
     from features.core.bundle import Bundle, Makers
-    from features.core.progress import Progress
-    from qe.bundles.partial import Build
+    from qe.resources.partial import Build
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -107,19 +107,19 @@ def build(
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --target-monolingual news.es.gz --set target_lm.prune=true --read source_lm=big.en.arpa.gz
     """
+    from features.basics.errors import InputError
+    from features.basics.progress import silent
     from features.core.bundle import known_parts, stranger
-    from features.core.errors import InputError
     from features.core.feature_set import parts_needed
-    from features.core.outputs import check_apart
-    from features.core.progress import silent
-    from features.core.tokenizer import Tokenizer
-    from qe.bundles import files, settings
-    from qe.bundles.alignments import Alignments
-    from qe.bundles.annotations import annotated_sides, annotations_for
-    from qe.bundles.corpora import CorpusFiles
-    from qe.bundles.inputs import Inputs
-    from qe.bundles.monolingual import Monolingual
-    from qe.bundles.recipe import Recipe
+    from features.storage.outputs import check_apart
+    from features.text.tokenizer import Tokenizer
+    from qe.resources import files, settings
+    from qe.resources.alignments import Alignments
+    from qe.resources.annotations import annotated_sides, annotations_for
+    from qe.resources.corpora import CorpusFiles
+    from qe.resources.inputs import Inputs
+    from qe.resources.monolingual import Monolingual
+    from qe.resources.recipe import Recipe
 
     kind = _tokenizer(tokenizer)
     given = {"source": source_annotation, "target": target_annotation}
@@ -164,8 +164,8 @@ def build(
         return build
 
     if on_spark(engine, master):
-        from qe.spark.ngrams import makers
-        from qe.spark.session import spark_session
+        from qe.scoring.spark.ngrams import makers
+        from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or as_json) as session:
             bundle = _built(everything, parts, silent, inputs.asked, build_with(makers(session)))
@@ -191,7 +191,7 @@ def list_parts(as_json: Json = False) -> None:
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --only topic_model --set topic_model.topics=50
     """
-    from qe.bundles.settings import catalogue
+    from qe.resources.settings import catalogue
 
     parts = catalogue()
     if as_json:
@@ -219,7 +219,7 @@ def _plain(value: Any) -> str:
 
 def _tokenizer(name: str) -> Any:
     """The name of a tokenizer, checked. Raises InputError for an unknown one."""
-    from features.core.errors import unknown_name
+    from features.basics.errors import unknown_name
 
     kinds = ("moses", "moses-2012", "whitespace")
     if name not in kinds:
@@ -233,7 +233,7 @@ def _built(
     """The bundle; with --all, what cannot be built is said on stderr, also when --quiet, and left out."""
     import sys
 
-    from qe.bundles.partial import build_named, build_possible
+    from qe.resources.partial import build_named, build_possible
 
     if not everything:
         return build_named(build, parts, progress)

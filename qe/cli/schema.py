@@ -25,9 +25,9 @@ def schema(
 
         qe schema --output experiments/schema.json
     """
-    from features.core.files import atomic_file
-    from features.core.outputs import check_output
-    from qe.catalogue.schema import experiment_schema
+    from features.storage.files import atomic_file
+    from features.storage.outputs import check_output
+    from qe.getting_started.catalogue.schema import experiment_schema
 
     if output is not None:
         check_output(output)

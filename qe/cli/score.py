@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qe.production.thresholds import Thresholds
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.scorer import Options
-    from qe.spark.scoring import ScoredTable
+    from qe.scoring.spark.scoring import ScoredTable
 
 
 class TagMetric(StrEnum):
@@ -136,11 +136,11 @@ def score(
 
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
-    from features.core.errors import InputError, visible
+    from features.basics.errors import InputError, visible
     from qe.scoring.jobs import score_file
     from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
-    from qe.translation_files.job import is_translation_file, score_translations
+    from qe.scoring.translation_files.job import is_translation_file, score_translations
 
     if len(input_) > 2:
         raise InputError(
@@ -179,7 +179,7 @@ def score(
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
-    from features.core.outputs import check_output
+    from features.storage.outputs import check_output
 
     if triage is not None:
         check_output(Path(output), [triage])
@@ -236,7 +236,7 @@ def _thresholds(path: Path, model: Path) -> "Thresholds":
 
 def _only_of_tables(options: dict[str, object]) -> None:
     """Raises InputError for a given option that the files of translators do not take."""
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     for name, value in options.items():
         if value:
@@ -245,7 +245,7 @@ def _only_of_tables(options: dict[str, object]) -> None:
 
 def _only_local(options: dict[str, object]) -> None:
     """Raises InputError for a given option that is the local engine's alone."""
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
 
     for name, value in options.items():
         if value:
@@ -263,9 +263,9 @@ def _score_on_spark(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    from features.core.outputs import check_apart
-    from qe.spark.scoring import check_inputs, score_table
-    from qe.spark.session import spark_session
+    from features.storage.outputs import check_apart
+    from qe.scoring.spark.scoring import check_inputs, score_table
+    from qe.scoring.spark.session import spark_session
 
     source = check_inputs(inputs)
     check_apart(Path(output), [Path(source), model])
@@ -298,7 +298,7 @@ def write_drift(path: Path, report: "DriftReport | None") -> None:
     """The drift report as JSON; `null` where no row could be scored."""
     import json
 
-    from features.core.files import atomic_file
+    from features.storage.files import atomic_file
 
     content = None if report is None else report.to_json()
     with atomic_file(path) as temporary:

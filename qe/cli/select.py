@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from features.core.errors import InputError, unknown_name
+from features.basics.errors import InputError, unknown_name
 from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
 
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ def select(
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
-    from qe.bundles.cache import default_cache
-    from qe.systems.mt_metrics._options import metric
-    from qe.systems.mt_metrics._texts import TOKENIZATIONS
+    from qe.resources.cache import default_cache
+    from qe.systems.metric_options import metric
     from qe.systems.mt_metrics.bleu import Bleu
     from qe.systems.selection import applied, make_extraction
     from qe.systems.selection import select as run
+    from qe.systems.texts import TOKENIZATIONS
 
     if tokenize not in TOKENIZATIONS:
         raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
@@ -160,7 +160,7 @@ def _print_verdict(
 
 
 def _lines(path: Path) -> tuple[str, ...]:
-    from features.core.files import read_lines
+    from features.storage.files import read_lines
 
     return tuple(line.strip() for line in read_lines(path))
 
@@ -192,7 +192,7 @@ def _systems(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
 def _features(given: Sequence[str]) -> list[dict[str, Any]]:
     """Configurations from names of sets or families, or YAML files."""
     from features.core.feature_set import set_names
-    from features.core.strict_yaml import read_mapping
+    from features.storage.strict_yaml import read_mapping
     from qe.config.families import feature_configs
 
     configs: list[dict[str, Any]] = []
@@ -206,7 +206,7 @@ def _features(given: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _choosers(given: Sequence[str] | None) -> dict[str, Any]:
-    from qe.systems.choosers._base import CHOOSERS
+    from qe.systems.chooser import CHOOSERS
 
     return {name: CHOOSERS.get(name)() for name in given or CHOOSERS.names}
 

@@ -41,14 +41,14 @@ def suggest(
 
         qe suggest output/demo/demo.yaml --input output/demo/data/new.tsv --count 20 --output next.tsv
     """
-    from features.core.outputs import check_output, locked_file
-    from qe.bundles.cache import default_cache
+    from features.storage.outputs import check_output, locked_file
     from qe.config.experiment import load
+    from qe.production.suggestion.files import write_suggestions
+    from qe.production.suggestion.suggest import suggest as run
+    from qe.resources.cache import default_cache
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
     from qe.scoring.tables import kind_of
-    from qe.suggestion.files import write_suggestions
-    from qe.suggestion.suggest import suggest as run
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     kind_of(output)

@@ -53,13 +53,13 @@ def train(
     Example: qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
     online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
     """
-    from features.core.errors import InputError
-    from features.core.files import read_lines
-    from qe.judgements.collection import Collection
-    from qe.judgements.reading import chosen_pairs, format_of
-    from qe.terrorcat.frequencies import error_frequencies, read_texts
-    from qe.terrorcat.model import train as train_model
-    from qe.terrorcat.ranked_pairs import ranked_pairs
+    from features.basics.errors import InputError
+    from features.storage.files import read_lines
+    from qe.people.judgements.collection import Collection
+    from qe.people.judgements.reading import chosen_pairs, format_of
+    from qe.people.terrorcat.frequencies import error_frequencies, read_texts
+    from qe.people.terrorcat.model import train as train_model
+    from qe.people.terrorcat.ranked_pairs import ranked_pairs
 
     inputs = [*rankings, reference, segments, *(Path(text.partition("=")[2]) for text in outputs)]
     with held(output, "terrorcat", inputs), progress_bar(quiet or as_json) as progress:
@@ -118,11 +118,11 @@ def score(
     import numpy as np
     import pandas as pd
 
-    from features.core.files import read_lines
-    from features.core.outputs import check_apart
+    from features.storage.files import read_lines
+    from features.storage.outputs import check_apart
     from qe.data.labels import check_output, save_table
-    from qe.terrorcat.frequencies import error_frequencies, read_texts
-    from qe.terrorcat.model import TerrorCat
+    from qe.people.terrorcat.frequencies import error_frequencies, read_texts
+    from qe.people.terrorcat.model import TerrorCat
 
     check_output(output)
     inputs = [

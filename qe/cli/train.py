@@ -65,10 +65,10 @@ def train(
     if only_check:
         _print_plans(loaded, as_json, quiet)
         return
-    from qe.bundles.cache import default_cache
     from qe.cli._summary import print_json, print_outcome
     from qe.cli.promote import print_decision
     from qe.evaluation.leaderboard import text as leaderboard_text
+    from qe.resources.cache import default_cache
     from qe.training.batch import train_all
     from qe.training.train import contribute
     from qe.training.train import train as run
@@ -114,7 +114,7 @@ def _checked(
     paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]"
 ) -> "list[Experiment]":
     """The experiments of the files. Raises InputError with the mistakes of all of them."""
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.training.check import load
 
     loaded, refused = [], []
@@ -147,7 +147,7 @@ def _print_plans(experiments: "Sequence[Experiment]", as_json: bool, quiet: bool
 
 def _judged_by(experiment: "Experiment") -> "Labelled":
     """The labelled test split. Raises InputError, before any work, where the experiment has none."""
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 
     if not experiment.tracking.register_model:

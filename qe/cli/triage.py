@@ -45,7 +45,7 @@ def triage(
 
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
     """
-    from features.core.outputs import check_output
+    from features.storage.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
     from qe.production.triage import read_costs, trade_off

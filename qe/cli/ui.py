@@ -24,7 +24,7 @@ def ui(
 
         qe ui --port 5001
     """
-    from features.core.errors import InputError
+    from features.basics.errors import InputError
     from qe.production.listening import bound
     from qe.tracking.address import check_reachable, is_database, without_password
     from qe.tracking.settings import artifact_root, tracking_uri

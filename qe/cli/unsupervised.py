@@ -47,7 +47,7 @@ def unsupervised(
 
     import pandas as pd
 
-    from features.core.outputs import check_apart
+    from features.storage.outputs import check_apart
     from qe.api.unsupervised import train_without_labels
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool

@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from features.core.errors import InputError, shown, together
-from features.core.strict_yaml import read_mapping
+from features.basics.errors import InputError, shown, together
+from features.storage.strict_yaml import read_mapping
 from qe.config.families import readable_configs
 from qe.config.overrides import override
 from qe.config.schema import Section, Seed, drafted

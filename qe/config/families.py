@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from features.core.errors import shown, together
+from features.basics.errors import shown, together
 
 
 def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from features.core import strict_yaml
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.storage import strict_yaml
 
 
 def override(content: dict[str, Any], text: str) -> None:

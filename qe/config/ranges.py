@@ -1,4 +1,4 @@
-"""Ranges that parameters of learners and selectors share, beside those of features/core/hints.py."""
+"""Ranges that parameters of learners and selectors share, beside those of features/basics/hints.py."""
 
 from typing import Annotated, Literal
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from features.core.errors import did_you_mean, shown, together
+from features.basics.errors import did_you_mean, shown, together
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

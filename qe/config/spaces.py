@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.distributions import (
     Choice,
     Distribution,

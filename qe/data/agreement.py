@@ -6,7 +6,7 @@ import krippendorff
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 
 LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them are made for
 

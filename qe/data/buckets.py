@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import read_lines
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.files import read_lines
 from qe.data.score_files import read_scores
-from qe.significance.buckets import BANDS, Buckets, bands, named
+from qe.statistics.buckets import BANDS, Buckets, bands, named
 
 DOCUMENT, LENGTH, QUALITY, RARE = "document", "length", "quality", "rare"
 _ONCE = 1  # a word is rare if it occurs at most so often

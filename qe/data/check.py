@@ -11,14 +11,14 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from qe.config.overrides import override
 from qe.data.agreement import krippendorff_alpha, weighted_kappa
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.formats._base import FORMATS, make_format
-from qe.data.formats._reading import Reading
+from qe.data.format import FORMATS, make_format
 from qe.data.judges import MAX_DIFFERENCE, judged_labels
+from qe.data.reading import Reading
 
 _BINS = 10
 _GRADES = 10  # range of scales on which a difference of 1 means something

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import digest
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.storage.files import digest
+from features.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 
 MAX_DIFFERENCE = 1.0
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.array_types import FloatArray
-from features.core.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
-from features.core.errors import InputError
-from features.core.files import atomic_file, check_writable
-from features.core.lemmas import base_form_tokens, base_forms
-from features.core.longest import refuse_long
-from features.core.progress import Progress, silent
-from features.core.ter import TerEdits, ter
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.longest import refuse_long
+from features.basics.progress import Progress, silent
+from features.edits.class_errors import CLASSES, SUMS, ClassErrors, class_errors, rate_sums
+from features.edits.ter import TerEdits, ter
+from features.storage.files import atomic_file, check_writable
+from features.text.lemmas import base_form_tokens, base_forms
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 RATES = ("infer", "rer", "miser", "exter", "lexer")
 OUTPUTS = (".tsv", ".csv", ".jsonl", ".parquet")

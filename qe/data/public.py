@@ -11,9 +11,9 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import cast
 
-from features.core.errors import InputError
-from features.core.files import atomic_file, sha256
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.files import atomic_file, sha256
 
 BASE_URL = "https://raw.githubusercontent.com"
 _CHUNK = 1 << 16

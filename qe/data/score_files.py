@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import read_lines
-from qe.data.formats._reading import Column, Reading
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.files import read_lines
 from qe.data.formats.table import KINDS, read_table
+from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 
 Rows = NDArray[np.int64]
 Fold = tuple[Rows, Rows]  # (training rows, held-out rows)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.array_types import FloatArray, IntArray
-from features.core.errors import InputError
-from features.core.files import atomic_file, read_lines
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.errors import InputError
+from features.storage.files import atomic_file, read_lines
 
 _MOST = 10**9  # segments
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray, IntArray
-from features.core.errors import InputError, unknown_name
-from features.core.files import read_lines
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError, unknown_name
+from features.storage.files import read_lines
 
 Layout = Literal["tags", "words", "gaps", "source"]
 LAYOUTS: tuple[str, ...] = get_args(Layout)

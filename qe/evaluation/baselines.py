@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.splits import Fold

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from qe.metrics._base import METRICS
-from qe.significance.bayesian import correlated_t, signed_rank
-from qe.significance.groups import Groups, group_index
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.statistics.bayesian import correlated_t, signed_rank
+from qe.statistics.groups import Groups, group_index
+from qe.statistics.metric import METRICS
 
 
 @dataclass(frozen=True)

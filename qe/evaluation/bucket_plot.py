@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qe.evaluation.plots import _INK, _PALETTE, _figure, _plain, _title
-from qe.significance.buckets import BucketReport, Buckets, InBucket
-from qe.significance.result import LEVEL
+from qe.statistics.buckets import BucketReport, Buckets, InBucket
+from qe.statistics.result import LEVEL
 
 MOST = 40  # buckets beyond which lines cannot be told apart
 

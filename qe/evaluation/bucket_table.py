@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from qe.evaluation.table import PAIRS_LIMIT
-from qe.significance.buckets import BucketReport, Buckets, Dependence, InBucket
+from qe.statistics.buckets import BucketReport, Buckets, Dependence, InBucket
 
 HEADER = (
     "metric",

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.progress import silent
+from features.basics.array_types import FloatArray
+from features.basics.progress import silent
 from qe.evaluation.pairs import Tester, bootstrap, left_out
-from qe.metrics._base import Metric
-from qe.significance.buckets import BucketReport, Buckets, Rows, Within, compare_in_buckets
-from qe.significance.family import Key, Rule
-from qe.significance.levels import Levels
+from qe.statistics.buckets import BucketReport, Buckets, Rows, Within, compare_in_buckets
+from qe.statistics.family import Key, Rule
+from qe.statistics.levels import Levels
+from qe.statistics.metric import Metric
 
 BUCKET_METRICS = ("delta_avg", "spearman", "mae")
 

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.undefined import or_none
 from qe.data.dataset import LabelScale
-from qe.significance.bootstrap import bootstrap_scores
-from qe.significance.intervals import percentile_interval
+from qe.statistics.bootstrap import bootstrap_scores
+from qe.statistics.intervals import percentile_interval
 
 _PARTS = 5  # bands of predictions, and of labels where the scale has no whole steps
 _MOST_STEPS = 10

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.packages import DISTRIBUTION, versions
-from features.core.progress import Progress, silent
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
+from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.evaluation.buckets import BUCKET_METRICS, evaluate_in_buckets
 from qe.evaluation.hints import hints, tails
@@ -31,13 +31,11 @@ from qe.evaluation.pairs import (
     json_name,
     left_out,
 )
-from qe.metrics._base import METRICS, Metric, RankedMetric
-from qe.metrics.delta_avg import delta_avg_by_n
-from qe.significance.buckets import BucketReport, Buckets
-from qe.significance.cautions import cautions, few_units
-from qe.significance.clusters import clusters
-from qe.significance.corrections import correct
-from qe.significance.equivalence import (
+from qe.statistics.buckets import BucketReport, Buckets
+from qe.statistics.cautions import cautions, few_units
+from qe.statistics.clusters import clusters
+from qe.statistics.corrections import correct
+from qe.statistics.equivalence import (
     BY_BOOTSTRAP,
     BY_JACKKNIFE,
     Equivalence,
@@ -45,13 +43,15 @@ from qe.significance.equivalence import (
     tost_bootstrap,
     tost_jackknife,
 )
-from qe.significance.equivalence import judged as judged_equivalences
-from qe.significance.family import IN_TEST, Judged, Key, Rule, Scope, Table, reversed_result
-from qe.significance.groups import Groups
-from qe.significance.intervals import jackknife_interval
-from qe.significance.levels import Levels
-from qe.significance.ranks import RankInterval, rank_intervals
-from qe.significance.result import LEVEL, TestResult, check_enough, check_seed
+from qe.statistics.equivalence import judged as judged_equivalences
+from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, reversed_result
+from qe.statistics.groups import Groups
+from qe.statistics.intervals import jackknife_interval
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS, Metric, RankedMetric
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.ranks import RankInterval, rank_intervals
+from qe.statistics.result import LEVEL, TestResult, check_enough, check_seed
 
 DEFAULT_METRICS = (
     "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",
@@ -167,7 +167,7 @@ def evaluate(
     gold, predictions  (n,) each, on `scale`; ranking metrics see them multiplied by `scale.sign`
     baselines          names among `predictions` that all others are compared with; none: all pairs
     samples            resamples of intervals and tests; 0: neither; default: as many as the number of
-                       comparisons needs (`qe.significance.family`)
+                       comparisons needs (`qe.statistics.family`)
     test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
                        bootstrap: paired, centred on the signed difference; tukey: exchanges of all systems at
                        once, corrected by itself

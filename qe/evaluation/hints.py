@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
-from qe.significance.correlations import heavy_tails
+from qe.statistics.correlations import heavy_tails
 
 _STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
 _FACTOR = 3.0  # errors so many times those of the mean label are those of another scale

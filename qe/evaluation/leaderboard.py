@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, FiniteFloat
 
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError
-from features.core.files import atomic_file
+from features.basics.errors import InputError
+from features.storage.damage import Damaged, read_json, whole
+from features.storage.files import atomic_file
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import Report, evaluate
 from qe.evaluation.table import TITLES
-from qe.metrics._base import METRICS
+from qe.statistics.metric import METRICS
 
 _AGAIN = "run the experiment again"
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
@@ -278,7 +278,7 @@ def text(board: Leaderboard) -> str:
 
 def page(board: Leaderboard) -> str:
     """The leaderboard as an HTML page of its own."""
-    from qe.evaluation.page import render
+    from qe.display.page import render
 
     header, rows = _rows(board)
     recipe = board.report.recipe

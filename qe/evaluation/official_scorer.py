@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from qe.data.submission import Submission
-from qe.metrics.delta_avg import delta_avg_by_n
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.undefined import or_none
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
 from qe.evaluation.evaluate import evaluate

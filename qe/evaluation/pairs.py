@@ -9,21 +9,21 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.progress import Progress
-from features.core.undefined import or_none
-from qe.metrics._base import AdditiveMetric, ExchangedMetric, Metric, RankedMetric
-from qe.significance.bootstrap import NAMES, bootstrap_test
-from qe.significance.family import Key, reversed_result
-from qe.significance.groups import Groups, group_index, group_sums
-from qe.significance.intervals import jackknife_rescored, jackknife_scores
-from qe.significance.levels import Levels
-from qe.significance.randomization import NAME as RANDOMIZATION
-from qe.significance.randomization import randomization_test_rescored, randomization_tests
-from qe.significance.result import Measure, TestResult, at_every_level
-from qe.significance.tukey import NAME as TUKEY
-from qe.significance.tukey import Pairs, tukey_hsd, tukey_hsd_rescored
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress
+from features.basics.undefined import or_none
+from qe.statistics.bootstrap import NAMES, bootstrap_test
+from qe.statistics.family import Key, reversed_result
+from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.intervals import jackknife_rescored, jackknife_scores
+from qe.statistics.levels import Levels
+from qe.statistics.metric import AdditiveMetric, ExchangedMetric, Metric, RankedMetric
+from qe.statistics.randomization import NAME as RANDOMIZATION
+from qe.statistics.randomization import randomization_test_rescored, randomization_tests
+from qe.statistics.result import Measure, TestResult, at_every_level
+from qe.statistics.tukey import NAME as TUKEY
+from qe.statistics.tukey import Pairs, tukey_hsd, tukey_hsd_rescored
 
 Test = Literal["ar", "bootstrap", "tukey"]
 TESTS = dict(zip(get_args(Test), (RANDOMIZATION, NAMES["centred"], TUKEY), strict=True))

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
 from numpy.typing import ArrayLike
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import atomic_file
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.files import atomic_file
 from qe.data.dataset import LabelScale
 from qe.evaluation.coverage import BandCoverage, Coverage
 
@@ -87,7 +87,7 @@ def residuals(gold: ArrayLike, predicted: ArrayLike, scale: LabelScale) -> Figur
 def delta_avg_by_quantiles(per_n: Mapping[str, ArrayLike], segments: int | None = None) -> Figure:
     """DeltaAvg[n] over the number of quantiles n, one line per model.
 
-    per_n     model -> (k,) values for n = 2 .. k + 1, as `qe.metrics.delta_avg.delta_avg_by_n` gives them
+    per_n     model -> (k,) values for n = 2 .. k + 1, from `statistics.metrics.delta_avg.delta_avg_by_n`
     segments  how many segments were ranked, for the subtitle
 
     Raises InputError if no model has a value.

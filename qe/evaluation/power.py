@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.special import ndtri
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
 from qe.evaluation.pairs import Tester, json_name, left_out
-from qe.metrics._base import METRICS, ExchangedMetric, Metric
-from qe.significance.groups import Groups, group_index
-from qe.significance.levels import Levels
-from qe.significance.power import check_pilot, check_shares, pilot_certainty
-from qe.significance.result import check_enough, check_seed
+from qe.statistics.groups import Groups, group_index
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS, ExchangedMetric, Metric
+from qe.statistics.power import check_pilot, check_shares, pilot_certainty
+from qe.statistics.result import check_enough, check_seed
 
 DEFAULT_METRICS = ("delta_avg", "spearman", "mae")
 FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray, IntArray
-from features.core.tokens import segment_sum
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.text.tokens import segment_sum
 
 BINS = 20
 

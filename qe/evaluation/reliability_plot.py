@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from features.core.array_types import FloatArray, IntArray
+from features.basics.array_types import FloatArray, IntArray
 from qe.evaluation.plots import _GREY, _PALETTE, _figure, _legend, _plain, _title
 from qe.evaluation.reliability import Bin
 

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from qe.evaluation.evaluate import Report, best_first
 from qe.evaluation.pairs import Comparison
-from qe.metrics._base import METRICS
-from qe.significance.equivalence import cluster_words
-from qe.significance.result import LEVEL
+from qe.statistics.equivalence import cluster_words
+from qe.statistics.metric import METRICS
+from qe.statistics.result import LEVEL
 
 RANKING = ("delta_avg", "spearman", "kendall", "pearson")
 SCORING = ("mae", "rmse", "large_error", "small_error")

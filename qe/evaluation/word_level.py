@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray, IntArray
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
-from features.core.undefined import or_none
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
 from qe.data.splits import make_folds
 from qe.evaluation.pairs import CONFIDENCE, Comparison
 from qe.evaluation.reliability import Bin, calibration_sums, ece, reliability
-from qe.significance.bootstrap import bootstrap_scores
-from qe.significance.cautions import cautions
-from qe.significance.clusters import clusters
-from qe.significance.corrections import correct
-from qe.significance.family import Key, Rule, Scope, Table
-from qe.significance.intervals import basic_interval, percentile_interval
-from qe.significance.levels import Levels
-from qe.significance.randomization import randomization_tests
-from qe.significance.result import LEVEL, Measure, TestResult, check_enough, check_seed
+from qe.statistics.bootstrap import bootstrap_scores
+from qe.statistics.cautions import cautions
+from qe.statistics.clusters import clusters
+from qe.statistics.corrections import correct
+from qe.statistics.family import Key, Rule, Scope, Table
+from qe.statistics.intervals import basic_interval, percentile_interval
+from qe.statistics.levels import Levels
+from qe.statistics.randomization import randomization_tests
+from qe.statistics.result import LEVEL, Measure, TestResult, check_enough, check_seed
 
 # Columns of counts: BAD found, OK tagged BAD, BAD tagged OK, OK found.
 _TP, _FP, _FN, _TN = range(4)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.models.product_kernel import Expansion, expansion_of, shapley_values
 
 Predict = Callable[[FloatArray], FloatArray]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.segments import Segments
 from features.core.tree_columns import numbers, without_trees
 from qe.data.dataset import LabelScale, Split
@@ -19,7 +19,7 @@ from qe.models.intervals import LEVELS, Intervals, cross_conformal, split_confor
 from qe.models.learned import Learned
 from qe.models.model import Companion
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies._base import Column, Grouping, to_json
+from qe.models.taxonomy import Column, Grouping, to_json
 from qe.models.word_tags import WordTags
 
 Rows = NDArray[np.int64]

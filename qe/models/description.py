@@ -7,13 +7,13 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from features.core.checksums import KEY, checksums, is_sealed, sealed, verify
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError
-from features.core.files import atomic_file
-from features.core.hints import described, fits
-from features.core.packages import DISTRIBUTION
-from features.core.tokenizer import Tokenizer
+from features.basics.errors import InputError
+from features.basics.hints import described, fits
+from features.basics.packages import DISTRIBUTION
+from features.storage.checksums import KEY, checksums, is_sealed, sealed, verify
+from features.storage.damage import Damaged, read_json, whole
+from features.storage.files import atomic_file
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.models.pipeline import Candidate
 
@@ -53,7 +53,7 @@ def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:
 
     >>> from_json(LabelScale, {"name": "effort", "low": 1, "high": None, "higher_is_better": "no"})
     Traceback (most recent call last):
-    features.core.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
+    features.storage.damage.Damaged: `higher_is_better` must be true or false, but is 'no'
     """
     if not isinstance(content, Mapping):
         raise Damaged(f"`{where}` must be a JSON object, but is {content!r}")

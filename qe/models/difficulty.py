@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray, IntArray
-from features.core.arrays import finite, typed
+from features.basics.array_types import FloatArray, IntArray
+from features.storage.arrays import finite, typed
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, per row
 _NARROWEST, _WIDEST = 0.5, 2.0  # bounds of the predicted error, as shares of the mean error

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.special import chdtri
 
-from features.core.array_types import FloatArray
-from features.core.arrays import typed
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.storage.arrays import typed
+from features.storage.damage import Damaged, read_json, whole
+from features.text.tokens import Tokens
 from qe.models.description import REMEDY
 from qe.models.language_profile import BUCKETS, LanguageProfile
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import typed
-from features.core.damage import Damaged, whole
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.tree_columns import numbers, tree_names
+from features.storage.arrays import typed
+from features.storage.damage import Damaged, whole
 from qe.models.attribution import Attribution, Sampling, attribution
 from qe.models.description import REMEDY
 from qe.models.model import Model, split_steps

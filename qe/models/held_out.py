@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
-from features.core.damage import whole
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.arrays import finite, typed
+from features.storage.damage import whole
 from qe.models.description import REMEDY
 
 FILE = "held_out.npy"

@@ -9,16 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray, IntArray
-from features.core.arrays import finite, rising, typed, within
-from features.core.damage import read_json, whole
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.errors import InputError
+from features.storage.arrays import finite, rising, typed, within
+from features.storage.damage import read_json, whole
 from qe.data.dataset import LabelScale
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.description import REMEDY, from_json
 from qe.models.difficulty import PENALTIES, Difficulty, Fits
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies._base import TAXONOMIES, Column, Grouping, Taxonomy, to_json
+from qe.models.taxonomy import TAXONOMIES, Column, Grouping, Taxonomy, to_json
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 _FILE, _SCORES, _GROUPS, _WEIGHTS = (

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 
 FILE = "learned.npy"
 

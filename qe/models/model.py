@@ -11,29 +11,29 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION
+from features.basics.packages import versions as installed_versions
 from features.core.bundle import Bundle
-from features.core.damage import whole
-from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet, parts_needed
-from features.core.files import atomic_directory
-from features.core.packages import DISTRIBUTION
-from features.core.packages import versions as installed_versions
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.core.tree_columns import numbers, tree_names, without_trees
+from features.storage.damage import whole
+from features.storage.files import atomic_directory
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
-from qe.models import description
-from qe.models.description import FORMAT, REMEDY, Description
-from qe.models.pipeline import Candidate
-from qe.models.pipeline_file import load_pipeline, save_pipeline
-from qe.programs.made_columns import (
+from qe.language.programs.made_columns import (
     check_made_columns,
     keep_annotators,
     kept_annotators,
     with_made_columns,
 )
+from qe.models import description
+from qe.models.description import FORMAT, REMEDY, Description
+from qe.models.pipeline import Candidate
+from qe.models.pipeline_file import load_pipeline, save_pipeline
 
 _PIPELINE, _RESOURCES, _FITTED = "pipeline.skops", "resources", "fitted"
 _ORDINARY = "look at the values; if they are ordinary, the model is damaged: train it again"

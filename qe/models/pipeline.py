@@ -11,11 +11,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from qe.learners._base import LEARNERS
-from qe.learners._tree_columns import BesideTrees
-from qe.selection._base import SELECTORS, Selector
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS, Selector
+from qe.learning.tree_columns import BesideTrees
 
 
 @dataclass(frozen=True)

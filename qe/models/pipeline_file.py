@@ -14,19 +14,19 @@ import skops.io
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from features.core.boosted_trees import check_trees
-from features.core.damage import Damaged, whole
-from features.core.errors import InputError
-from features.core.trees import Trees, column
-from qe.learners._arrays import check_estimators, estimators
-from qe.learners._base import LEARNERS
+from features.basics.errors import InputError
+from features.storage.boosted_trees import check_trees
+from features.storage.damage import Damaged, whole
+from features.syntax.trees import Trees, column
+from qe.learning.arrays import check_estimators, estimators
+from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 
 _SCHEMA = "schema.json"
 _OLDEST_PROTOCOL = 2  # of skops, as version 0.1 wrote; the readers of older ones are not needed
 _REMEDY = "load only models that this project wrote; restore the file from a copy, or train the model again"
 _BOOSTER = "lightgbm.basic.Booster"
-_NO_ESTIMATORS = (_BOOSTER, "features.core.trees.Trees")  # checked as text, and by itself when it is read
+_NO_ESTIMATORS = (_BOOSTER, "features.syntax.trees.Trees")  # checked as text, and by itself when it is read
 _NUMPY = frozenset(f"numpy.{t.__name__}" for t in np.sctypeDict.values()) - {"numpy.object_", "numpy.void"}
 _PLAIN = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool"))
 # The kinds of nodes that our models are made of, and what each may name. None of them calls anything with

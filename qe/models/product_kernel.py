@@ -7,8 +7,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.arrays import typed
+from features.basics.array_types import FloatArray
+from features.storage.arrays import typed
 
 _TILE = 32  # centres worked on together: their factors stay in the processor's cache
 _FIRST_NODES = 3

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.arrays import finite, typed
+from features.basics.array_types import FloatArray
+from features.storage.arrays import finite, typed
 from qe.models.difficulty import inputs, medians_of
 
 _PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # scikit-learn's C: from next to no shift to all that the rows say

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError
-from features.core.files import atomic_file
+from features.basics.errors import InputError
+from features.storage.damage import Damaged, read_json, whole
+from features.storage.files import atomic_file
 from qe.models import description
 from qe.models.description import SIGNATURE
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray
-from features.core.damage import Damaged, read_json, whole
+from features.basics.array_types import BoolArray, FloatArray
+from features.storage.damage import Damaged, read_json, whole
 from qe.evaluation.word_level import best_threshold
 from qe.models.description import REMEDY, from_json
 

@@ -2,7 +2,7 @@
 
 import socket
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 
 
 def bound(host: str, port: int) -> socket.socket:

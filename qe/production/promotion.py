@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.progress import silent
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import silent
+from features.basics.undefined import or_none
+from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
 from qe.evaluation.pairs import bootstrap
-from qe.metrics._base import METRICS
 from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.scoring import tables
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.tables import Row
-from qe.significance.bootstrap import bootstrap_test
-from qe.significance.intervals import percentile_interval
-from qe.significance.result import check_seed
+from qe.statistics.bootstrap import bootstrap_test
+from qe.statistics.intervals import percentile_interval
+from qe.statistics.metric import METRICS
+from qe.statistics.result import check_seed
 from qe.tracking import registry
 from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome

@@ -30,7 +30,7 @@ class QualityEstimation(PythonModel):
 
 
 def _shipped(archive: str) -> Path:
-    from qe.spark.shipping import shipped
+    from qe.scoring.spark.shipping import shipped
 
     return shipped(archive)
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.schema import validated
 from qe.data.dataset import LabelScale
 from qe.models.held_out import HeldOut

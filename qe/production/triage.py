@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from features.core import strict_yaml
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.undefined import or_none
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.undefined import or_none
+from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale
-from qe.significance.bootstrap import bootstrap_scores
-from qe.significance.intervals import percentile_interval
-from qe.significance.result import check_enough, check_seed
+from qe.statistics.bootstrap import bootstrap_scores
+from qe.statistics.intervals import percentile_interval
+from qe.statistics.result import check_enough, check_seed
 
 Action = Literal["publish", "post-edit", "retranslate"]
 ACTIONS: tuple[Action, ...] = get_args(Action)

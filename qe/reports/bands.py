@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from qe.significance.bootstrap import bootstrap_scores
-from qe.significance.intervals import percentile_interval
+from features.basics.array_types import FloatArray
+from qe.statistics.bootstrap import bootstrap_scores
+from qe.statistics.intervals import percentile_interval
 
 BANDS = 5
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
 from qe.evaluation.plots import BLUE, VERMILLION, _canvas, _figure, _legend, _plain, _scale_label, _title
 from qe.reports.bands import Band

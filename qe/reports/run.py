@@ -11,20 +11,20 @@ import pandas as pd
 import yaml
 from pydantic import ValidationError
 
-from features.core.array_types import FloatArray
-from features.core.damage import read_json
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.segments import Segments
+from features.storage.damage import read_json
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, concatenate
-from qe.data.formats._base import make_format
+from qe.data.format import make_format
+from qe.display.page import figures, render
 from qe.evaluation import plots
-from qe.evaluation.page import figures, render
-from qe.metrics.delta_avg import delta_avg_by_n
 from qe.reports.bands import error_bands
 from qe.reports.plots import errors_by_band, png
 from qe.reports.segments import ShownSegment, number, percent, words_of
 from qe.scoring.scorer import Options, Scorer
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
 
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")

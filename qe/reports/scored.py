@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.damage import read_json
-from features.core.errors import InputError
-from qe.evaluation.page import figures, render
-from qe.flags._all import kinds_of
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.damage import read_json
+from qe.display.page import figures, render
 from qe.models import description
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
@@ -20,6 +19,7 @@ from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
 from qe.reports.plots import png, score_distributions
 from qe.reports.segments import ShownSegment, number, percent, words_of
 from qe.scoring import tables
+from qe.scoring.flags import kinds_of
 
 SHOWN = 20
 _QUANTILES = {

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.damage import read_json, whole
-from features.core.errors import InputError
-from features.core.files import atomic_file, digest
-from features.core.outputs import check_output, locked_file
-from features.core.progress import Progress, silent
-from qe.flags._all import kinds_of
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.damage import read_json, whole
+from features.storage.files import atomic_file, digest
+from features.storage.outputs import check_output, locked_file
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
+from qe.scoring.flags import kinds_of
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 from qe.scoring.scorer import Options, Scorer

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.scoring import tables
 from qe.scoring.tables import Kind, Types
 

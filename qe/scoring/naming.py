@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from features.core.errors import InputError, unknown_name
+from features.basics.errors import InputError, unknown_name
 from qe.scoring.tables import Row, unusable_id
 
 

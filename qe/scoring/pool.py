@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.scoring import tables
 from qe.scoring.naming import Names

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.basics.undefined import or_none
 from features.core.tree_columns import numbers
-from features.core.undefined import or_none
-from qe.flags._all import Flags
 from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.word_tags import WordTags
 from qe.scoring import tables
+from qe.scoring.flags import Flags
 from qe.scoring.tables import Row, unusable
 from qe.scoring.word_level import WordLevel
 

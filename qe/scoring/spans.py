@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import BoolArray, FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 
 _DIGITS = 6
 

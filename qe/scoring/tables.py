@@ -13,9 +13,9 @@ from typing import IO, Any, Literal, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from features.core.errors import InputError
-from features.core.files import read_lines
-from features.core.longest import too_long
+from features.basics.errors import InputError
+from features.basics.longest import too_long
+from features.storage.files import read_lines
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 _LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from features._word_quality.places import Kind, Places, WordLevelExtractor, judges
-from features.core.array_types import BoolArray, FloatArray
-from features.core.errors import InputError, unknown_name
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError, unknown_name
 from features.core.segments import Segments
+from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.models.model import Model
 from qe.models.word_tags import DIGITS, METRICS, WordTags
 from qe.scoring.spans import described

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.models.pipeline import Candidate
 from qe.systems.mt_metrics.bleu import Bleu
 

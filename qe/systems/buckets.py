@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from features.core.progress import silent
-from qe.significance.buckets import Buckets, Rows, Within, compare_in_buckets
-from qe.significance.family import Key, Rule
+from features.basics.progress import silent
+from qe.statistics.buckets import Buckets, Rows, Within, compare_in_buckets
+from qe.statistics.family import Key, Rule
 from qe.systems.results import SystemsComparison
 from qe.systems.sampled import Sampled, draw
 

@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.packages import DISTRIBUTION, versions
-from features.core.progress import Progress, silent
-from qe.significance.cautions import cautions
-from qe.significance.corrections import experimentwise_error
-from qe.significance.family import Judged, Key, Rule, Table
-from qe.significance.groups import Groups
-from qe.significance.levels import Levels
-from qe.significance.result import Measure, TestResult, as_runs
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from features.storage.files import digest
+from qe.statistics.cautions import cautions
+from qe.statistics.corrections import experimentwise_error
+from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.groups import Groups
+from qe.statistics.levels import Levels
+from qe.statistics.result import Measure, TestResult, as_runs
 from qe.systems.results import Compared, SystemsComparison
 from qe.systems.sampled import Sampled, all_pairs, draw
 from qe.systems.segment_scores import SegmentScores
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System, check, check_lengths, columns_of, known_baseline
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 _SAMPLES = 10_000
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from qe.metrics.pearson import Pearson
-from qe.metrics.spearman import Spearman
-from qe.significance.bootstrap import bootstrap_rescored
-from qe.significance.groups import Groups, group_index, group_sums
-from qe.significance.intervals import percentile_interval
-from qe.significance.result import Aggregate
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.statistics.bootstrap import bootstrap_rescored
+from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.intervals import percentile_interval
+from qe.statistics.metrics.pearson import Pearson
+from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.result import Aggregate
 
 Rows = NDArray[np.int64]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from features.core.array_types import FloatArray
-from features.core.files import atomic_file
+from features.basics.array_types import FloatArray
+from features.storage.files import atomic_file
 from qe.systems.documents import document_names
 from qe.systems.selection import By, Preferences, Selection, Translations
 

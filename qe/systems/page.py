@@ -6,12 +6,12 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from qe.display.page import figures, render
 from qe.evaluation.bucket_table import bucket_cells, number, verdict
-from qe.evaluation.page import figures, render
-from qe.significance.result import LEVEL
+from qe.statistics.result import LEVEL
 from qe.systems import report
-from qe.systems.mt_metrics._texts import Texts
 from qe.systems.results import SystemsComparison
+from qe.systems.texts import Texts
 
 SHOWN = 10  # segments of each direction, system and metric
 

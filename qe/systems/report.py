@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from features.core.files import atomic_file
-from qe.systems.mt_metrics._texts import Texts
+from features.storage.files import atomic_file
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import CLAIMS
+from qe.systems.texts import Texts
 
 _EXAMPLES = 20  # segments shown per direction
 COLUMNS = ("metric", "system", "mean", "s_sel", "s_test", "s_dev", "p", "p corr.", "95 % interval")

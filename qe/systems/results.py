@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from qe.significance.buckets import BucketReport
-from qe.significance.equivalence import Equivalence
-from qe.significance.instability import Instability
-from qe.significance.levels import Levels
-from qe.significance.ranks import RankInterval
-from qe.significance.result import Measure, TestResult
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.array_types import FloatArray
+from qe.statistics.buckets import BucketReport
+from qe.statistics.equivalence import Equivalence
+from qe.statistics.instability import Instability
+from qe.statistics.levels import Levels
+from qe.statistics.ranks import RankInterval
+from qe.statistics.result import Measure, TestResult
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 Span = tuple[float, float]
 _TOLD = (

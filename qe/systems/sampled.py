@@ -7,28 +7,28 @@ from itertools import combinations
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.progress import Progress
-from qe.significance.bootstrap import Method, apart, beside, bootstrap_test
-from qe.significance.equivalence import BY_BOOTSTRAP, Equivalence, one_sided, tost_bootstrap
-from qe.significance.equivalence import judged as judged_equivalences
-from qe.significance.family import Judged, Key, Rule, Table
-from qe.significance.groups import Groups, group_sums
-from qe.significance.instability import from_scores, spread
-from qe.significance.intervals import (
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress
+from qe.statistics.bootstrap import Method, apart, beside, bootstrap_test
+from qe.statistics.equivalence import BY_BOOTSTRAP, Equivalence, one_sided, tost_bootstrap
+from qe.statistics.equivalence import judged as judged_equivalences
+from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.groups import Groups, group_sums
+from qe.statistics.instability import from_scores, spread
+from qe.statistics.intervals import (
     bca_interval,
     jackknife_interval,
     jackknife_scores,
     percentile_interval,
 )
-from qe.significance.levels import NAME as GROUP
-from qe.significance.levels import Levels
-from qe.significance.randomization import randomization_tests
-from qe.significance.ranks import RankInterval, rank_intervals
-from qe.significance.result import Aggregate, Measure, TestResult, at_every_level
-from qe.systems.mt_metrics._base import TextMetric
+from qe.statistics.levels import NAME as GROUP
+from qe.statistics.levels import Levels
+from qe.statistics.randomization import randomization_tests
+from qe.statistics.ranks import RankInterval, rank_intervals
+from qe.statistics.result import Aggregate, Measure, TestResult, at_every_level
 from qe.systems.results import Span, SystemScore
 from qe.systems.settings import ResamplingSettings
+from qe.systems.text_metric import TextMetric
 
 _METHODS: dict[str, Method] = {"bootstrap": "centred", "win-ratio": "win-ratio", "shifted": "shifted"}
 

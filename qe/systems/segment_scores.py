@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from features.core.array_types import FloatArray
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.array_types import FloatArray
 from qe.systems.mt_metrics.table import Table
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
 from features.core.bundle import Bundle
-from features.core.errors import InputError
 from features.core.feature_set import FeatureSet
-from features.core.progress import Progress, silent
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.undefined import or_none
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.models.model import Model
-from qe.significance.groups import group_index
-from qe.significance.result import check_enough, check_seed
+from qe.statistics.groups import group_index
+from qe.statistics.result import check_enough, check_seed
 from qe.systems.bleu_model import segment_bleu, without_reference
-from qe.systems.choosers._base import Chooser, Outputs
+from qe.systems.chooser import Chooser, Outputs
 from qe.systems.comparison import compare
 from qe.systems.documents import (
     DocumentReport,
@@ -31,12 +31,12 @@ from qe.systems.documents import (
     document_statistics,
     evaluate_documents,
 )
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
 from qe.systems.mt_metrics.bleu import Bleu
 from qe.systems.results import Compared
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 from qe.training.extraction import Extraction
 
 Rows = NDArray[np.int64]

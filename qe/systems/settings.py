@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from features.core.errors import InputError
-from qe.significance.corrections import CORRECTIONS
-from qe.significance.family import Rule, Scope
-from qe.significance.randomization import EXCHANGES
-from qe.significance.result import Tail, check_enough, check_seed, check_tail
+from features.basics.errors import InputError
+from qe.statistics.corrections import CORRECTIONS
+from qe.statistics.family import Rule, Scope
+from qe.statistics.randomization import EXCHANGES
+from qe.statistics.result import Tail, check_enough, check_seed, check_tail
 
 Test = Literal["ar", "bootstrap", "win-ratio", "shifted"]
 Interval = Literal["percentile", "bca", "jackknife"]
@@ -29,7 +29,7 @@ class ResamplingSettings:
     exchange    unit of exchange of `ar`, which is the claim (`CLAIMS`); several, joined by +, must all show a
                 difference; None: segment, for new segments
     samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
-    correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.significance.family)
+    correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family)
     interval    kind of the bootstrap intervals
     """
 

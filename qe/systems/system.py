@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from features.core.errors import InputError
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.errors import InputError
 from qe.systems.segment_scores import SegmentScores
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from features.core.errors import InputError
-from features.core.files import check_writable
+from features.basics.errors import InputError
+from features.storage.files import check_writable
 
 _PATIENCE = 5.0  # seconds for a server to answer
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}

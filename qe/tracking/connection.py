@@ -9,8 +9,8 @@ from pathlib import Path
 import mlflow
 from mlflow.telemetry import set_telemetry_client
 
-from features.core.errors import InputError
-from features.core.outputs import locked_file
+from features.basics.errors import InputError
+from features.storage.outputs import locked_file
 from qe.tracking.address import check_reachable, database_file, is_database, without_password
 from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from features.core.files import clone_or_copy
+from features.storage.files import clone_or_copy
 
 # Bytes. Of a model's folder: resources and fitted word models, nothing that is edited by hand.
 LARGE = 1 << 20

@@ -14,9 +14,9 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 from mlflow.types import ColSpec, DataType, Schema
 
-from features.core import strict_yaml
-from features.core.damage import Damaged, whole
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.storage import strict_yaml
+from features.storage.damage import Damaged, whole
 from qe.tracking import pyfunc
 from qe.tracking.connection import connect
 from qe.tracking.large_files import bring, large_files, without

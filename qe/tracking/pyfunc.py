@@ -6,7 +6,7 @@ from typing import Any
 
 import mlflow
 
-from features.core.packages import DISTRIBUTION, version
+from features.basics.packages import DISTRIBUTION, version
 from qe.tracking.connection import quiet
 
 # The code that MLflow runs for a logged model; it imports rooms above this one, so it is named by its path.

@@ -8,7 +8,7 @@ from typing import Any
 import mlflow
 from mlflow.exceptions import MlflowException
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.tracking.connection import connect
 
 CHAMPION, CHALLENGER = "champion", "challenger"

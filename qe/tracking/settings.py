@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from string import Formatter
 
-from features.core import strict_yaml
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.tracking.address import database_file
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
-from features.core.files import digest
+from features.basics.array_types import FloatArray
 from features.core.segments import Segments
+from features.storage.files import digest
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, Split, concatenate
 from qe.training.extraction import Extraction

@@ -11,9 +11,9 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.files import digest
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.labels import hter

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from features.core.outputs import locked_folder
-from features.core.progress import Progress, silent
+from features.basics.progress import Progress, silent
+from features.storage.outputs import locked_folder
 from qe.config.experiment import Experiment
 from qe.evaluation import leaderboard
 from qe.evaluation.leaderboard import Leaderboard

@@ -1,10 +1,10 @@
 """Calibration: what an experiment says of its prediction intervals, checked before any work."""
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Column, Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
-from qe.models.taxonomies._base import TAXONOMIES, Grouping
+from qe.models.taxonomy import TAXONOMIES, Grouping
 
 
 def check_calibration(dataset: Dataset, training: Split, experiment: Experiment) -> None:

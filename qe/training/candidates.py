@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.trial import FixedTrial
 
-from features.core.array_types import FloatArray
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment, StrategySection
 from qe.data.dataset import Dataset, Split
-from qe.learners._base import LEARNERS
-from qe.metrics._base import METRICS
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
-from qe.selection._base import SELECTORS
+from qe.statistics.metric import METRICS
 from qe.training import search
 from qe.training.auxiliary import FoldTables, together_with
 from qe.training.preparation import Prepared, folds_of, scores_of

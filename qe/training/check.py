@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from features.basics.errors import InputError, shown, together, unknown_name
 from features.core.bundle import MANIFEST, known_parts, resource_parameters, unknown_part
-from features.core.errors import InputError, shown, together, unknown_name
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, setting_errors
 from features.core.tree_columns import make_trees
 from qe.config import experiment as experiment_file
 from qe.config.distributions import Distribution
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection, StrategySection
 from qe.config.spaces import grid, parse_space
-from qe.data.formats._base import option_errors
-from qe.learners._base import LEARNERS
-from qe.learners._parameters import strategy_mistakes, takes_weights
-from qe.metrics._base import METRICS
-from qe.selection._base import SELECTORS
+from qe.data.format import option_errors
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import strategy_mistakes, takes_weights
+from qe.learning.selector import SELECTORS
+from qe.statistics.metric import METRICS
 
 MOST_POINTS = 1_000_000  # of a grid
 
@@ -139,13 +139,13 @@ def _of_others(experiment: Experiment) -> Iterator[str]:
 def _of_programs(experiment: Experiment) -> Iterator[str]:
     """Only their names: whether a program is installed for the languages is seen when it is asked."""
     if experiment.translations:
-        from qe.programs.engines._base import ENGINES
+        from qe.language.engine import ENGINES
 
         for column, name in experiment.translations.items():
             if name not in ENGINES.names:
                 yield f"translations.{column}: {unknown_name(ENGINES.noun, name, ENGINES.names)}"
     if experiment.annotations:
-        from qe.programs.taggers import KNOWN, is_tagger
+        from qe.language.programs.taggers import KNOWN, is_tagger
 
         for side, name in experiment.annotations.items():
             if not is_tagger(name):
@@ -250,9 +250,9 @@ def _of_parts(
     read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
 ) -> Iterator[str]:
     """Of files that parts are read from, and settings of parts."""
-    from qe.bundles.alignments import Alignments
-    from qe.bundles.files import PartFiles
-    from qe.bundles.settings import checked
+    from qe.resources.alignments import Alignments
+    from qe.resources.files import PartFiles
+    from qe.resources.settings import checked
 
     makers = dict(Alignments(alignments).makers({}))
     for part, path in read.items():

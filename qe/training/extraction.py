@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features._word_quality.places import PLACES, Kind, Places, WordLevelExtractor, gathered
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.apart import Apart, LookedUp
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet, checked, extractor_fingerprint, verified
-from features.core.files import atomic_file, digest
-from features.core.progress import Progress, silent
 from features.core.segments import Segments
 from features.core.tree_columns import tree_table
+from features.storage.files import atomic_file, digest
+from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.evaluation import baselines
 from qe.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from qe.evaluation.oracles import SplitOracles, split_oracles
-from qe.metrics._base import METRICS
+from qe.statistics.metric import METRICS
 from qe.training.preparation import Prepared, scores_of
 
 REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of every repeat of the folds

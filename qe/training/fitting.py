@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.segments import Column
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from features.core.array_types import FloatArray
-from features.core.threads import side_by_side
+from features.basics.array_types import FloatArray
+from features.basics.threads import side_by_side
 from qe.models.pipeline import Candidate
 from qe.training import search
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from features.basics.errors import InputError
 from features.core.apart import Apart, LookedUp
 from features.core.bundle import resource_parameters
-from features.core.errors import InputError
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet
-from qe.bundles.own_texts import OwnTexts
+from qe.resources.own_texts import OwnTexts
 
 Configs = Sequence[Mapping[str, Any]]
 

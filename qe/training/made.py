@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.evaluation.coverage import Coverage
 from qe.models.companions import Companions
 from qe.models.model import Model

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress
 from features.core.feature_set import FeatureSet, parts_needed
-from features.core.progress import Progress
 from features.core.segments import Column, Segments
-from qe.bundles.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.config.experiment import DatasetSection, Experiment
 from qe.data.dataset import Dataset, Split, concatenate
+from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training.auxiliary import Auxiliary, unrepeated
 from qe.training.extraction import Extraction
 from qe.training.rescaling import rescaled

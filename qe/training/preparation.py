@@ -10,22 +10,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
-from features.core.errors import InputError
 from features.core.feature_set import FeatureSet, parts_needed
-from features.core.progress import Progress, silent
 from features.core.tree_columns import make_trees
-from qe.bundles.cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
-from qe.bundles.own_texts import own_texts
 from qe.config.experiment import DatasetSection, Experiment
 from qe.config.schema import MOST_SEED
 from qe.data.dataset import Dataset, Split, concatenate
-from qe.data.formats._base import make_format
+from qe.data.format import make_format
 from qe.data.splits import Fold, make_folds
 from qe.evaluation.oracles import SplitOracles, split_oracles
-from qe.learners._base import LEARNERS
-from qe.programs.made_columns import with_made_columns
+from qe.language.programs.made_columns import with_made_columns
+from qe.learning.learner import LEARNERS
+from qe.resources.cache import OWN_CORPUS, corpus_absent, resources_for, rows_of_own_corpus
+from qe.resources.own_texts import own_texts
 from qe.training.auxiliary import (
     Auxiliary,
     Fitting,

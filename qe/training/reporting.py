@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from optuna.trial import TrialState
 
-from features.core.array_types import FloatArray
-from features.core.files import atomic_file
+from features.basics.array_types import FloatArray
+from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.submission import write_submission
 from qe.evaluation import plots
 from qe.evaluation.reliability_plot import reliability_plot
-from qe.metrics._base import METRICS
-from qe.metrics.delta_avg import delta_avg_by_n
 from qe.models.model import Model
+from qe.statistics.metric import METRICS
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training import figures, search
 from qe.training.importance import permutation_importance
 from qe.training.made import Made

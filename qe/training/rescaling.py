@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 
 

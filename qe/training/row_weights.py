@@ -1,7 +1,7 @@
 """Weights of the rows that are learned from: by how many annotators judged each."""
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from qe.config.experiment import Experiment
 from qe.data.dataset import Split
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from features.core.damage import Damaged, read_json, whole
-from features.core.errors import InputError
-from features.core.files import atomic_file
-from features.core.outputs import check_apart
+from features.basics.errors import InputError
+from features.storage.damage import Damaged, read_json, whole
+from features.storage.files import atomic_file
+from features.storage.outputs import check_apart
 
 STATE = "state.json"
 JOURNAL = "study.journal"

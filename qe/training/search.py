@@ -19,20 +19,20 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
-from features.core.array_types import FloatArray
-from features.core.damage import whole
-from features.core.errors import InputError
-from features.core.progress import Progress, silent
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
 from features.core.tree_columns import tree_names
+from features.storage.damage import whole
 from qe.config.distributions import Distribution
 from qe.config.experiment import SearchSection, StrategySection
 from qe.config.schema import MOST_SEED
 from qe.config.spaces import draw, grid, nested, parse_space
 from qe.data.dataset import LabelScale
-from qe.learners._base import LEARNERS
-from qe.metrics._base import METRICS
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS, NothingSelected, Selector
 from qe.models.pipeline import Candidate, imputer, scaler
-from qe.selection._base import SELECTORS, NothingSelected, Selector
+from qe.statistics.metric import METRICS
 from qe.tracking.address import without_password
 from qe.training.drawing import Drawing, drawing_of, ended
 from qe.training.journal_lock import JournalLock

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.data.dataset import Split
 from qe.training.fitting import bounds_of
 from qe.training.made import Made

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from features.core.files import digest
+from features.storage.files import digest
 from qe.data.dataset import Split
 from qe.evaluation.table import TITLES
-from qe.metrics._base import METRICS
 from qe.models.model import Model
+from qe.statistics.metric import METRICS
 from qe.tracking import logged_models, registration
 from qe.tracking.runs import Data, Run
 from qe.tracking.settings import load_settings, registered_model

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from features.core.errors import InputError
-from features.core.files import digest
-from features.core.outputs import locked_folder
-from features.core.progress import Progress, silent
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.files import digest
+from features.storage.outputs import locked_folder
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.models.model import Model

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from features._word_quality.labels import inserted_per_gap
-from features._word_quality.places import Kind, Places, WordLevelExtractor, judges
-from features.core.array_types import BoolArray, FloatArray, IntArray
-from features.core.files import atomic_file
+from features.basics.array_types import BoolArray, FloatArray, IntArray
+from features.storage.files import atomic_file
+from features.word_level.labels import inserted_per_gap
+from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.data.dataset import Split
 from qe.evaluation.reliability import Bin
 from qe.evaluation.word_level import WordReport, evaluate_words

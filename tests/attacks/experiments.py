@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.experiment import draft
 from qe.training.check import Plan, load
 

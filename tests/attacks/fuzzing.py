@@ -23,8 +23,8 @@ from typing import Any
 
 import psutil
 
-from features.core.checksums import regular_files
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.storage.checksums import regular_files
 from tests.attacks.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]

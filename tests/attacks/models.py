@@ -16,15 +16,15 @@ import numpy as np
 import pandas as pd
 
 from features.core.bundle import Bundle, build
-from features.core.checksums import checksums, sealed
-from features.core.corpus import ParallelCorpus
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.storage.checksums import checksums, sealed
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.splits import make_folds
-from qe.demo.generation import DemoData, generate
+from qe.getting_started.demo.generation import DemoData, generate
 from qe.models.companions import make_companions
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit

@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from features._decoder_output.moses import nbest_column, trace_column, with_search
-from features.core.array_types import FloatArray
-from features.core.corpus import ParallelCorpus
+from features.basics.array_types import FloatArray
 from features.core.feature_set import checked, make_extractor
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.decoder_output.moses import nbest_column, trace_column, with_search
 from features.resources.annotation import Annotation
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from qe.annotators._brackets import read_trees
-from qe.annotators._conllu import heads_of, read_conllu
-from qe.annotators._entities import read_entities
-from qe.bundles.alignments import Alignments
-from qe.bundles.annotations import from_file
-from qe.data.formats._base import FORMATS
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from qe.data.format import FORMATS
 from qe.data.score_files import read_scores
-from qe.effort.texts import read_conllu as read_annotated
-from qe.judgements.reading import chosen_pairs, read_judgements
-from qe.rankings._base import RANKINGS
-from tests.annotators.made import write_conllu, write_entities, write_trees
+from qe.language.annotators._brackets import read_trees
+from qe.language.annotators._conllu import heads_of, read_conllu
+from qe.language.annotators._entities import read_entities
+from qe.people.effort.texts import read_conllu as read_annotated
+from qe.people.judgements.reading import chosen_pairs, read_judgements
+from qe.people.ranking_method import RANKINGS
+from qe.resources.alignments import Alignments
+from qe.resources.annotations import from_file
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import TOKENIZERS
+from tests.language.annotators.made import write_conllu, write_entities, write_trees
 
 PAIRS = [("a b c", "A B C"), ("a b", "A B"), ("c", "C")]
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}

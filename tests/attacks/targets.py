@@ -12,17 +12,17 @@ import optuna
 import pandas as pd
 
 from features.core.bundle import Bundle, build, resource_parameters
-from features.core.corpus import ParallelCorpus
-from features.core.damage import whole
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, checked, make_extractor
-from features.core.files import sha256
 from features.core.segments import Segments
-from qe.annotators._folder import MANIFEST as ANNOTATORS
-from qe.annotators._folder import AnnotatorFolder, train
+from features.storage.damage import whole
+from features.storage.files import sha256
+from features.text.corpus import ParallelCorpus
 from qe.config.experiment import StrategySection
-from qe.demo.generation import generate
 from qe.evaluation import leaderboard
+from qe.getting_started.demo.generation import generate
+from qe.language.annotator_folder import MANIFEST as ANNOTATORS
+from qe.language.annotator_folder import AnnotatorFolder, train
 from qe.models.held_out import HeldOut
 from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
@@ -31,11 +31,11 @@ from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import model_directory
 from qe.training import search
 from qe.training.run_state import JOURNAL, RunState
-from tests.annotators.made import write_conllu, write_entities, write_trees
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, copy_of, edit, sealed_again, without_files
 from tests.attacks.test_signatures import write_keys
 from tests.features.test_extractor_contract import LABELLED, PAIRS, World, unfitted
+from tests.language.annotators.made import write_conllu, write_entities, write_trees
 
 ROWS = [
     ({"source": "the house is red .", "target": "la casa es roja ."}, ""),

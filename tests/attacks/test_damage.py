@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from features.core import checksums
+from features.basics.errors import InputError
 from features.core.bundle import Bundle
-from features.core.errors import InputError
+from features.storage import checksums
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer

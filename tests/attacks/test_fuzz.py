@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from tests.attacks.fuzzing import Target, fuzz, summed_up
 from tests.attacks.models import Workshop, sealed_again
 from tests.attacks.readers import readers

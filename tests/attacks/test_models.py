@@ -20,7 +20,7 @@ import pytest
 import skops.io
 from numpy.typing import NDArray
 
-from qe.__main__ import main
+from qe.cli import main
 from tests.attacks.models import (
     Node,
     archived,
@@ -53,7 +53,7 @@ def dataclass_gadget(code: str) -> Node:
         "__name__": plain("C"),
     }
     content = sequence([instance(RIDGE, attributes)], "tuple")
-    return node("ConstructorFromReduceNode", "qe.learners._forest.dataclass", content=content)
+    return node("ConstructorFromReduceNode", "qe.learning.learners._forest.dataclass", content=content)
 
 
 CODE = f"__import__('pathlib').Path({MARK!r}).touch()"
@@ -135,12 +135,12 @@ def _twice() -> bytes:
 PIPELINES: dict[str, tuple[bytes, str]] = {
     "dataclass executes its argument": (
         holding(dataclass_gadget(CODE)),
-        UNTRUSTED + "qe.learners._forest.datacl",
+        UNTRUSTED + "qe.learning.learners._forest.datacl",
     ),
     "os.system as a constructor": (holding(reduced("os.system")), UNTRUSTED + r"os.system \(Constructor"),
     "what a module of ours imports": (
-        holding(reduced("qe.learners._forest.numba")),
-        UNTRUSTED + "qe.learners._f",
+        holding(reduced("qe.learning.learners._forest.numba")),
+        UNTRUSTED + "qe.learning.learners._f",
     ),
     "a trusted class, called": (holding(reduced(SVR)), UNTRUSTED + SVR),
     "LightGBM with a file's name": (
@@ -148,16 +148,16 @@ PIPELINES: dict[str, tuple[bytes, str]] = {
         UNTRUSTED + "lightgbm.basic.Bo",
     ),
     "a class asked from elsewhere": (
-        holding(instance("qe.learners.svr_rbf.SVR", {})),
-        UNTRUSTED + "qe.learners.svr",
+        holding(instance("qe.learning.learners.svr_rbf.SVR", {})),
+        UNTRUSTED + "qe.learning.learners.svr",
     ),
     "a class that is no estimator": (
-        holding(instance("qe.learners._members.TrustedByMembers", {})),
+        holding(instance("qe.learning.learners._members.TrustedByMembers", {})),
         UNTRUSTED,
     ),
     "another learner's class": (
-        holding(instance("qe.learners._m5p.M5PRegressor", {})),
-        UNTRUSTED + "qe.learners._m",
+        holding(instance("qe.learning.learners._m5p.M5PRegressor", {})),
+        UNTRUSTED + "qe.learning.learners._m",
     ),
     "an estimator that calls functions": (
         holding(instance(CALLING, {})),
@@ -419,8 +419,12 @@ def test_a_folder_that_attacks(
 def test_the_gadget_runs_its_code_where_the_names_of_our_modules_are_trusted(empty_folder: Path) -> None:
     """What version 0.1 did: any name that begins with one of our packages was trusted."""
     content = skops_file(pipeline_of(dataclass_gadget(CODE)))
-    names = [name for name in skops.io.get_untrusted_types(data=content) if name.startswith("qe.learners.")]
-    assert names == ["qe.learners._forest.dataclass"] and not Path(MARK).exists()
+    names = [
+        name
+        for name in skops.io.get_untrusted_types(data=content)
+        if name.startswith("qe.learning.learners.")
+    ]
+    assert names == ["qe.learning.learners._forest.dataclass"] and not Path(MARK).exists()
     with pytest.raises(TypeError), pytest.warns(UserWarning):
         skops.io.loads(content, trusted=names)
     assert Path(MARK).exists()

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from features._decoder_output.moses import nbest_column, trace_column
-from features._decoder_output.nbest import hypotheses
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.trees import Trees
-from qe.data.formats._reading import Reading
+from features.decoder_output.moses import nbest_column, trace_column
+from features.decoder_output.nbest import hypotheses
+from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
+from qe.data.reading import Reading
 from qe.data.submission import read_submission
-from qe.judgements.reading import read_judgements
+from qe.people.judgements.reading import read_judgements
 
 HUGE, DEEP = "9" * 5000, "[" * 100_000
 TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"

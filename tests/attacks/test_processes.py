@@ -19,8 +19,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from features.core.outputs import locked_file, locked_folder
-from qe.demo.run import EXPERIMENT
+from features.storage.outputs import locked_file, locked_folder
+from qe.getting_started.demo.run import EXPERIMENT
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.models.signatures import sign, verify
 from tests.attacks.models import copy_of, edit, sealed_again, unsealed
 

@@ -29,9 +29,10 @@ from typing import Any
 import pytest
 import yaml
 
-from features.core.outputs import locked_file, locked_folder
-from qe.__main__ import _verbs, main
-from qe.demo.run import EXPERIMENT
+from features.storage.outputs import locked_file, locked_folder
+from qe.cli import main
+from qe.cli._verbs import verbs
+from qe.getting_started.demo.run import EXPERIMENT
 
 HERE = Path(__file__).parent / "verbs"
 COMMON = {
@@ -152,4 +153,4 @@ def test_attack(
 
 def test_every_verb_that_writes_is_attacked() -> None:
     without_output = {"ablate", "models", "promote", "serve", "ui"}
-    assert {path.stem for path in HERE.glob("*.yaml")} >= set(_verbs()) - without_output
+    assert {path.stem for path in HERE.glob("*.yaml")} >= set(verbs()) - without_output

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from features.core.bundle import build
-from features.core.corpus import ParallelCorpus
-from qe.__main__ import main
-from qe.demo.generation import generate
+from features.text.corpus import ParallelCorpus
+from qe.cli import main
+from qe.getting_started.demo.generation import generate
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qe.__main__ import main
-from tests.annotators.made import write_conllu
+from qe.cli import main
+from tests.language.annotators.made import write_conllu
 
 
 def run(*arguments: object) -> int:
@@ -46,9 +46,9 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path, caps
 
 
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from features.core.tokenizer import Tokenizer
-    from qe.annotators._folder import AnnotatorFolder
-    from qe.programs import annotation_jobs
+    from features.text.tokenizer import Tokenizer
+    from qe.language.annotator_folder import AnnotatorFolder
+    from qe.language.programs import annotation_jobs
 
     (tmp_path / "in").write_text("la luna .\n" * 25)
     folder, out = AnnotatorFolder(annotators), tmp_path / "out"

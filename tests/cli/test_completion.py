@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from qe.__main__ import _verbs, main
+from qe.cli import main
+from qe.cli._verbs import verbs
 
 BASH = shutil.which("bash")
 
@@ -46,7 +47,7 @@ def test_what_is_offered(script: str, words: tuple[str, ...], expected: list[str
 
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 def test_every_verb_is_offered(script: str) -> None:
-    assert offered(script, "") == _verbs()
+    assert offered(script, "") == verbs()
 
 
 def test_zsh_reads_the_script_of_bash(script: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 
 QUICK = ["--samples", "50", "--permutations", "50"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 
 
 def run(*arguments: object) -> int:

@@ -11,16 +11,16 @@ import pytest
 import yaml
 
 import features
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import EXTRACTORS, make_extractor, set_names
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.surface import Surface
-from qe.__main__ import main
-from qe.catalogue.tables import extract
+from features.text.tokenizer import Tokenizer
+from qe.cli import main
 from qe.config.experiment import load
-from qe.demo.generation import generate
-from qe.demo.run import EXPERIMENT
+from qe.getting_started.catalogue.tables import extract
+from qe.getting_started.demo.generation import generate
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.preparation import prepare
 
 COSTS = yaml.safe_load((Path(features.__file__).parent / "costs.yaml").read_text("utf-8"))["families"]

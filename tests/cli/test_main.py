@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qe.__main__ import main
-from qe.demo.generation import generate
+from qe.cli import main
+from qe.getting_started.demo.generation import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = ["labels", "--target", "t", "--post-edit", "p", "--target-language", "es"]
@@ -49,7 +49,7 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
     assert list(purposes) == verbs and "train" in verbs
     assert purposes["train"] == "run experiments: search, selection, fit, evaluation, tracking"
     assert all(purpose[0].isalnum() and purpose[-1] not in ".:" for purpose in purposes.values()), purposes
-    script = "import sys; from qe.__main__ import main; main(['--help']); print(*sys.modules)"
+    script = "import sys; from qe.cli import main; main(['--help']); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
@@ -66,7 +66,7 @@ def test_the_help_names_every_verb_and_imports_none(capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_features_are_listed_without_tables_learners_or_extractors() -> None:
     at_exit = "import atexit, sys; atexit.register(lambda: print(*sys.modules))"
-    script = f"{at_exit}; from qe.__main__ import main; main(['features', 'list'])"
+    script = f"{at_exit}; from qe.cli import main; main(['features', 'list'])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
@@ -96,10 +96,10 @@ def test_an_output_that_cannot_be_written(
 
 def test_features_extract_looks_at_its_output_first(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for output in ("file/x", "folder.tsv", "/proc/x"):
-        assert run("features", "extract", ROOT / "qe/demo/demo.yaml", "-o", output) == 2
+        assert run("features", "extract", ROOT / "qe/getting_started/demo/demo.yaml", "-o", output) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"qe features: {output}: ") and error.count("\n") == 1
-    assert run("features", "extract", ROOT / "qe/demo/demo.yaml", "-o", "x.parquet") == 2
+    assert run("features", "extract", ROOT / "qe/getting_started/demo/demo.yaml", "-o", "x.parquet") == 2
     assert "no such dataset; check `dataset.path`, or --data-root" in capsys.readouterr().err
     assert not (texts / "x.parquet").exists()
 
@@ -194,7 +194,15 @@ def test_settings_of_features(
     setting: str, message: str, demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "x.parquet"
-    arguments = ["features", "extract", ROOT / "qe/demo/demo.yaml", "--data-root", demo, "-o", output]
+    arguments = [
+        "features",
+        "extract",
+        ROOT / "qe/getting_started/demo/demo.yaml",
+        "--data-root",
+        demo,
+        "-o",
+        output,
+    ]
     assert run(*arguments, "--set", setting, "--cache-dir", tmp_path / "cache", "--quiet") == 2
     error = capsys.readouterr().err
     assert message in error and error.startswith("qe features: ") and error.count("\n") == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 
 SharedData = Callable[[str], Path]
 ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]

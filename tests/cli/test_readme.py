@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 from tests.shown import ROOT, commands
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

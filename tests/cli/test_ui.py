@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 from qe.cli.ui import VIEW
 from tests.conftest import ROOT
 from tests.patience import PATIENCE

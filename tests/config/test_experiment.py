@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.basics.progress import silent
 from features.core.feature_set import EXTRACTORS
-from features.core.progress import silent
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from qe.bundles.cache import corpus_absent, resources_for
+from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection, load
-from qe.learners._base import LEARNERS
-from qe.learners._members import make_members
+from qe.learning.learner import LEARNERS
+from qe.learning.learners._members import make_members
+from qe.resources.cache import corpus_absent, resources_for
 
 MINIMAL = """
 name: small

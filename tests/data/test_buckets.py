@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.buckets import by_length, by_quality, by_rare_words, rare_shares, read_column, read_quality
 
 Write = Callable[[str, str], Path]

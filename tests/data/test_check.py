@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.check import check, guess_format, parse_settings, summary, text_key
-from qe.data.formats._base import make_format
+from qe.data.format import make_format
 
 SharedData = Callable[[str], Path]
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}

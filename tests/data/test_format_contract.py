@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from features.core.errors import InputError
-from qe.data.formats._base import FORMATS, Format, make_format
+from features.basics.errors import InputError
+from qe.data.format import FORMATS, Format, make_format
 
 # Keys without a default, of the formats that have any.
 REQUIRED: dict[str, Any] = {

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.formats._base import FORMATS
+from qe.data.format import FORMATS
 from qe.data.formats._delimited import delimited_rows
-from qe.data.formats._reading import Reading
+from qe.data.reading import Reading
 
 SharedData = Callable[[str], Path]
 SCORE = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}

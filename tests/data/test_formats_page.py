@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qe.__main__ import main
-from qe.beginning.columns import HEADERS
-from qe.data.formats._base import FORMATS, make_format
-from qe.data.formats._page import page
+from qe.cli import main
+from qe.data.format import FORMATS, make_format
+from qe.data.format_page import page
+from qe.getting_started.init.columns import HEADERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
 BEGIN, END = "<!-- `qe data formats` begins -->\n\n", "\n<!-- `qe data formats` ends -->"

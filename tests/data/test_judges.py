@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
-from qe.data.formats._base import FORMATS
+from features.basics.errors import InputError
+from qe.data.format import FORMATS
 from qe.data.judges import judge_weights, judged_labels
 
 SharedData = Callable[[str], Path]
@@ -57,7 +57,7 @@ def test_what_cannot_be_used() -> None:
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from qe.__main__ import main
+    from qe.cli import main
 
     def run(*arguments: object) -> tuple[object, str, str]:
         with pytest.raises(SystemExit) as ended:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.class_errors import CLASSES, ClassErrors, class_errors, rate_sums
-from features.core.errors import InputError
-from features.core.tokens import Tokens
-from qe.data.formats._base import FORMATS
+from features.basics.errors import InputError
+from features.edits.class_errors import CLASSES, ClassErrors, class_errors, rate_sums
+from features.text.tokens import Tokens
+from qe.data.format import FORMATS
 from qe.data.labels import PostEditLabels, from_post_edits, hter, save_table
 
 SharedData = Callable[[str], Path]
@@ -225,7 +225,7 @@ def test_output_of_unknown_kind(tmp_path: Path) -> None:
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from qe.__main__ import main
+    from qe.cli import main
 
     for name, text in (("s", "red houses\nx\n"), ("t", "casas rojas\nx\n"), ("p", "casa roja\nx\n")):
         (tmp_path / name).write_text(text)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.check import guess_format
 from qe.data.dataset import Dataset
-from qe.data.formats._base import make_format
+from qe.data.format import make_format
 
 HEADER = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores\n"
 ROW = '0\tIt "rains.\tEr regnet.\t[41, 60]\t50.5\t[-1.5, -0.5]\t-1.0\t-0.5\n'

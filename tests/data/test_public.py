@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data import public
 from qe.data.public import Download, PublicDataset, fetch
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.splits import make_folds
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.check import guess_format
-from qe.data.formats._base import make_format
+from qe.data.format import make_format
 from qe.data.labels import hter
 
 KEYS = {"source_language": "en", "target_language": "de"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from qe.__main__ import main
+from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.hints import hints, rank_correlation

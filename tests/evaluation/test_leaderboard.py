@@ -9,7 +9,7 @@ from typing import Any
 import mlflow
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config import experiment
 from qe.evaluation import leaderboard
 from qe.training.batch import train_all

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sacrebleu import sentence_bleu
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
-from qe.data.formats._base import FORMATS
+from qe.data.format import FORMATS
 from qe.evaluation.oracle_table import best_system, oracle_table
 from qe.evaluation.oracles import ORACLES, Oracle, PostEdited, mapped, oracle, split_oracles
 
@@ -176,7 +176,7 @@ Run = Callable[..., tuple[object, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    from qe.__main__ import main
+    from qe.cli import main
 
     def call(*arguments: object) -> tuple[object, str, str]:
         with pytest.raises(SystemExit) as ended:

@@ -12,7 +12,7 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from PIL import Image
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.plots import (
     delta_avg_by_quantiles,

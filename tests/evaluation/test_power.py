@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from features.core.errors import InputError
-from features.core.progress import silent
-from qe.__main__ import main
+from features.basics.errors import InputError
+from features.basics.progress import silent
+from qe.cli import main
 from qe.evaluation.power import PowerSettings, _Pilot, power
-from qe.metrics._base import METRICS
+from qe.statistics.metric import METRICS
 
 Floats = np.ndarray
 SMALL = PowerSettings(simulations=300, samples=99)

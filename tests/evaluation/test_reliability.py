@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from features.core.array_types import BoolArray, FloatArray
+from features.basics.array_types import BoolArray, FloatArray
 from qe.evaluation.reliability import BINS, calibration_sums, ece, equal_mass_bins, reliability
 from qe.evaluation.word_level import evaluate_words
-from qe.significance.intervals import basic_interval, percentile_interval
+from qe.statistics.intervals import basic_interval, percentile_interval
 
 
 def drawn(n: int, seed: int) -> tuple[BoolArray, FloatArray]:

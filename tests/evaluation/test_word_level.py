@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.data.tag_files import read_tags
 from qe.evaluation.word_level import (
     METRICS,

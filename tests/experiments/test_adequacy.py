@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from features.core.feature_set import parts_needed
-from qe.catalogue.features import columns_of
 from qe.config.experiment import Experiment, load
-from qe.learners._base import LEARNERS
-from qe.metrics._base import METRICS
+from qe.getting_started.catalogue.features import columns_of
+from qe.learning.learner import LEARNERS
+from qe.statistics.metric import METRICS
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "adequacy"
 ROWS = ("f", "f-ssyn-syn", "f-ssyn-syn-dr", "f-ssyn-syn-dr-pt", "f-ssyn-syn-dr-pt-spt")

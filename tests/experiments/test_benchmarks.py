@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.svm import SVR
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.data.splits import Fold, make_folds
 from tests.conftest import ROOT
 

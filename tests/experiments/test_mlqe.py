@@ -6,8 +6,8 @@ import pytest
 
 from features.core.feature_set import parts_needed
 from qe.config import experiment
-from qe.data.formats._base import make_format
-from qe.learners._base import LEARNERS
+from qe.data.format import make_format
+from qe.learning.learner import LEARNERS
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "mlqe"
 FILES = sorted(FOLDER.glob("*.yaml"))

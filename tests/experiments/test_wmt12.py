@@ -9,8 +9,8 @@ import pytest
 from features.core.bundle import known_parts
 from features.core.feature_set import EXTRACTORS, expand, parts_needed
 from features.core.tree_columns import make_trees
-from qe.catalogue.features import columns_of
 from qe.config.experiment import Experiment, load
+from qe.getting_started.catalogue.features import columns_of
 from qe.training.preparation import check_trees
 from qe.training.search import Space
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from features._word_quality.places import PLACES, WordLevelExtractor
 from features.core.feature_set import EXTRACTORS, parts_needed
+from features.word_level.places import PLACES, WordLevelExtractor
 from qe.config import experiment
-from qe.learners._base import LEARNERS
+from qe.learning.learner import LEARNERS
 from qe.training.preparation import read_dataset
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "wmt18" / "en-de-smt.yaml"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.agreement import Agreement
-from tests.features.syntax import row, translations
+from tests.features.parsed import row, translations
 
 PLURAL, SINGULAR = "Number=Plur,Person=3,VerbForm=Fin", "Number=Sing,Person=3,VerbForm=Fin"
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from features.alignment import AlignmentFeatures
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.resources.aligner import Aligner
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from features.back_translation import BackTranslation
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.pseudo_reference import PseudoReference

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from features.backoff import LEVELS, Backoff, neighbour_product
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.language_model import LanguageModel
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer("en", kind="whitespace")
 CORPUS = [["a", "b", "c", "d", "e", "f"], ["b", "c", "x"], ["a", "b"]]

@@ -8,11 +8,11 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
-from features._texts.bags import BagRegression, characters, words
 from features.bag_of_words import BagOfWords
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.comparisons.bags import BagRegression, characters, words
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
 
 RNG = np.random.default_rng(0)

@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from features.baseline17 import COLUMNS, Baseline17
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 Find = Callable[[str], Path]
 NAMES = tuple(column.name for column in COLUMNS)

@@ -4,9 +4,9 @@ import numpy as np
 
 from features.casing import Casing
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.truecaser import Truecaser
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 TEXT = Tokens.from_lists(

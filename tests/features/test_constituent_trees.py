@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from features.basics.errors import InputError
 from features.constituent_trees import ConstituentTrees
-from features.core.errors import InputError
 from features.core.segments import Segments
-from tests.features.syntax import ENGLISH, SPANISH, row
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 # The Penn Treebank's notation, and that of CESS.
 SOURCE = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (NN mat)))) (. .))"

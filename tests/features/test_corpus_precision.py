@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.corpus_precision import CorpusPrecision
 from features.resources.ngrams import NgramCounts
 from features.resources.quartile_ngrams import QuartileNgrams
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from features.dangling_determiners import DanglingDeterminers
-from tests.features.syntax import row, translations
+from tests.features.parsed import row, translations
 
 
 def dangling(text: str) -> tuple[float, float]:

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features._decoder_output.statistics import (
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.decoder import Decoder
+from features.decoder_output.statistics import (
     ascending,
     deviation,
     longest_run,
@@ -16,11 +19,8 @@ from features._decoder_output.statistics import (
     quantile,
     worst_window,
 )
-from features._decoder_output.tokens import DecoderTokens
-from features.core.errors import InputError
-from features.core.segments import Segments
-from features.core.tokens import Tokens
-from features.decoder import Decoder
+from features.decoder_output.tokens import DecoderTokens
+from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
 
 

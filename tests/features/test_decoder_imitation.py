@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features._phrase_decoding import beam_search
-from features._phrase_decoding.decoder import decode
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.tokens import Tokens
-from features.core.vocabulary import Vocabulary
 from features.decoder_imitation import DecoderImitation
-from features.resources._links import Links
+from features.phrase_decoding import beam_search
+from features.phrase_decoding.decoder import decode
 from features.resources._phrases import keys_of
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
 
 Phrase = tuple[str, ...]
 Pairs = dict[tuple[Phrase, Phrase], float]

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._decoder_output.means import PRIOR, SubwordMeans
-from features._decoder_output.tokens import DecoderTokens
-from features.core.damage import Damaged
 from features.core.segments import Segments
+from features.decoder_output.means import PRIOR, SubwordMeans
+from features.decoder_output.tokens import DecoderTokens
 from features.decoder_residual import DecoderResidual
+from features.storage.damage import Damaged
 
 SPOKEN = (("a b a", "-1 -4 -3 -0.1"), ("a c@@ b", "-2 -5 -3 -0.1"))
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.deictics import WORDS, Deictics
-from tests.features.syntax import ENGLISH, SPANISH, row
+from features.text.tokenizer import Tokenizer
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 
 def test_the_papers_examples_are_there() -> None:

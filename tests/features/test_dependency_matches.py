@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.syntax import Word
 from features.dependency_matches import DependencyMatches, edges, matches
 from features.resources.lexicon import Lexicon
-from tests.features.syntax import ENGLISH, SPANISH, block, forms, row
+from features.syntax.syntax import Word
+from features.text.corpus import ParallelCorpus
+from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
 
 PAIRS = [("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20
 SOURCE = "John/PROPN/_/2/nsubj loves/VERB/_/0/root bread/NOUN/_/2/obj"

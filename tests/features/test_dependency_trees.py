@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.dependency_trees import DependencyTrees, depths_of
-from tests.features.syntax import row, translations
+from tests.features.parsed import row, translations
 
 TARGET = DependencyTrees(sides="target")
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.edit_distance import EditDistance
 from features.resources.corpus_index import CorpusIndex
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

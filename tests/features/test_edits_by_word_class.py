@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features.core.annotation import block_of
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.edits_by_word_class import EditsByWordClass
+from features.text.annotation import block_of
+from features.text.tokenizer import Tokenizer
 
 WHITESPACE = Tokenizer("es", "whitespace")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.encoder import Encoder

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.entities import Entities
-from tests.features.syntax import ENGLISH, SPANISH, row
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 
 def block(tags: dict[str, str]) -> str:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from features.core.corpus import ParallelCorpus, Side
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.entity_phrases import EntityPhrases
-from features.resources._links import Links
 from features.resources.entity_annotation import EntityAnnotation
 from features.resources.entity_phrase_table import EntityPhraseTable
-from tests.features.syntax import ENGLISH, SPANISH, row
+from features.text.corpus import ParallelCorpus, Side
+from features.text.links import Links
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 Tagged = list[tuple[str, str]]
 SOURCE: Tagged = [("Ana", "B-PERSON"), ("Gil", "I-PERSON"), ("saw", "O"), ("Rome", "B-GPE")]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.error_classes import ErrorClasses
-from qe.data.formats._base import FORMATS
+from features.text.tokenizer import Tokenizer
+from qe.data.format import FORMATS
 from qe.data.labels import from_post_edits
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.example_precision import ExamplePrecision, ranked
+from features.text.tokenizer import Tokenizer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 ROWS = [

@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus, Side
 from features.core.extractor import Extractor, Feature, FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet, checked, make_extractor, parts_needed
-from features.core.progress import Progress
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.resources.annotation import Annotation
 from features.resources.dependency_annotation import DependencyAnnotation
 from features.resources.entity_annotation import EntityAnnotation
-from qe.annotators._brackets import escaped
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import make_folds
-from qe.demo.generation import DemoData, generate
+from qe.getting_started.demo.generation import DemoData, generate
+from qe.language.annotators._brackets import escaped
 from qe.training.extraction import Extraction
 
 PAIRS, LABELLED, BATCH = 300, 120, 24

@@ -10,16 +10,16 @@ import pytest
 import yaml
 
 import features
+from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
 from features.core.segments import Segments
 from features.example_precision import ExamplePrecision
 from features.machine_lm_translated import COLUMNS as OF_TRANSLATED_TEXT
+from features.text.corpus import ParallelCorpus
 from features.token_counts import COLUMNS
-from qe.catalogue.features import describe
-from qe.demo.generation import DemoData, generate
+from qe.getting_started.catalogue.features import describe
+from qe.getting_started.demo.generation import DemoData, generate
 from tests.features.test_extractor_contract import LABELLED, PAIRS, TOKENIZERS, World
 
 FOLDER = Path(features.__file__).parent / "sets"

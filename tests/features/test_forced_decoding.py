@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.forced_decoding import ForcedDecoding
-from tests.features.syntax import row
+from features.text.tokenizer import Tokenizer
+from tests.features.parsed import row
 from tests.features.test_decoder_imitation import table
 
 PAIRS = {(("the",), ("la",)): 0.5, (("house",), ("casa",)): 0.25}

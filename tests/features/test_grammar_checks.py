@@ -2,11 +2,11 @@
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.grammar_checks import RULES, GrammarChecks
-from tests.features.syntax import SPANISH, block, forms, row, translations
+from features.text.tokenizer import Tokenizer
+from tests.features.parsed import SPANISH, block, forms, row, translations
 
 MASC, FEM = "Gender=Masc,Number=Sing", "Gender=Fem,Number=Sing"
 MASCS, FEMS = "Gender=Masc,Number=Plur", "Gender=Fem,Number=Plur"

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.ibm1 import THRESHOLDS, IBM1Features
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 
 SharedData = Callable[[str], Path]
 WORDS = Tokenizer("en", "whitespace", normalise=False)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.inverted_scores import InvertedScores
 from features.resources.ngrams import NgramCounts
+from features.text.tokenizer import Tokenizer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.

@@ -4,16 +4,16 @@ import math
 
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.lemma_phrases import LemmaPhrases
 from features.phrase_table import PhraseTableFeatures
-from features.resources._links import Links
 from features.resources.lemma_phrase_table import LemmaPhraseTable
 from features.resources.phrase_table import PhraseTable
-from tests.features.syntax import ENGLISH, SPANISH, row
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 CORPUS = ParallelCorpus.from_lines([("red houses", "casas rojas"), ("a tree", "un árbol")], ENGLISH, SPANISH)
 LINKS = Links.from_pharaoh(["0-1 1-0", "0-0 1-1"])

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.link_grammar import LinkGrammar
-from qe.programs.taggers import tagger
-from tests.features.syntax import ENGLISH, SPANISH, block, row
+from qe.language.programs.taggers import tagger
+from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 
 def comments(linkages: object, unused: object, cost: object, length: object) -> list[str]:

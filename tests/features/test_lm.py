@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.lm import LanguageModelScores
 from features.resources.language_model import LanguageModel
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 from tests.features.resources.test_language_model import DictionaryModel, kenlm_model, random_texts
 
 PLAIN = Tokenizer("en", kind="whitespace")

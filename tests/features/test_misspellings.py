@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.misspellings import Misspellings
-from qe.programs.taggers import tagger
-from tests.features.syntax import ENGLISH, SPANISH, row
+from qe.language.programs.taggers import tagger
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.morphemes import MorphemeFeatures
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.morpheme_lexicon import MorphemeLexicon
 from features.resources.morpheme_lm import MorphemeLanguageModel
 from features.resources.morphemes import Morphemes, frequent_words
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("morfessor") is None, reason="morfessor is not installed (extra `morphemes`)"

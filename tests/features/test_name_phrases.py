@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
 from features.name_phrases import NamePhrases
 from features.phrase_table import PhraseTableFeatures
-from features.resources._links import Links
 from features.resources.name_phrase_table import NamePhraseTable
 from features.resources.phrase_table import PhraseTable
-from tests.features.syntax import ENGLISH, SPANISH, row
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 PAIRS = [("then Ana Gil paid 20 euros", "luego Ana Gil pagó 20 euros")]
 CORPUS = ParallelCorpus.from_lines(PAIRS, ENGLISH, SPANISH)

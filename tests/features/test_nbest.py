@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._decoder_output.moses import nbest_column, trace_column, with_search
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.decoder_output.moses import nbest_column, trace_column, with_search
 from features.nbest import NBest
+from features.text.tokenizer import Tokenizer
 
 # The example of the Moses manual, "n-best lists".
 MANUAL = """\

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.ngram_frequency import NgramFrequency
 from features.resources.ngrams import NgramCounts
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer("en", kind="whitespace")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.parse_probabilities import ParseProbabilities
-from tests.features.syntax import ENGLISH, SPANISH, block, row
+from tests.features.parsed import ENGLISH, SPANISH, block, row
 
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
 

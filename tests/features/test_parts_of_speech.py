@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from features.core.annotation import block_of
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.parts_of_speech import COLUMNS, GROUPS, UPOS, PartsOfSpeech
+from features.text.annotation import block_of
+from features.text.tokenizer import Tokenizer
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.phrase_table import PhraseTableFeatures
 from features.resources import _phrase_counts
-from features.resources._links import Links
 from features.resources._phrases import find
 from features.resources.phrase_table import PhraseTable
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 WORDS = Tokenizer("en", "whitespace", normalise=False)
 Pair = tuple[str, str, str]  # source, target, links

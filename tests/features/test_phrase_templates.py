@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from features._texts.templates import anchors, anchors_of_differences, different, ngrams, unmatched
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.comparisons.templates import anchors, anchors_of_differences, different, ngrams, unmatched
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
-from features.core.vocabulary import Vocabulary
 from features.phrase_templates import TEMPLATES, PhraseTemplates
-from features.resources._links import Links
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_words import PhraseWords
 from features.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 # source, target, back-translation, post-edit, reference, score

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.annotation import block_of
+from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.lexicon import FLOOR
 from features.resources.pos_lexicon import PosLexicon, unit_ngrams
 from features.resources.pos_lm import PosLanguageModel
 from features.resources.pos_ngrams import PosNgrams
-from qe.bundles.annotations import Annotations, from_column
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from qe.resources.annotations import Annotations, from_column
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 Pairs = Sequence[tuple[str, str]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from features.baseline17 import COLUMNS
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet, make_extractor
 from features.core.segments import Segments
 from features.precomputed import Precomputed

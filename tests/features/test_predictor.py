@@ -6,8 +6,8 @@ import pytest
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.predictor import PredictorScores
+from features.text.tokenizer import Tokenizer
 from tests.features.resources.test_predictor import bundle as bundle
 from tests.features.resources.test_predictor import sentences
 

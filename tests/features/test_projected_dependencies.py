@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._texts.projected_edges import VARIANTS, counted, measures, projection
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.comparisons.projected_edges import VARIANTS, counted, measures, projection
 from features.core.segments import Segments
-from features.core.syntax import Word
 from features.projected_dependencies import ProjectedDependencies
 from features.resources.aligner import AlignerBuilder
-from tests.features.syntax import ENGLISH, SPANISH, block, forms, row
+from features.syntax.syntax import Word
+from features.text.corpus import ParallelCorpus
+from tests.features.parsed import ENGLISH, SPANISH, block, forms, row
 
 PAIRS = [("the houses", "las casas"), ("the red", "la roja"), ("red houses", "rojas casas"), ("the", "la")]
 SOURCE = "the/DET/_/3/det red/ADJ/_/3/amod houses/NOUN/_/0/root"

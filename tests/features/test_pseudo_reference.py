@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.pseudo_reference import PseudoReference
+from features.text.tokenizer import Tokenizer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

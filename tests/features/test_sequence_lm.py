@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._texts.sequences import SEQUENCES
-from features.core.annotation import block_of
-from features.core.corpus import ParallelCorpus
+from features.comparisons.sequences import SEQUENCES
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
 from features.sequence_lm import SequenceLanguageModels
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]

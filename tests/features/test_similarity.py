@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.ngram_documents import K1, K3, B, NgramDocuments
 from features.similarity import WEIGHTINGS, Similarity
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]

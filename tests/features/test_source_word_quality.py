@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features._word_quality.links import TokenLinks, given_links
-from features._word_quality.source_side import linked_target, projected
-from features._word_quality.two_sides import source_tag_labels
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
+from features.word_level.links import TokenLinks, given_links
+from features.word_level.source_side import linked_target, projected
+from features.word_level.two_sides import source_tag_labels
 
 
 def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:

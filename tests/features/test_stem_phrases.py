@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
 from features.lemma_phrases import LemmaPhrases
-from features.resources._links import Links
 from features.resources.lemma_phrase_table import LemmaPhraseTable
 from features.resources.stem_phrase_table import StemPhraseTable
 from features.stem_phrases import StemPhrases
-from tests.features.syntax import ENGLISH, SPANISH, row
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 CORPUS = ParallelCorpus.from_lines([("parliament votes", "parlamento vota")], ENGLISH, SPANISH)
 LINKS = Links.from_pharaoh(["0-0 1-1"])

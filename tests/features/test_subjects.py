@@ -3,7 +3,7 @@
 import numpy as np
 
 from features.subjects import Subjects
-from tests.features.syntax import row, translations
+from tests.features.parsed import row, translations
 
 FIN = "VerbForm=Fin,Mood=Ind"
 

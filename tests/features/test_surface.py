@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
+from features.text.tokenizer import Tokenizer
 
 NAMES = tuple(column.name for column in COLUMNS)
 BLANKS = Tokenizer(kind="whitespace", normalise=False)

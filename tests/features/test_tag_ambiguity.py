@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.annotation import block_of
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.bundle import build
-from features.core.corpus import ParallelCorpus
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from qe.bundles.annotations import Annotations, from_column
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from qe.resources.annotations import Annotations, from_column
 from tests.features.test_pos_sequences import WHITESPACE
 
 # `b` is twice p and once q in the source; `x` has one tag; in the target every word has one.

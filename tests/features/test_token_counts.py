@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.surface import Surface
+from features.text.tokenizer import Tokenizer
 from features.token_counts import TokenCounts, diversity, genitives, inner_capitals
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)

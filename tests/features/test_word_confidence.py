@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokens import Tokens
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 from features.word_confidence import CRITERIA, WordConfidence, _right
-from tests.features.syntax import ENGLISH, SPANISH, row
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10
 

@@ -8,11 +8,11 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from features.core.corpus import ParallelCorpus
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.word_lexicon import NUMBER, Training, WordLexicon, plain
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 from features.word_lexicon import WordLexiconScores
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer
 from features.word_moves import WordMoves
 
 

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from features._word_quality import pooling
-from features._word_quality import pooling_training as training
-from features._word_quality.adam import begun
-from features._word_quality.beginnings import standardised
-from features._word_quality.columns import Longs
-from features._word_quality.model import Inputs
-from features._word_quality.pooling import Learned, PoolingNetwork, Texts
-from features._word_quality.pooling_kernels import LabelledTexts, Layers, batch_gradients, epoch
-from features._word_quality.text_model import TextModel
-from features._word_quality.two_sides import Side
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.word_level import pooling
+from features.word_level import pooling_training as training
+from features.word_level.adam import begun
+from features.word_level.beginnings import standardised
+from features.word_level.columns import Longs
+from features.word_level.model import Inputs
+from features.word_level.pooling import Learned, PoolingNetwork, Texts
+from features.word_level.pooling_kernels import LabelledTexts, Layers, batch_gradients, epoch
+from features.word_level.text_model import TextModel
+from features.word_level.two_sides import Side
 from features.word_network import WordNetwork
 from tests.features.differences import check_gradient
 

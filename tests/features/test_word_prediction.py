@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
 from features.core.segments import Segments
-from features.core.tokens import Tokens
-from features.core.vocabulary import Vocabulary
 from features.resources._sentence_network import Training, distance, mean_log
 from features.resources.word_prediction import WordPrediction, _vectors, hashes
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
 from features.word_prediction import WordPredictionScores
-from tests.features.syntax import ENGLISH, SPANISH, row
+from tests.features.parsed import ENGLISH, SPANISH, row
 
 WORDS = {"red": "rojo", "cat": "gato", "dog": "perro", "big": "grande", "house": "casa", "sun": "sol"}
 QUICK = Training(hidden=20, epochs=30, batch=8)

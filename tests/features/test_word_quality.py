@@ -10,20 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from features._word_quality.aggregates import AGGREGATES, aggregate
-from features._word_quality.columns import places, shifted
-from features._word_quality.encodings import Encoding, left_out
-from features._word_quality.keys import gap_sides, paired
-from features._word_quality.labels import post_edit_labels, tag_labels
-from features._word_quality.model import Inputs, TokenModel
-from features._word_quality.optional import OPTIONAL
+from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.word_level.aggregates import AGGREGATES, aggregate
+from features.word_level.columns import places, shifted
+from features.word_level.encodings import Encoding, left_out
+from features.word_level.keys import gap_sides, paired
+from features.word_level.labels import post_edit_labels, tag_labels
+from features.word_level.model import Inputs, TokenModel
+from features.word_level.optional import OPTIONAL
 from features.word_network import WordNetwork
 from features.word_quality import WordQuality
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from features._decoder_output.means import SubwordMeans
-from features._decoder_output.tokens import DecoderTokens
-from features._word_quality.decoder_words import GAP_COLUMNS, decoder_columns
 from features.core.segments import Segments
-from features.core.tokens import Tokens
+from features.decoder_output.means import SubwordMeans
+from features.decoder_output.tokens import DecoderTokens
+from features.text.tokens import Tokens
+from features.word_level.decoder_words import GAP_COLUMNS, decoder_columns
 
 
 def test_columns_of_tokens_by_hand() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage, label_cuts
@@ -24,10 +24,10 @@ from qe.models.intervals import (
     weighted_quantiles,
 )
 from qe.models.shift import DensityRatio
-from qe.models.taxonomies._base import TAXONOMIES, Grouping
 from qe.models.taxonomies.column import ByColumn
 from qe.models.taxonomies.label import Label
 from qe.models.taxonomies.prediction import Prediction
+from qe.models.taxonomy import TAXONOMIES, Grouping
 
 OPEN, EFFORT = LabelScale("label", None, None, True), LabelScale("effort", 1, 5, True)
 Floats = NDArray[np.float64]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.__main__ import main
+from qe.cli import main
 from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
 from qe.models.language_profile import LanguageProfile
 from qe.scoring.jobs import score_file, tables

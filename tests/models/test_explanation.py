@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.extractor import Extractor, Feature
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.models.attribution import Sampling
 from qe.models.explanation import Background, Explainer

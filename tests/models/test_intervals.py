@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from features.core.errors import InputError
-from features.core.files import digest
+from features.basics.errors import InputError
+from features.storage.files import digest
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
 from qe.evaluation.coverage import Coverage, coverage
@@ -242,8 +242,8 @@ def test_split_conformal_intervals_measure_their_coverage_on_rows_left_out() -> 
 @pytest.fixture(scope="module")
 def small_task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with a labelled test split, and an experiment on it that needs no resources."""
-    from qe.demo.generation import generate
-    from qe.demo.run import EXPERIMENT
+    from qe.getting_started.demo.generation import generate
+    from qe.getting_started.demo.run import EXPERIMENT
 
     folder = tmp_path_factory.mktemp("split")
     generate(folder / "data", pairs=50, train=150, test=60)

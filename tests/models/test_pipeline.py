@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qe.learners._base import LEARNERS
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate, fit
-from qe.selection._base import SELECTORS
-from tests.learners.test_learners import QUICK
+from tests.learning.learners.test_learners import QUICK
 
 
 def holes(rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.float64]]]:

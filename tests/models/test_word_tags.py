@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from features.core.array_types import BoolArray, FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.errors import InputError
 from qe.models.word_tags import FILE, PlaceTags, WordTags
 
 

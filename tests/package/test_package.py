@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import features
-from features.core.packages import DISTRIBUTION, missing, version
+from features.basics.packages import DISTRIBUTION, missing, version
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKED = ("qe", "features", "pyproject.toml", "README.md", "LICENSE")

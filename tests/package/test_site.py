@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import qe
-from qe.catalogue.features import summaries
 from qe.cli._verbs import verbs
+from qe.getting_started.catalogue.features import summaries
 from tests.shown import ROOT
 
 

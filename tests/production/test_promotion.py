@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production import promotion

@@ -21,7 +21,7 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
 from qe.models.model import Model

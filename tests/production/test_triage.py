@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.evaluation.plots import save
 from qe.production.triage import (

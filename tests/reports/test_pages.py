@@ -13,8 +13,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.cli.score import write_drift
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
@@ -236,4 +236,4 @@ def test_a_browser_draws_the_page(run_html: str, tmp_path: Path) -> None:
 
 def test_templates_are_in_the_package() -> None:
     listed = (ROOT / "pyproject.toml").read_text()
-    assert '"reports/*.html"' in listed and '"evaluation/*.html"' in listed
+    assert 'qe = ["py.typed", "**/*.html",' in listed

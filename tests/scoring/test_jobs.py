@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.scoring.jobs import score_file, score_frame, score_rows, tables
 from tests.patience import PATIENCE

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names

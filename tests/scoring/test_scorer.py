@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.scoring import jobs, tables
 from qe.scoring.jobs import score_file
@@ -184,7 +184,7 @@ def test_an_output_too_large_for_the_disk_is_finished_later(
     """A limit on file size (as a full disk, but without one) lets the pieces pass and the whole fail."""
     path, output = write_tsv(tmp_path / "in.tsv", rows[:400]), tmp_path / "out.tsv"
     script = (
-        "import resource, sys; from qe.__main__ import main;"
+        "import resource, sys; from qe.cli import main;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)); main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", script, "score", "--model", str(demo_model), "--input", str(path)]

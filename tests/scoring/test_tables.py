@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.scoring import tables
 
 ROWS = [

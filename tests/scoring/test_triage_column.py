@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
-from qe.__main__ import main
+from features.basics.errors import InputError
+from qe.cli import main
 from qe.data.dataset import LabelScale
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds

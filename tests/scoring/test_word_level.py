@@ -13,16 +13,16 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from features.basics.errors import InputError
 from features.core.bundle import build
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
 from features.core.feature_set import FeatureSet, parts_needed
-from features.core.files import read_lines
 from features.core.segments import Segments
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus
 from features.word_quality import WordQuality
-from qe.__main__ import main
+from qe.cli import main
 from qe.data.dataset import LabelScale
-from qe.demo.generation import generate
+from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags

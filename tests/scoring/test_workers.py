@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.scoring.workers import WorkerDied, WorkerPool
 from tests.patience import PATIENCE
 

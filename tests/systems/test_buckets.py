@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.__main__ import main
+from qe.cli import main
 from qe.data.buckets import by_length
-from qe.significance.bootstrap import NAMES
-from qe.significance.buckets import named
-from qe.significance.randomization import randomization_test
+from qe.statistics.bootstrap import NAMES
+from qe.statistics.buckets import named
+from qe.statistics.randomization import randomization_test
 from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare
-from qe.systems.mt_metrics._options import metric
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.metric_options import metric
 from qe.systems.page import marked, page
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
+from qe.systems.texts import Texts
 from tests.pages import Page, is_readable_aloud, needs_nothing_else
 
 N = 80

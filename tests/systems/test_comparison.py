@@ -10,17 +10,17 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
-from features.core.files import read_lines
-from qe.__main__ import main
-from qe.significance.randomization import EXCHANGES, randomization_tests
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from qe.cli import main
+from qe.statistics.randomization import EXCHANGES, randomization_tests
 from qe.systems import report
 from qe.systems.comparison import compare
-from qe.systems.mt_metrics._options import metric
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.metric_options import metric
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import ResamplingSettings, Test
 from qe.systems.system import System
+from qe.systems.texts import Texts
 
 FOLDER = "golden/multeval"
 SHUFFLES = 400_000  # behind the p-values of golden/README.md

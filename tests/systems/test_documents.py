@@ -12,8 +12,8 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
-from qe.metrics.delta_avg import delta_avg_by_n
+from features.basics.errors import InputError
+from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.systems.bleu_model import (
     MATCHED,
     REFERENCE_LENGTH,
@@ -32,8 +32,8 @@ from qe.systems.documents import (
     evaluate_documents,
     ranking_accuracy,
 )
-from qe.systems.mt_metrics._texts import Texts
 from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.texts import Texts
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "dog", "ran", "to", "it")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from qe.systems.mt_metrics._base import MT_METRICS
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.text_metric import MT_METRICS
+from qe.systems.texts import Texts
 
 HYPOTHESES = ["the house is red", "a cat", "", "he reads a book today"]
 REFERENCES = [

@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
-from features.core.errors import InputError
-from features.core.files import read_lines
-from qe.systems.mt_metrics._base import MT_METRICS, TextMetric
-from qe.systems.mt_metrics._options import metric
-from qe.systems.mt_metrics._texts import TOKENIZATIONS, Texts
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from qe.systems.metric_options import metric
 from qe.systems.mt_metrics.bleu import Bleu
 from qe.systems.mt_metrics.character_edit_rate import CharacterEditRate
 from qe.systems.mt_metrics.chrf import Chrf
@@ -24,6 +22,8 @@ from qe.systems.mt_metrics.nist import Nist
 from qe.systems.mt_metrics.table import Table
 from qe.systems.mt_metrics.ter import Ter
 from qe.systems.mt_metrics.token_edit_rate import TokenEditRate
+from qe.systems.text_metric import MT_METRICS, TextMetric
+from qe.systems.texts import TOKENIZATIONS, Texts
 
 FOLDER = "golden/multeval"
 # golden/README.md: MultEval 0.5.1 (BLEU); chrF2 by sacrebleu 2.6.0.

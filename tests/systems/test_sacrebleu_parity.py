@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from features.core.errors import InputError
-from qe.systems.mt_metrics._options import metric
-from qe.systems.mt_metrics._sacrebleu import sacrebleu_tokenizer
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.errors import InputError
+from qe.systems.metric_options import metric
 from qe.systems.mt_metrics.bleu import Bleu
+from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
+from qe.systems.texts import Texts
 
 WORDS = ["a", "b", "The", "cat.", "é", "don't", "(1,000)", "x&amp;y", "東京都", "カタカナ。", "3-4", "Is's"]
 segment = st.lists(st.sampled_from(WORDS), max_size=7)

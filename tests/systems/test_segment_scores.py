@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qe.__main__ import main
-from qe.significance.randomization import randomization_tests
-from qe.significance.result import Measure
+from qe.cli import main
+from qe.statistics.randomization import randomization_tests
+from qe.statistics.result import Measure
 
 N = 40
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
-from qe.__main__ import main
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.cli import main
 from qe.data.splits import make_folds
-from qe.systems.choosers._base import CHOOSERS, Chooser
+from qe.systems.chooser import CHOOSERS, Chooser
 from qe.systems.choosers.gain import contributions
 from qe.systems.documents import blocks
 from qe.systems.mt_metrics.bleu import Bleu

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.tracking import large_files, runs
 from qe.tracking.logged_models import Described, model_directory

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.tracking import settings
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config import experiment
 from qe.training.ablation import ablate, to_json
 

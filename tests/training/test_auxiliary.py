@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.surface import Surface
 from qe.data.dataset import LabelScale
 from qe.training.auxiliary import aligned, letters

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import zscore
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from qe.config import experiment
 from qe.training.auxiliary_labels import WEIGHTS, AuxiliaryLabels
 from qe.training.candidates import out_of_fold_predictions, search_candidates

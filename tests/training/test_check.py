@@ -10,15 +10,15 @@ from typing import Any, get_type_hints
 import pytest
 
 import qe
+from features.basics.errors import InputError
+from features.basics.hints import fits
 from features.core.bundle import known_parts
-from features.core.errors import InputError
 from features.core.feature_set import EXTRACTORS
-from features.core.hints import fits
-from qe.bundles.settings import settings_of
 from qe.config.distributions import Choice
-from qe.learners._base import LEARNERS
-from qe.learners._parameters import Parameters, ends, maker, strategy_mistakes
-from qe.selection._base import SELECTORS
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import Parameters, ends, maker, strategy_mistakes
+from qe.learning.selector import SELECTORS
+from qe.resources.settings import settings_of
 from qe.training.check import load, mistakes
 
 STRATEGIES = [

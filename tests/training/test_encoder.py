@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.experiment import load
-from qe.demo.generation import generate
-from qe.demo.run import EXPERIMENT
+from qe.getting_started.demo.generation import generate
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.training.train import train
 from tests.features.encoding.made import Tiny, onnx_folder

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pytest
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Feature, FittedExtractor
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments

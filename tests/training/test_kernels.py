@@ -14,10 +14,10 @@ import pytest
 import skops.io
 import yaml
 
-from features.core.errors import InputError
-from features.core.progress import silent
-from qe.catalogue.tables import extract
+from features.basics.errors import InputError
+from features.basics.progress import silent
 from qe.config import experiment
+from qe.getting_started.catalogue.tables import extract
 from qe.models.explanation import Background, Explainer
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
@@ -141,8 +141,8 @@ def test_the_model_holds_the_support_vectors_trees_alone(outcome: Outcome) -> No
     with zipfile.ZipFile(pipeline) as stored:
         assert all(name.endswith((".npy", ".json")) for name in stored.namelist())
     assert set(skops.io.get_untrusted_types(file=pipeline)) <= {
-        "features.core.trees.Trees", "qe.learners._tree_columns.BesideTrees",
-        "qe.learners.svr_tree_kernels.TreeKernelSvr", "numpy.dtype",
+        "features.syntax.trees.Trees", "qe.learning.tree_columns.BesideTrees",
+        "qe.learning.learners.svr_tree_kernels.TreeKernelSvr", "numpy.dtype",
     }  # fmt: skip
 
 

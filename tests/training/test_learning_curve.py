@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.linear_model import Ridge
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
 from qe.training.learning_curve import ALONE, learning_curve

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.models.learned import Learned
 from qe.models.model import Model

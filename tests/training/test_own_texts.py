@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.core.apart import NEW, Parts
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.resources.word_vectors import WordVectors
-from qe.bundles.corpora import TranslatedSegments
+from features.text.tokenizer import Tokenizer
 from qe.config import experiment
 from qe.config.experiment import Experiment
 from qe.models.model import Model
+from qe.resources.corpora import TranslatedSegments
 from qe.training.learning_curve import learning_curve
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train

@@ -11,12 +11,12 @@ import optuna
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.experiment import SearchSection, StrategySection
 from qe.data.dataset import LabelScale
 from qe.data.splits import make_folds
+from qe.learning.selectors.forward import ForwardSelection
 from qe.models.pipeline import Candidate
-from qe.selection.forward import ForwardSelection
 from qe.training import search
 from qe.training.drawing import ended
 from qe.training.search import FoldData, Objective, Space

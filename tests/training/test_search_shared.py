@@ -14,7 +14,7 @@ from typing import Any
 import optuna
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.training import search
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port

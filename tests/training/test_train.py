@@ -16,7 +16,7 @@ import optuna
 import pandas as pd
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.cli._summary import notes
 from qe.config import experiment
 from qe.models.model import Model

@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import pytest
 
-from features._word_quality.labels import Flags, tag_labels
-from features._word_quality.places import Kind, Places, WordLevelExtractor
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from features.core.extractor import Extractor, Feature
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
+from features.word_level.labels import Flags, tag_labels
+from features.word_level.places import Kind, Places, WordLevelExtractor
 from qe.config import experiment
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
-from qe.demo.generation import generate
+from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options

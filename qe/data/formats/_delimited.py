@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 
 Row = tuple[int, list[str]]  # the line it starts at, its fields
 

@@ -1,6 +1,6 @@
 """OK/BAD tags against the tokens they are for."""
 
-from qe.data.formats._reading import Column, Reading
+from qe.data.reading import Column, Reading
 
 
 def check_tags(reading: Reading, tags: Column, text: Column, gaps: bool) -> None:

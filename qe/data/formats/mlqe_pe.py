@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.formats._base import Example, Format
-from qe.data.formats._columns import make_split
-from qe.data.formats._reading import Column, Reading
+from qe.data.format import Example, Format
 from qe.data.formats._tags import check_tags
 from qe.data.formats.table import read_table
+from qe.data.reading import Column, Reading
 
 SCALES: Mapping[str, LabelScale] = {
     "da": LabelScale("da", None, None, higher_is_better=True),

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.columns import COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.formats._base import Example, Format
-from qe.data.formats._columns import COLUMNS, Label, label_scale, make_split
-from qe.data.formats._reading import Reading, known_keys
+from qe.data.format import Example, Format
+from qe.data.reading import Reading, known_keys
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.columns import COLUMNS, LABEL_COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
-from qe.data.formats._base import Example, Format
-from qe.data.formats._columns import COLUMNS, LABEL_COLUMNS, Label, label_scale, make_split
+from qe.data.format import Example, Format
 from qe.data.formats._delimited import delimited_rows
-from qe.data.formats._reading import Column, Reading, known_keys
+from qe.data.reading import Column, Reading, known_keys
 
 _HALF = re.compile("[\ud800-\udfff]")
 _SEVERAL = ("judges", "weights")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.data.dataset import Dataset
-from qe.data.formats._base import Example, Format
-from qe.data.formats._reading import Reading
+from qe.data.format import Example, Format
 from qe.data.formats.parallel_text import ParallelText
+from qe.data.reading import Reading
 
 _ANNOTATIONS = "training_set_annotations"
 _TRAIN = {

@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
+from features.basics.errors import InputError
+from features.text.tokenizer import Tokenizer
+from qe.data.columns import HTER, make_split
 from qe.data.dataset import Dataset, Split
-from qe.data.formats._base import Example, Format
-from qe.data.formats._columns import HTER, make_split
-from qe.data.formats._reading import Column, Reading
+from qe.data.format import Example, Format
 from qe.data.formats._tags import check_tags
+from qe.data.reading import Column, Reading
 
 # Our column -> the ends of file names that it may have.
 _ENDS: Mapping[str, tuple[str, ...]] = {

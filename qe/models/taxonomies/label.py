@@ -5,8 +5,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray, IntArray
-from qe.models.taxonomies._base import Column, Grouping, Taxonomy, checked_cuts, quantile_cuts
+from features.basics.array_types import FloatArray, IntArray
+from qe.models.taxonomy import Column, Grouping, Taxonomy, checked_cuts, quantile_cuts
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.production.server.answers import JSON, json_bytes
 from qe.production.server.limits import Limits
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.config.schema import Section, validated
 from qe.production.server.answers import Refused
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 
 
 @dataclass(frozen=True)

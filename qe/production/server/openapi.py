@@ -5,7 +5,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from features.core.packages import version
+from features.basics.packages import version
 from qe.production.server.extras import Extras
 from qe.production.server.limits import Limits
 

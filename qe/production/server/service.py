@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from features.core.errors import InputError
-from features.core.files import digest
+from features.basics.errors import InputError
+from features.storage.files import digest
 from qe.models.model import versions
 from qe.production.server.answers import Answer, Refused, json_answer
 from qe.production.server.extras import Extras, asked_for

@@ -8,10 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.models.pipeline import imputer, scaler
 from qe.systems.bleu_model import segment_bleu
-from qe.systems.choosers._base import Outputs
+from qe.systems.chooser import Outputs
 
 
 def standardiser(outputs: Outputs) -> Pipeline:

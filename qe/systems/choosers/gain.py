@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import Pipeline
 
-from features.core.array_types import FloatArray
-from qe.systems.choosers._base import Chooser, Outputs
+from features.basics.array_types import FloatArray
+from qe.systems.chooser import Chooser, Outputs
 from qe.systems.choosers._pairs import standardised, standardiser
 from qe.systems.documents import document_statistics
 from qe.systems.mt_metrics.bleu import Bleu

@@ -7,10 +7,10 @@ import numpy as np
 from lightgbm import LGBMRanker
 from scipy.stats import rankdata
 
-from features.core.array_types import FloatArray
-from qe.learners._boosting import REPRODUCIBLE
+from features.basics.array_types import FloatArray
+from qe.learning.boosting import REPRODUCIBLE
 from qe.systems.bleu_model import segment_bleu
-from qe.systems.choosers._base import Chooser, Outputs
+from qe.systems.chooser import Chooser, Outputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from qe.systems.choosers._base import Chooser, Outputs
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.systems.chooser import Chooser, Outputs
 from qe.systems.choosers._pairs import pairs, standardised, standardiser
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 from qe.systems.bleu_model import BleuModel, segment_bleu, without_reference
-from qe.systems.choosers._base import Chooser, Outputs
+from qe.systems.chooser import Chooser, Outputs
 from qe.systems.documents import document_scores
 from qe.systems.mt_metrics.bleu import Bleu
 

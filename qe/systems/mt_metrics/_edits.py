@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from features.core.array_types import FloatArray
+from features.basics.array_types import FloatArray
 
 
 def least_edits(columns: Sequence[Sequence[Sequence[Hashable]]]) -> FloatArray:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.tokens import Tokens
+from features.text.tokens import Tokens
 
 
 def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray[np.int64]:

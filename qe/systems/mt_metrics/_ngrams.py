@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from features.core.ngram_matches import Ids, matched_ngrams
-from features.core.ter import common_ids
-from features.core.tokens import Tokens
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts, Tokenization
+from features.edits.ngram_matches import Ids, matched_ngrams
+from features.edits.ter import common_ids
+from features.text.tokens import Tokens
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts, Tokenization
 
 
 @dataclass(frozen=True, eq=False)

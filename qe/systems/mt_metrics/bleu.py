@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.ngram_matches import ngram_counts, segment_counts
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.edits.ngram_matches import ngram_counts, segment_counts
 from qe.systems.mt_metrics._lengths import closest_lengths
 from qe.systems.mt_metrics._ngrams import NgramMetric
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.texts import Texts
 
 _SMOOTH_VALUES = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from features.core.array_types import FloatArray
-from features.core.tokens import ratio
-from qe.systems.mt_metrics._base import TextMetric
+from features.basics.array_types import FloatArray
+from features.text.tokens import ratio
 from qe.systems.mt_metrics._edits import least_edits
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 
 @dataclass(frozen=True)

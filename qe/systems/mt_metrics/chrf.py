@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.ngram_matches import Ids, Offsets, matched_ngrams, ngram_counts, segment_counts
-from features.core.ter import common_ids
-from features.core.tokens import Tokens, ratio
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.array_types import FloatArray
+from features.edits.ngram_matches import Ids, Offsets, matched_ngrams, ngram_counts, segment_counts
+from features.edits.ter import common_ids
+from features.text.tokens import Tokens, ratio
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 _PUNCTUATION = frozenset(punctuation)
 

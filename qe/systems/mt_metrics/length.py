@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.tokens import ratio
-from qe.systems.mt_metrics._base import TextMetric
+from features.basics.array_types import FloatArray
+from features.text.tokens import ratio
 from qe.systems.mt_metrics._lengths import closest_lengths
-from qe.systems.mt_metrics._texts import Texts, Tokenization
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts, Tokenization
 
 
 @dataclass(frozen=True)

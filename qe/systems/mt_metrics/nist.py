@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.ngram_matches import ngram_counts, segment_counts
-from features.core.nist import ORDER, information, nist
+from features.basics.array_types import FloatArray
+from features.edits.ngram_matches import ngram_counts, segment_counts
+from features.edits.nist import ORDER, information, nist
 from qe.systems.mt_metrics._ngrams import NgramMetric
-from qe.systems.mt_metrics._texts import Texts
+from qe.systems.texts import Texts
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.tokens import ratio
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.text.tokens import ratio
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts
 
 _COLUMNS = {
     "f": ("matched", "predicted", "gold"),

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from features.core.array_types import FloatArray
-from features.core.errors import InputError
-from features.core.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
-from features.core.tokens import Tokens, ratio
-from qe.systems.mt_metrics._base import TextMetric
-from qe.systems.mt_metrics._texts import Texts, Tokenization
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
+from features.text.tokens import Tokens, ratio
+from qe.systems.text_metric import TextMetric
+from qe.systems.texts import Texts, Tokenization
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Ter(TextMetric):
     rounds their mean length down to a whole number, segment by segment, and so reports a slightly higher
     rate; here it is not rounded.
 
-    Source: Snover et al. 2006; see features/core/ter.py.
+    Source: Snover et al. 2006; see features/edits/ter.py.
 
     >>> Ter().score(["c a b"], [["a b c"]])  # one shift of three words
     33.3...

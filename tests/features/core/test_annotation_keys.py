@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from features._word_quality.annotation import annotation_keys
-from features._word_quality.links import given_links
-from features.core.annotation import block_of
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
+from features.text.annotation import block_of
+from features.text.tokenizer import Tokenizer
+from features.word_level.annotation import annotation_keys
+from features.word_level.links import given_links
 
 BOTH = frozenset(("annotation_source", "annotation_target"))
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from features.basics.errors import InputError
 from features.core import bundle as bundles
 from features.core.bundle import Bundle, with_needs
-from features.core.checksums import sealed
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import sha256
+from features.storage.checksums import sealed
+from features.storage.files import sha256
+from features.text.corpus import ParallelCorpus
 
 PAIRS = [
     ("a small house", "una casa pequeña"),
@@ -239,7 +239,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from features.core import bundle
-from features.core.corpus import ParallelCorpus
+from features.text.corpus import ParallelCorpus
 from tests.features.core.test_bundle import ORDER, corpus
 
 folder, at = Path(sys.argv[1]), sys.argv[2]

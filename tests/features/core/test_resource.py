@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from features.basics.progress import Progress, silent
 from features.core.bundle import resource_parameters
-from features.core.corpus import ParallelCorpus, Side
-from features.core.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource, declaration
-from features.core.vocabulary import Vocabulary
 from features.resources.ngrams import NgramCounts
+from features.text.corpus import ParallelCorpus, Side
+from features.text.vocabulary import Vocabulary
 
 CORPUS = ParallelCorpus.from_lines([("the red house", "la casa"), ("a cat", "un gato negro")])
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features._word_quality.columns import columns_in
-from features.core.damage import Damaged
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.resource import Resource
 from features.core.stored_part import load_part
-from features.core.tokens import Tokens
 from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
 from features.resources.ngram_documents import NgramDocuments
 from features.resources.ngrams import NgramCounts
+from features.storage.damage import Damaged
+from features.text.tokens import Tokens
+from features.word_level.columns import columns_in
 
 TEXTS = Tokens.from_lists([["a", "house"], ["the", "red", "house"]])
 

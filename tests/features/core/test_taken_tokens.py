@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.tokens import Tokens
+from features.text.tokens import Tokens
 
 texts = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=12)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.feature_set import FeatureSet
 from features.core.segments import Segments
 from features.core.tree_columns import TREES, make_trees, numbers, tree_names, without_trees

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features._encoding.folder import EncoderFolder, EncoderSettings
-from features._encoding.guarded import guarded
-from features.core.errors import InputError
+from features.basics.errors import InputError
+from features.encoding.folder import EncoderFolder, EncoderSettings
+from features.encoding.guarded import guarded
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):

@@ -7,8 +7,8 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 
-from features._encoding.projections import Projection, fit_pca, fit_pls
-from features.core.damage import Damaged
+from features.encoding.projections import Projection, fit_pca, fit_pls
+from features.storage.damage import Damaged
 
 GENERATOR = np.random.default_rng(0)
 ROWS = GENERATOR.normal(size=(60, 12)) @ GENERATOR.normal(size=(12, 12))

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from features._phrase_decoding.decoder import decode
-from features._word_quality.labels import TokenLabels, post_edit_labels
-from features._word_quality.memory import TokenMemory, joined, remembered
-from features._word_quality.tokens import Knowledge, TokenTable
+from features.basics.errors import InputError
 from features.core.bundle import Bundle, build, resource_parameters
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
 from features.learned.synthetic_word_quality import SyntheticWordQuality
-from features.resources._held_out import split_pairs
+from features.phrase_decoding.decoder import decode
+from features.text.corpus import ParallelCorpus
+from features.text.held_out import split_pairs
+from features.text.tokenizer import Tokenizer
+from features.word_level.labels import TokenLabels, post_edit_labels
+from features.word_level.memory import TokenMemory, joined, remembered
+from features.word_level.tokens import Knowledge, TokenTable
 from features.word_quality import WordQuality
 from features.word_quality_pretrained import PretrainedWordQuality
 from features.word_quality_synthetic import SyntheticWordQualityAggregates

@@ -10,29 +10,29 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from features._phrase_decoding.decoder import decode
-from features._texts.projected_edges import counted, projections
-from features._texts.sequences import SEQUENCES, aligned_tags, sequences
-from features.core.annotation import block_of
+from features.basics.errors import InputError
+from features.comparisons.projected_edges import counted, projections
+from features.comparisons.sequences import SEQUENCES, aligned_tags, sequences
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
-from features.core.errors import InputError
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.core.syntax import parsed
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.learned.edge_counts import EdgeCounts
 from features.learned.sequence_models import SequenceModels
 from features.learned.translated_corpus import TranslatedCorpus
 from features.learned.translated_lm import TranslatedLanguageModel
-from features.resources._held_out import held_out_in_turn
+from features.phrase_decoding.decoder import decode
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.phrase_table import PhraseTable
 from features.resources.stop_words import StopWords
-from qe.bundles.annotations import Annotations, from_column
+from features.storage.damage import Damaged
+from features.syntax.syntax import parsed
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.held_out import held_out_in_turn
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from qe.resources.annotations import Annotations, from_column
 
 PAIRS, TRANSLATED = 3000, 301
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features._phrase_decoding.segmentation import force
+from features.phrase_decoding.segmentation import force
 from tests.features.test_decoder_imitation import Pairs, Phrase, table, tokens
 
 PAIRS: Pairs = {

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
 from features.resources._hmm import JUMPS, WINDOW, forward_backward, initial_jumps
-from features.resources._links import Links, grow_diagonal
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links, grow_diagonal
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 SharedData = Callable[[str], Path]
 WORDS = Tokenizer("en", "whitespace", normalise=False)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from features.core.corpus import ParallelCorpus
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.corpus_index import CorpusIndex
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
-from features.resources import _eflomal
-from features.resources._eflomal import align, align_lines
-from features.resources._links import Links
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from features.text import eflomal as _eflomal
+from features.text.corpus import ParallelCorpus
+from features.text.eflomal import align, align_lines
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 WORDS = Tokenizer(kind="whitespace", normalise=False)
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.tokens import Tokens
 from features.resources._labels import NONE, labelled, moved
-from features.resources._links import Links
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 NAMES = ("<a>", "<b>")
 

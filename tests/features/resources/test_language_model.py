@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.files import read_lines
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
 from features.resources._kneser_ney import discounts
 from features.resources.language_model import LanguageModel
+from features.storage.files import read_lines
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 Ngram = tuple[str, ...]
 

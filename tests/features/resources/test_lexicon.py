@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
 from features.resources.lexicon import FLOOR, NULL, Lexicon
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 SharedData = Callable[[str], Path]
 WORDS = Tokenizer("en", "whitespace", normalise=False)

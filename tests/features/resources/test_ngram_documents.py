@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import InputError
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
 from features.resources.ngram_documents import K3, NgramDocuments
+from features.text.tokens import Tokens
 
 ORDER = 3
 texts = st.lists(st.lists(st.sampled_from(["a", "A", "b", "c", "."]), max_size=7), min_size=1, max_size=6)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from features.core import threads
-from features.core.vocabulary import BOS, EOS
-from features.resources._ngram_tables import Ints, Offsets, OrderTable, ngram_tables, with_markers
+from features.basics import threads
+from features.text.ngram_tables import Ints, Offsets, OrderTable, ngram_tables, with_markers
+from features.text.vocabulary import BOS, EOS
 
 VOCABULARY = 5_000
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
+from features.basics.errors import InputError
 from features.resources.ngrams import NgramCounts, quartiles
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 texts = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>"]), max_size=8), min_size=1, max_size=8)
 

@@ -6,12 +6,12 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.damage import Damaged
-from features.core.tokenizer import Tokenizer
-from features.resources._links import Links
 from features.resources.phrase_table import PhraseTable
 from features.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
+from features.storage.damage import Damaged
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

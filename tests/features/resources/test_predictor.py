@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle, build
-from features.core.corpus import ParallelCorpus
-from features.core.progress import Progress, silent
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
-from features.core.vocabulary import BOS, EOS, UNK, Vocabulary
 from features.resources._context_network import ContextNetwork
-from features.resources._links import Links
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictor, _contexts
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
 NOUNS = {"house": "casa", "cat": "gato", "dog": "perro", "wolf": "lobo", "table": "mesa", "book": "libro"}
 COLOURS = {"red": "rojo", "grey": "gris", "black": "negro", "white": "blanco", "green": "verde"}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from features.core.bundle import build
-from features.core.corpus import ParallelCorpus
-from features.core.tokens import Tokens
 from features.resources.lexicon import Lexicon
 from features.resources.quartile_ngrams import QuartileNgrams, literalness
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 
 PAIRS = [
     *[("red house", "casa roja"), ("red car", "coche rojo"), ("house", "casa"), ("car", "coche")] * 3,

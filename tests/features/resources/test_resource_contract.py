@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from features.core.bundle import RESOURCES, Bundle, build, known_parts, with_needs
-from features.core.corpus import ParallelCorpus
 from features.core.resource import Builder, Resource
-from features.core.tokenizer import Tokenizer
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
 
 SOURCE = [
     "the red house is red",

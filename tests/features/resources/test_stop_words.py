@@ -5,13 +5,13 @@ from typing import cast
 
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.progress import silent
+from features.basics.errors import InputError
+from features.basics.progress import silent
 from features.resources.stop_words import StopWords
-from qe.bundles.files import PartFiles
-from qe.bundles.inputs import Inputs
-from tests.bundles.building import build_bundle
+from features.text.corpus import ParallelCorpus
+from qe.resources.files import PartFiles
+from qe.resources.inputs import Inputs
+from tests.resources.building import build_bundle
 
 LINES = ["la casa de la .", "De casa , la", "mar y sol . . ."]
 

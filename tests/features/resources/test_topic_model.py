@@ -10,13 +10,13 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from features.core.segments import Segments
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources._lda import Bags, _digamma, expected_words, infer
 from features.resources.topic_model import TopicModel
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 from features.topics import Topics
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from features.core.corpus import ParallelCorpus
-from features.core.tokenizer import Tokenizer
-from features.core.tokens import Tokens
 from features.resources.truecaser import Truecaser, begins
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
 
 PLAIN = Tokenizer(kind="whitespace", normalise=False)
 

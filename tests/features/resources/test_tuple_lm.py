@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.errors import InputError
-from features.core.tokens import Tokens
-from features.resources._links import Links
+from features.basics.errors import InputError
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.tuple_lm import TupleLM, units
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+from features.text.tokens import Tokens
 
 LINES = [
     ("the house is red", "la casa es roja"),

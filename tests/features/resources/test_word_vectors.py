@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.core.corpus import ParallelCorpus
-from features.core.tokens import Tokens
 from features.resources.ngrams import NgramCounts
 from features.resources.word_vectors import WordVectors
+from features.text.corpus import ParallelCorpus
+from features.text.tokens import Tokens
 
 NOUNS, VERBS = [f"noun{i}" for i in range(8)], [f"verb{i}" for i in range(8)]
 

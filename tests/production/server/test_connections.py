@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from features.core.errors import InputError
+from features.basics.errors import InputError
 from qe.production.server.app import App
 from qe.production.server.connections import check_descriptors
 from qe.production.server.limits import Limits

@@ -1,0 +1,1 @@
+"""Errors, hints, catalogues, progress, threads: what every other room uses."""

@@ -1,0 +1,89 @@
+"""Finds an extractor, resource, learner, ... by its file name; imports only the file asked for."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+from features.basics.errors import unknown_name
+
+T = TypeVar("T")
+
+
+class Catalogue(Generic[T]):
+    """The strategies of one package, or several: module name -> the one public subclass of `base` it defines.
+
+    Modules whose name starts with `_` and subpackages are not entries.
+
+    >>> from features.core.bundle import RESOURCES
+    >>> RESOURCES.get("lexikon")
+    Traceback (most recent call last):
+    features.basics.errors.InputError: unknown resource 'lexikon'; known: ...
+    """
+
+    def __init__(self, package: str, base: type, noun: str, *more: str) -> None:
+        self.packages, self.base, self.noun = (package, *more), base, noun
+        self._listed: tuple[tuple[object, ...], dict[str, str]] = (), {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All known names, sorted; nothing is imported but the package itself."""
+        return tuple(sorted(self._homes))
+
+    @property
+    def _homes(self) -> dict[str, str]:
+        """Name -> the package that its file lies in; folders are listed again when they have changed."""
+        folders = [(package, list(importlib.import_module(package).__path__)) for package in self.packages]
+        state = tuple((path, Path(path).stat().st_mtime_ns) for _, paths in folders for path in paths)
+        if self._listed[0] != state:
+            homes = {
+                module.name: package
+                for package, paths in folders
+                for module in pkgutil.iter_modules(paths)
+                if not module.ispkg and not module.name.startswith("_")
+            }
+            self._listed = state, homes
+        return self._listed[1]
+
+    def documentation(self, name: str) -> str:
+        """The docstring of the class that the file `name` defines, read from the file: nothing is imported.
+
+        Raises InputError as `get` does.
+        """
+        path = Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
+        classes = [node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)]
+        public = [node for node in classes if not node.name.startswith("_")]
+        own = [node for node in public if any(self._is_base(base) for base in node.bases)]
+        return ast.get_docstring((own or public)[-1]) or ""
+
+    def _is_base(self, node: ast.expr) -> bool:
+        """Whether a class statement names the base, or one made from it: an Extractor, a FittedExtractor."""
+        return isinstance(node, ast.Name) and node.id.endswith(self.base.__name__)
+
+    def _home(self, name: str) -> str:
+        homes = self._homes
+        if name not in homes:
+            raise unknown_name(self.noun, name, self.names)
+        return homes[name]
+
+    def get(self, name: str) -> type[T]:
+        """The class that the file `name` defines.
+
+        Raises InputError for an unknown name, with the known ones and the nearest.
+        """
+        module = importlib.import_module(f"{self._home(name)}.{name}")
+        defined = [
+            value
+            for value in vars(module).values()
+            if inspect.isclass(value)
+            and issubclass(value, self.base)
+            and value.__module__ == module.__name__
+            and not value.__name__.startswith("_")
+        ]
+        if len(defined) != 1:
+            raise TypeError(
+                f"{module.__name__} must define exactly one public {self.base.__name__}, found {defined}"
+            )
+        return cast(type[T], defined[0])

@@ -1,0 +1,82 @@
+"""The one exception for a user's mistake, and what it says of a name that nobody knows."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+# Control characters but tab and line feed, and those that turn the direction of text: what they do to a
+# terminal is not what they look like.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class InputError(ValueError):
+    """Bad input: the broken rule, the value seen, where, and the way out, in one message.
+
+    The command line prints the message alone and exits with code 2.
+
+    >>> raise InputError("expected 4 columns, found 3", where="scores.tsv:17", remedy="use tabs")
+    Traceback (most recent call last):
+    features.basics.errors.InputError: scores.tsv:17: expected 4 columns, found 3; use tabs
+    """
+
+    def __init__(self, what: str, *, where: object = None, remedy: str = "") -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        message = what if where is None else f"{where}: {what}"
+        super().__init__(visible(f"{message}; {remedy}" if remedy else message))
+
+
+def visible(text: str) -> str:
+    r"""Text of unknown origin as it may be shown: characters that nobody sees are spelled out.
+
+    >>> print(visible("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
+
+
+def together(mistakes: Sequence[str], where: object = None) -> InputError:
+    """The error for everything that is wrong in one place: one mistake in a line, several in a list.
+
+    >>> raise together(["seed: ...", "learner.kind: ..."], "x.yaml")
+    Traceback (most recent call last):
+    features.basics.errors.InputError: x.yaml: 2 mistakes:
+      seed: ...
+      learner.kind: ...
+    """
+    if len(mistakes) == 1:
+        return InputError(mistakes[0], where=where)
+    listed = "".join("\n  " + mistake.replace("\n", " ") for mistake in mistakes)
+    return InputError(f"{len(mistakes)} mistakes:{listed}", where=where)
+
+
+def shown(value: object, most: int = 80) -> str:
+    """A value as messages quote it: on one line, its middle left out if it is long.
+
+    >>> shown("x" * 100, most=20)
+    "'xxxxxxx ... xxxxxx'"
+    """
+    text = repr(value)
+    half = (most - 5) // 2
+    return text if len(text) <= most else f"{text[: half + 1]} ... {text[-half:]}"
+
+
+def unknown_name(noun: str, name: object, known: Iterable[object], where: object = None) -> InputError:
+    """The error for a name that is none of the known ones; it lists them, and points to the nearest.
+
+    >>> raise unknown_name("metric", "mea", ["mae", "rmse"])
+    Traceback (most recent call last):
+    features.basics.errors.InputError: unknown metric 'mea'; known: mae, rmse; did you mean 'mae'?
+    """
+    names = [str(other) for other in known]
+    remedy = f"known: {', '.join(names)}{did_you_mean(str(name), names)}"
+    return InputError(f"unknown {noun} '{name}'", where=where, remedy=remedy)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a remedy, `; did you mean 'NEAREST'?`; empty if no known name is near.
+
+    >>> did_you_mean("lexikon", ["lexicon", "aligner"]), did_you_mean("x", ["lexicon"])
+    ("; did you mean 'lexicon'?", '')
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""

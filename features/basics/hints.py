@@ -1,0 +1,163 @@
+"""Settings against the type hints of what takes them, ranges included, as far as YAML can get them wrong."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import EllipsisType, NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Protocol, Union, get_args, get_origin, runtime_checkable
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from features.basics.errors import shown
+
+_PLAIN: Final[Mapping[Any, str]] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    NoneType: "null",
+}
+_ONE_OF: Final = (Union, UnionType)
+_SEQUENCES: Final = (Sequence, list, tuple)
+_MAPPINGS: Final = (Mapping, dict)
+
+Seed = Annotated[int, Ge(0), Le(2**32 - 1)]  # what NumPy's and scikit-learn's generators take
+Positive = Annotated[float, Gt(0)]
+NotNegative = Annotated[float, Ge(0)]
+Share = Annotated[float, Ge(0), Le(1)]
+Count = Annotated[int, Ge(1)]  # of what there must be one of
+
+Mistake = tuple[str, str]  # where it stands (`params.members.0.alpha`), and what it is
+
+
+@runtime_checkable
+class Check(Protocol):
+    """A note in `Annotated[...]` that looks at values of the right type more closely."""
+
+    def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
+        """What is wrong with a value that stands at `place`."""
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value from YAML is of the hinted type; true of types that YAML does not know.
+
+    No text is a number, no number infinite, and no truth value a whole number; a list may stand for any
+    sequence. Of `Annotated` types, bounds (`Ge`, `Gt`, `Le`, `Lt`, `MinLen`) and every `Check` hold too.
+
+    >>> fits([1, 2], Sequence[int]), fits("12", Sequence[int]), fits(["a"], Sequence[int]), fits(True, int)
+    (True, False, False, False)
+    >>> fits(0, Count), fits(0.5, Share | None)
+    (False, True)
+    """
+    return next(mistakes(value, hint), None) is None
+
+
+def mistakes(value: Any, hint: Any, place: str = "") -> Iterator[Mistake]:
+    """Everything that is wrong with a value at `place`; of a list or mapping, the entries that are.
+
+    >>> list(mistakes([1, 0], Sequence[Count], "orders"))
+    [('orders.1', 'must be a whole number from 1, but got 0')]
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        yield from _annotated(value, hint, place)
+    elif origin in _ONE_OF:
+        if not any(fits(value, argument) for argument in arguments):
+            alike = [argument for argument in arguments if _of_shape(value, argument)]
+            yield from mistakes(value, alike[0], place) if len(alike) == 1 else _wrong(value, hint, place)
+    elif origin in _SEQUENCES and isinstance(value, list | tuple):
+        inner = [argument for argument in arguments if not isinstance(argument, EllipsisType)]
+        entry = Union[tuple(inner)] if inner else Any  # noqa: UP007 (of types that are only known here)
+        for number, each in enumerate(value):
+            yield from mistakes(each, entry, f"{place}.{number}")
+    elif origin in _MAPPINGS and isinstance(value, Mapping):
+        key, inside = arguments
+        for name, each in value.items():
+            yield from _wrong(name, key, f"{place}, its key") if not fits(name, key) else ()
+            yield from mistakes(each, inside, f"{place}.{name}")
+    elif not _plainly(value, hint, origin, arguments):
+        yield from _wrong(value, hint, place)
+
+
+def described(hint: Any) -> str:
+    """The hinted type in words.
+
+    >>> described(Literal["auto"] | Sequence[int])
+    "'auto' or a list (each a whole number)"
+    >>> described(Share), described(Count | None)
+    ('a number from 0 to 1', 'a whole number from 1 or null')
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return described(arguments[0]) + _bounds(arguments[1:])
+    if origin is Literal:
+        return " or ".join(map(repr, arguments))
+    if origin in _ONE_OF:
+        return " or ".join(map(described, arguments))
+    if origin in _SEQUENCES:
+        return f"a list (each {described(arguments[0])})"
+    return "a mapping" if origin in _MAPPINGS else _PLAIN.get(hint, str(hint))
+
+
+def _wrong(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
+    yield place, f"must be {described(hint)}, but got {shown(value)}"
+
+
+def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a value is of a type that has no parts."""
+    if origin is Literal:  # 1 equals true, but is no truth value
+        return any(
+            value == known and isinstance(value, bool) == isinstance(known, bool) for known in arguments
+        )
+    if origin in (*_SEQUENCES, *_MAPPINGS):
+        return False
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return hint not in _PLAIN or isinstance(value, hint)
+
+
+def _of_shape(value: Any, hint: Any) -> bool:
+    """Whether a value is a list or mapping where the hint says so."""
+    origin = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
+    if origin in _SEQUENCES:
+        return isinstance(value, list | tuple)
+    return origin in _MAPPINGS and isinstance(value, Mapping)
+
+
+def _annotated(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
+    base, *notes = get_args(hint)
+    if not fits(value, base):
+        shape = _of_shape(value, base)
+        yield from mistakes(value, base, place) if shape else _wrong(value, hint, place)
+    elif not all(_within(value, note) for note in notes):
+        yield from _wrong(value, hint, place)
+    else:
+        for note in notes:
+            if isinstance(note, Check):
+                yield from note.mistakes(value, place)
+
+
+def _within(value: Any, note: Any) -> bool:
+    """Whether a value keeps a bound; true of other notes."""
+    match note:
+        case Ge(least):
+            return bool(value >= least)
+        case Gt(below):
+            return bool(value > below)
+        case Le(most):
+            return bool(value <= most)
+        case Lt(above):
+            return bool(value < above)
+        case MinLen(least):
+            return len(value) >= least
+    return True
+
+
+def _bounds(notes: Sequence[Any]) -> str:
+    words = {Ge: " from {}", Gt: " above {}", Le: " to {}", Lt: " below {}"}
+    limits = [(note, words[type(note)]) for note in notes if type(note) in words]
+    text = "".join(word.format(getattr(note, type(note).__name__.lower())) for note, word in limits)
+    return text + (", not empty" if any(isinstance(note, MinLen) for note in notes) else "")

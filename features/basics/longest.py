@@ -1,0 +1,35 @@
+"""The longest text that is worked on. Alignment, edit rates and kernels compare every word with every other
+one: ten times the words are a hundred times the work, and of the memory. A segment is a sentence or a few.
+"""
+
+import re
+from collections.abc import Iterable
+
+from features.basics.errors import InputError
+
+LONGEST = 2_000  # words and signs of a text
+_LETTERS = 20_000  # characters of a text: words without an end are no words
+_WORD = re.compile(r"\w+|[^\w\s]")
+REMEDY = "split it into sentences, or leave it out"
+
+
+def too_long(text: str) -> str:
+    """How long a text is, and how long it may be; empty if it is short enough.
+
+    >>> too_long("a short text"), too_long("no " * 2001)
+    ('', '2,001 words, but a text has at most 2,000')
+    """
+    if len(text) > _LETTERS:
+        return f"{len(text):,} characters, but a text has at most {_LETTERS:,}"
+    if len(text) <= LONGEST:  # characters: it cannot have more words
+        return ""
+    words = sum(1 for _ in _WORD.finditer(text))
+    return f"{words:,} words, but a text has at most {LONGEST:,}" if words > LONGEST else ""
+
+
+def refuse_long(texts: Iterable[str], noun: str) -> None:
+    """Raises InputError for the first text that is too long; `noun` and its number, from 1, name it."""
+    for number, text in enumerate(texts, start=1):
+        reason = too_long(text)
+        if reason:
+            raise InputError(reason, where=f"{noun} {number}", remedy=REMEDY)

@@ -1,0 +1,46 @@
+"""A strategy as written on the command line: `name` or `name:option=value,option=value`."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, unknown_name
+
+T = TypeVar("T")
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] | None = None) -> T:
+    """The strategy that `text` names; `defaults` hold for the options that it has and `text` leaves open.
+
+    Raises InputError for unknown names, options or values, with the known ones.
+    """
+    name, _, tail = text.partition(":")
+    kind: Any = catalogue.get(name)
+    hints = get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    options = {key: value for key, value in (defaults or {}).items() if key in known}
+    for part in filter(None, tail.split(",")):
+        key, equals, value = part.partition("=")
+        if key not in known or not equals:
+            raise InputError(
+                f"unknown option '{part}'",
+                where=f"{catalogue.noun} '{name}'",
+                remedy=f"known: {', '.join(known) or 'none'}",
+            )
+        options[key] = _value(value, hints[key], f"option '{key}' of {catalogue.noun} '{name}'")
+    made: T = kind(**options)
+    return made
+
+
+def _value(text: str, hint: Any, where: str) -> Any:
+    if get_origin(hint) is Literal:
+        if text in get_args(hint):
+            return text
+        raise unknown_name("value", text, get_args(hint), where=where)
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]  # float | None
+    try:
+        return _TRUTH[text.lower()] if kinds[0] is bool else kinds[0](text)
+    except (KeyError, ValueError):
+        raise InputError(f"expected {kinds[0].__name__}, but got '{text}'", where=where) from None

@@ -1,0 +1,56 @@
+"""This project's own distribution: its version, its extras, and what to say where one is missing."""
+
+import importlib.metadata
+import re
+from collections.abc import Iterable
+
+from features.basics.errors import InputError
+
+DISTRIBUTION = "mtqe"
+
+
+def version() -> str:
+    """The installed version of this project."""
+    return importlib.metadata.version(DISTRIBUTION)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Package -> installed version; packages that are not installed are left out."""
+    installed = {}
+    for package in packages:
+        try:
+            installed[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return installed
+
+
+def install(extra: str) -> str:
+    """How to install an extra.
+
+    >>> install("spark")
+    "pip install 'mtqe[spark]'"
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def missing(module: str) -> InputError:
+    """The error for a module that cannot be imported: which extra brings it."""
+    package = module.partition(".")[0]
+    extra = extra_with(package, importlib.metadata.requires(DISTRIBUTION) or ())
+    remedy = f"pip install {package}" if extra is None else install(extra)
+    return InputError(f"this needs the package {package}, which is not installed", remedy=remedy)
+
+
+def extra_with(package: str, requirements: Iterable[str]) -> str | None:
+    """The first extra that a package belongs to; None if no extra has it.
+
+    >>> extra_with("pyspark", ["numpy>=2", 'pyspark<4.3; extra == "spark"'])
+    'spark'
+    """
+    for requirement in requirements:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
+        if name and extra and name.group().lower().replace("-", "_") == package.lower().replace("-", "_"):
+            return extra.group(1)
+    return None

@@ -1,0 +1,216 @@
+"""N-grams of source and target that a phrase table knows, and those that translate each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.core.columns import Column, block
+from features.resources.phrase_table import PhraseTable
+from features.text.tokens import Tokens, ratio, segment_sum
+
+LONGEST = 5
+_SHORT = 8  # translations, per phrase of the other side, up to which they are gone through one by one
+_MARKS = 4096  # places in the filter that tells phrases of the other side from all others; a power of 2
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedSide:
+    """One side: the n-grams from each token (n_tokens, LONGEST): known, matching, best log probability."""
+
+    tokens: Tokens
+    known: NDArray[np.bool_]
+    best: FloatArray
+
+    @property
+    def matching(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.best)
+
+    def share(self, mask: NDArray[np.bool_], n: int) -> FloatArray:
+        """(n_segments,) share of the n-grams; NaN if there is none."""
+        ngrams = np.maximum(self.tokens.lengths - n + 1, 0)
+        return ratio(segment_sum(mask[:, n - 1], self.tokens.offsets), ngrams)
+
+    @cached_property
+    def known_phrases(self) -> FloatArray:
+        """Fewest known phrases (or single unknown words) that make up each segment."""
+        return _segmented(self.tokens, np.where(self.known, 0.0, -np.inf))[0]
+
+    @cached_property
+    def cover(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the segmentation into fewest matching phrases: phrases, uncovered words, log probability."""
+        return _segmented(self.tokens, self.best)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """What a phrase table says of n texts and their translations, at the level of its words."""
+
+    table: PhraseTable
+    source: Tokens
+    target: Tokens
+
+    @cached_property
+    def sides(self) -> dict[str, MatchedSide]:
+        """`source` and `target`."""
+        source, target = self.source, self.target
+        left, right = self.table.phrases(source, "source"), self.table.phrases(target, "target")
+        left_best, right_best = np.full(left.shape, -np.inf), np.full(right.shape, -np.inf)
+        _match(
+            source.offsets,
+            target.offsets,
+            left,
+            right,
+            self.table.offsets,
+            self.table.target,
+            self.table.forward,
+            self.table.backward,
+            left_best,
+            right_best,
+        )
+        return {
+            "source": MatchedSide(source, _padded(left >= 0, False), _padded(left_best, -np.inf)),
+            "target": MatchedSide(target, _padded(right >= 0, False), _padded(right_best, -np.inf)),
+        }
+
+
+def _padded(values: NDArray[Any], missing: Any) -> NDArray[Any]:
+    """Exactly LONGEST columns, whatever the table's longest phrases."""
+    wide = np.full((len(values), LONGEST), missing, values.dtype)
+    n = min(LONGEST, values.shape[1])
+    wide[:, :n] = values[:, :n]
+    return wide
+
+
+@numba.njit(cache=True, nogil=True)
+def _match(
+    source_offsets: Any, target_offsets: Any, left: Any, right: Any, offsets: Any, columns: Any,
+    forward: Any, backward: Any, left_best: Any, right_best: Any,
+) -> None:  # fmt: skip
+    """The best log p(target | source) of each source n-gram whose translation occurs, and the reverse."""
+    marks = np.zeros(_MARKS, np.bool_)
+    for k in range(len(source_offsets) - 1):
+        there = right[target_offsets[k] : target_offsets[k + 1]].ravel()
+        order = np.argsort(there)
+        there = there[order]
+        first = np.searchsorted(there, 0)
+        marks[there[first:] & (_MARKS - 1)] = True
+        best = right_best[target_offsets[k] : target_offsets[k + 1]].reshape(len(there))
+        for i in range(source_offsets[k], source_offsets[k + 1]):
+            for n in range(left.shape[1]):
+                row = left[i, n]
+                if row < 0:
+                    continue
+                low, end = offsets[row], offsets[row + 1]
+                if end - low > _SHORT * (len(there) - first):
+                    _match_long(
+                        there, first, order, columns, low, end, forward, backward, left_best[i], n, best
+                    )
+                    continue
+                for e in range(low, end):
+                    if marks[columns[e] & (_MARKS - 1)]:
+                        place = np.searchsorted(there, columns[e])
+                        while place < len(there) and there[place] == columns[e]:
+                            _keep(forward, backward, e, left_best[i], n, best, order[place])
+                            place += 1
+        marks[there[first:] & (_MARKS - 1)] = False
+
+
+@numba.njit(cache=True, nogil=True)
+def _match_long(
+    there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
+    left_best: Any, n: int, best: Any,
+) -> None:  # fmt: skip
+    """Of a phrase with very many translations: searches them for the phrases of the other side."""
+    for place in range(first, len(there)):
+        low = _first_at_least(columns, low, end, there[place])
+        if low == end:
+            break
+        if columns[low] == there[place]:
+            _keep(forward, backward, low, left_best, n, best, order[place])
+
+
+@numba.njit(cache=True, nogil=True)
+def _keep(forward: Any, backward: Any, e: int, left_best: Any, n: int, best: Any, cell: int) -> None:
+    """The larger log probabilities, of entry `e` or of those before."""
+    left_best[n] = max(left_best[n], np.log(forward[e]))
+    best[cell] = max(best[cell], np.log(backward[e]))
+
+
+@numba.njit(cache=True, nogil=True)
+def _first_at_least(columns: Any, low: Any, high: Any, wanted: Any) -> Any:
+    """Galloping search: the first place from `low` on that holds `wanted` or more."""
+    step = 1
+    while low + step < high and columns[low + step] < wanted:
+        low += step
+        step *= 2
+    high = min(high, low + step)
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _segmented(tokens: Tokens, best: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(phrases, words in none, log probability of the phrases) of the segmentation with fewest pieces."""
+    result = np.zeros((3, len(tokens)))
+    _segment(tokens.offsets, best, result)
+    return result[0], result[1], result[2]
+
+
+@numba.njit(cache=True, nogil=True)
+def _segment(offsets: Any, best: Any, result: Any) -> None:
+    """Dynamic programming: fewest uncovered words, then fewest pieces, then the largest log probability."""
+    for k in range(len(offsets) - 1):
+        m = offsets[k + 1] - offsets[k]
+        pieces = np.full(m + 1, np.inf)
+        uncovered, score = np.full(m + 1, np.inf), np.zeros(m + 1)
+        pieces[0] = uncovered[0] = 0.0
+        for j in range(m):
+            for n in range(min(best.shape[1], m - j)):
+                value = best[offsets[k] + j, n]
+                alone = value == -np.inf
+                if alone and n > 0:
+                    continue
+                new = (uncovered[j] + alone, pieces[j] + 1, -score[j] - (0.0 if alone else value))
+                old = (uncovered[j + n + 1], pieces[j + n + 1], -score[j + n + 1])
+                if new < old:
+                    uncovered[j + n + 1], pieces[j + n + 1], score[j + n + 1] = new[0], new[1], -new[2]
+        result[0, k], result[1, k], result[2, k] = pieces[m], uncovered[m], score[m]
+
+
+def matching_columns(stem: str, units: str, origin: str) -> Iterator[Column[Matches]]:
+    """Shares of 1- to 5-grams of either side with a translation on the other: `STEM_source_matching_1`, ...
+
+    units  what the n-grams are made of: `base forms`
+    """
+    for side, other in (("source", "target"), ("target", "source")):
+        for n in range(1, LONGEST + 1):
+            yield Column(
+                f"{stem}_{side}_matching_{n}",
+                f"share of {side} {n}-grams of {units} with a translation in the {other}; NaN without any",
+                origin,
+                "share",
+                partial(matching_share, side=side, n=n),
+            )
+
+
+def matching_share(matches: Matches, side: str, n: int) -> FloatArray:
+    """(n_segments,) share of the side's n-grams with a translation on the other side; NaN without any."""
+    own = matches.sides[side]
+    return own.share(own.matching, n)
+
+
+def matching_block(columns: tuple[Column[Matches], ...], matches: Matches) -> FloatArray:
+    """(n_segments, columns) every column; NaN where either side has no words."""
+    values = block(columns, matches)
+    values[(matches.source.lengths == 0) | (matches.target.lengths == 0)] = np.nan
+    return values

@@ -1,0 +1,80 @@
+"""What a language model and IBM Model 1 say of texts of units: tags, n-grams of tags, morphemes.
+
+Source: Popovic 2012 (DFKI at WMT12), sections 2.1 and 2.2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.core.columns import Column
+from features.resources.language_model import LMScores
+from features.resources.lexicon import WordScores
+from features.text.tokens import Tokens, ratio, segment_sum
+
+
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """Texts of units and what a language model says of them; everything is NaN for an empty text."""
+
+    units: Tokens
+    scores: LMScores
+
+    @property
+    def log10(self) -> FloatArray:
+        """(n,) log10 probability, end included."""
+        total = segment_sum(self.scores.log10, self.scores.offsets)
+        return np.where(self.units.lengths > 0, total, np.nan)
+
+    @property
+    def per_unit(self) -> FloatArray:
+        return ratio(self.log10, self.units.lengths)
+
+    @property
+    def perplexity(self) -> FloatArray:
+        return np.asarray(10 ** -ratio(self.log10, self.units.lengths + 1), np.float64)
+
+
+def model_columns(unit: str, origin: str) -> tuple[Column[Modelled], ...]:
+    """The columns that every model of units has; `unit` names one."""
+    end = "log10 probability, end included"
+    return (
+        Column("log10", end, origin, "log10", lambda m: m.log10),
+        Column(f"per_{unit}", f"{end}, per {unit}", origin, f"log10 per {unit}", lambda m: m.per_unit),
+        Column("perplexity", "perplexity, end included", origin, "choices", lambda m: m.perplexity),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Translated:
+    """What IBM Model 1 says of the units of a side, and of the other; NaN if one of the two has none."""
+
+    own: WordScores
+    other: WordScores
+
+    @property
+    def log10(self) -> FloatArray:
+        """(n,) log10 p(units | units of the other side)."""
+        defined = (np.diff(self.own.offsets) > 0) & (np.diff(self.other.offsets) > 0)
+        return np.where(defined, self.own.log10(), np.nan)
+
+    @property
+    def per_unit(self) -> FloatArray:
+        return ratio(self.log10, np.diff(self.own.offsets))
+
+
+def translated_columns(
+    name: str, units: str, origin: str, side: str, other: str, undefined: str
+) -> tuple[Column[Translated], ...]:
+    """What IBM Model 1 says of the units of a side: their log-probability, whole and per unit.
+
+    name, units  one of them in a column's name, and many in words: `ngram`, `tag 4-grams`
+    undefined    when the columns are NaN
+    """
+    what, many = f"log10 p({side} {units} | {other} {units}), IBM Model 1", units.split()[-1]
+    each = f"{what}, divided by the number of {side} {many}; {undefined}"
+    return (
+        Column("log10", f"{what}; {undefined}", origin, "log10", lambda t: t.log10),
+        Column(f"per_{name}", each, origin, f"log10 per {many.removesuffix('s')}", lambda t: t.per_unit),
+    )

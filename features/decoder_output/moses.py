@@ -1,0 +1,206 @@
+"""Files of the Moses decoder (n-best lists, traces, search graphs) as the column `nbest` of Segments.
+
+An entry of the column is a JSON list, best hypothesis first, each `{"text", "score", "scores", "phrases"}`:
+`scores` maps the name of a model to its unweighted numbers, `phrases` are `[first source word, last, first
+target word, last]` from 0, inclusive. What a file does not say is left out. The first may have `search`.
+
+Source: the Moses manual, sections "n-best lists", "report-segmentation", "search graph"; Manager.cpp.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import regex
+
+from features.basics.errors import InputError
+from features.basics.naturals import natural
+from features.storage.files import read_lines
+
+Hypothesis = dict[str, Any]
+
+_LABEL: Final = regex.compile(r"(\S*[^\s\d.+-]\S*)(?:=|:)$")  # `lm:` of older versions, `LM0=` of newer ones
+_RANGE: Final = regex.compile(r"(\d+)(?:-(\d+))?=(\d+)(?:-(\d+))?")
+_TRACE: Final = regex.compile(r"\|(\d+)-(\d+)(?:,(?:[^|]|\|(?!\s|$))*)?\|(?=\s|$)")
+_TOTAL: Final = regex.compile(r",total=(\S+?),")
+_NODE: Final = regex.compile(r"(\d+) hyp=(\d+) stack=(\d+)(.*)")
+
+
+def nbest_column(path: Path, segments: int) -> tuple[str, ...]:
+    """(segments,) from a file of `-n-best-list`: `number ||| text ||| scores ||| total [||| phrases]`.
+
+    Numbers are the segments', from 0; a segment that the file lacks gets an empty list. The fifth field is
+    taken as phrases where it reads like `0-1=0 2=1-2` (`-include-segmentation-in-n-best`).
+
+    Raises InputError, with the line, for what does not read so, and for numbers beyond the segments.
+    """
+    hypotheses_of: list[list[Hypothesis]] = [[] for _ in range(segments)]
+    for number, line in enumerate(read_lines(path), start=1):
+        where = f"{path}:{number}"
+        fields = [field.strip() for field in line.split("|||")]
+        if len(fields) < 4:
+            raise InputError(f"expected at least 4 fields between '|||', found {len(fields)}", where=where)
+        segment = _integer(fields[0], where)
+        if segment >= segments:
+            raise InputError(
+                f"segment {segment} is beyond the {segments} segments (counted from 0)", where=where
+            )
+        text, phrases = _without_trace(fields[1], where)
+        hypothesis: Hypothesis = {
+            "text": text,
+            "score": _number(fields[3], where),
+            "scores": _scores(fields[2], where),
+        }
+        if len(fields) > 4 and fields[4] and all(_RANGE.fullmatch(item) for item in fields[4].split()):
+            phrases = [_phrase(item, where) for item in fields[4].split()]
+        hypotheses_of[segment].append(hypothesis | ({"phrases": phrases} if phrases else {}))
+    return tuple(json.dumps(hypotheses, ensure_ascii=False) for hypotheses in hypotheses_of)
+
+
+def trace_column(path: Path) -> tuple[str, ...]:
+    """One entry per line of output with `-t` (`the house |0-1| is small |2-3|`) or `-tt`.
+
+    Raises InputError, with the line, for words without a mark behind them.
+    """
+    entries = []
+    for number, line in enumerate(read_lines(path), start=1):
+        text, phrases = _without_trace(line, f"{path}:{number}")
+        if text and (phrases is None or phrases[-1][3] != len(text.split()) - 1):
+            raise InputError(
+                "expected every phrase to end in a mark like |0-1|",
+                where=f"{path}:{number}",
+                remedy="run moses with -t",
+            )
+        totals = [float(t) for t in _TOTAL.findall(line)]
+        hypothesis: Hypothesis = {"text": text, "phrases": phrases or []}
+        entries.append([hypothesis | ({"score": sum(totals)} if totals else {})])
+    return tuple(json.dumps(entry, ensure_ascii=False) for entry in entries)
+
+
+def with_search(column: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The column, its first hypotheses beside what a search graph (`-output-search-graph`) says.
+
+    `search` is `{"nodes", "dead", "recombined", "transitions"}`: hypotheses of the graph, those that lead to
+    no complete translation (`forward=-1` and source words left), recombined ones, and the score of every
+    step on the way.
+
+    Raises InputError, with the line, for what is no line of a search graph.
+    """
+    graphs = [_Graph([], [], 0, []) for _ in column]
+    for number, line in enumerate(read_lines(path), start=1):
+        match, where = _NODE.match(line), f"{path}:{number}"
+        segment = None if match is None else natural(match[1])
+        if match is None or segment is None or segment >= len(column):
+            raise InputError(
+                f"expected `number hyp=...` of one of {len(column)} segments, found '{line[:40]}'",
+                where=where,
+            )
+        graphs[segment].add(_integer(match[3], where), match[4], where)
+    result = []
+    for entry, graph in zip(column, graphs, strict=True):
+        hypotheses = json.loads(entry)
+        if hypotheses and graph.stacks:
+            best = hypotheses[0]
+            best = {"text": best} if isinstance(best, str) else best
+            hypotheses[0] = best | {"search": graph.summary()}
+        result.append(json.dumps(hypotheses, ensure_ascii=False))
+    return tuple(result)
+
+
+@dataclass
+class _Graph:
+    """The hypotheses of one segment: source words covered, where each leads, recombined, step scores."""
+
+    stacks: list[int]
+    forward: list[int]
+    recombined: int
+    transitions: list[float]
+
+    def add(self, stack: int, rest: str, where: str) -> None:
+        values = dict(item.split("=", 1) for item in _head(rest))
+        self.stacks.append(stack)
+        self.forward.append(-1 if values.get("forward", "-1") == "-1" else _integer(values["forward"], where))
+        self.recombined += "recombined" in values
+        if "transition" in values:
+            self.transitions.append(_number(values["transition"], where))
+
+    def summary(self) -> dict[str, Any]:
+        last = max(self.stacks)
+        ends = zip(self.stacks, self.forward, strict=True)
+        return {
+            "nodes": len(self.stacks),
+            "dead": sum(to < 0 and stack < last for stack, to in ends),
+            "recombined": self.recombined,
+            "transitions": self.transitions,
+        }
+
+
+def _head(rest: str) -> Iterator[str]:
+    """The `key=value` items before the words of the hypothesis."""
+    for item in rest.split():
+        if item.startswith(("out=", "scorebreakdown", "scores=")):
+            return
+        if "=" in item:
+            yield item
+
+
+def _without_trace(text: str, where: str) -> tuple[str, list[list[int]] | None]:
+    """The words, and the phrases that marks like `|0-1|` behind them tell; None if there are no marks.
+
+    >>> _without_trace("the house |0-1| small |3-3| is |2-2|", "")
+    ('the house small is', [[0, 1, 0, 1], [3, 3, 2, 2], [2, 2, 3, 3]])
+    """
+    phrases: list[list[int]] = []
+    words: list[str] = []
+    end = 0
+    for match in _TRACE.finditer(text):
+        here = text[end : match.start()].split()
+        first, last = _integer(match[1], where), _integer(match[2], where)
+        phrases.append([first, last, len(words), len(words) + len(here) - 1])
+        words += here
+        end = match.end()
+    words += text[end:].split()
+    return " ".join(words), phrases or None
+
+
+def _scores(text: str, where: str) -> dict[str, list[float]]:
+    """Numbers by the label before them; those before any label are named ''.
+
+    >>> _scores("d: -10 -2.3 lm: -31.5 w: -8", "")
+    {'d': [-10.0, -2.3], 'lm': [-31.5], 'w': [-8.0]}
+    >>> _scores("Distortion0= -4 TranslationModel0= -1 -2 -3 -4", "")["TranslationModel0"]
+    [-1.0, -2.0, -3.0, -4.0]
+    """
+    scores: dict[str, list[float]] = {}
+    label = ""
+    for item in text.split():
+        match = _LABEL.fullmatch(item)
+        if match:
+            label = match[1]
+            scores.setdefault(label, [])
+        else:
+            scores.setdefault(label, []).append(_number(item, where))
+    return scores
+
+
+def _phrase(item: str, where: str) -> list[int]:
+    first, last, target_first, target_last = _RANGE.fullmatch(item).groups()
+    return [
+        _integer(text, where) for text in (first, last or first, target_first, target_last or target_first)
+    ]
+
+
+def _integer(text: str, where: str) -> int:
+    number = natural(text)
+    if number is None:
+        raise InputError(f"expected a whole number, found '{text[:40]}'", where=where)
+    return number
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"expected a number, found '{text}'", where=where) from None

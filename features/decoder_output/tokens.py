@@ -1,0 +1,169 @@
+"""DecoderTokens: the subwords a neural system wrote, their log-probabilities, and the words they make."""
+
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.text.tokens import Tokens, segment_sum
+
+Longs = NDArray[np.int64]
+Marker = Literal["bpe", "sentencepiece"]
+
+_JOIN: Final = "@@"  # subword-nmt: at the end of a subword that the next one continues
+_START: Final = "▁"  # SentencePiece: at the beginning of a word
+UNKNOWN: Final = "<unk>"
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderTokens:
+    """What the decoder said of n translations.
+
+    subwords          the system's output as it came
+    log_probability   (n_subwords,) natural logarithms
+    end               (n,) of the end of the sentence; NaN if the decoder said nothing at all
+    marker            how subwords say that they belong together
+    """
+
+    subwords: Tokens
+    log_probability: FloatArray
+    end: FloatArray
+    marker: Marker = "bpe"
+
+    @classmethod
+    def of(cls, segments: Segments, marker: Marker = "bpe") -> "DecoderTokens":
+        """From the columns `subwords` and `token_log_probabilities`.
+
+        Raises InputError if a line has not one number more than subwords (or neither), or numbers that
+        are not finite.
+        """
+        subwords = Tokens.from_lists(text.split() for text in segments.require("subwords"))
+        lines = [text.split() for text in segments.require("token_log_probabilities")]
+        lengths = np.array([len(line) for line in lines], np.int64)
+        spoken = lengths > 0
+        wrong = np.flatnonzero((lengths != subwords.lengths + 1) & (spoken | (subwords.lengths > 0)))
+        if len(wrong):
+            i = int(wrong[0])
+            raise InputError(
+                f"expected {subwords.lengths[i] + 1} log-probabilities (one per subword and one for the end "
+                f"of the sentence), found {lengths[i]}",
+                where=f"segment '{segments.id[i]}'",
+            )
+        values = _numbers(segments, lines)
+        last = np.cumsum(lengths)[spoken] - 1
+        end = np.full(len(lines), np.nan)
+        end[spoken] = values[last]
+        return cls(subwords, np.delete(values, last), end, marker)
+
+    @cached_property
+    def first_of_word(self) -> NDArray[np.bool_]:
+        """(n_subwords,) whether a word begins here; the first subword of a text always does."""
+        types, ids, offsets = self.subwords.types, self.subwords.ids, self.subwords.offsets
+        if self.marker == "bpe":
+            joins = np.array([t.endswith(_JOIN) for t in types], bool)
+            first = np.ones(len(ids), bool)
+            first[1:] = ~joins[ids[:-1]] if len(types) else True
+        else:
+            first = np.array([t.startswith(_START) for t in types], bool)[ids]
+        first[offsets[:-1][self.subwords.lengths > 0]] = True
+        return first
+
+    @cached_property
+    def word_offsets(self) -> Longs:
+        """(n_words + 1,) where the subwords of each word begin, and the end."""
+        return np.append(np.flatnonzero(self.first_of_word), len(self.subwords.ids)).astype(np.int64)
+
+    @cached_property
+    def words(self) -> Tokens:
+        """The words that the subwords make, entities (`&quot;`) decoded."""
+        plain = [_plain(t, self.marker) for t in self.subwords.types]
+        pieces = [plain[i] for i in self.subwords.ids.tolist()]
+        bounds = self.word_offsets.tolist()
+        words = ["".join(pieces[a:b]) for a, b in pairwise(bounds)]
+        places = np.searchsorted(self.word_offsets, self.subwords.offsets).tolist()
+        return Tokens.from_lists(words[a:b] for a, b in pairwise(places))
+
+    @cached_property
+    def word_log_probability(self) -> FloatArray:
+        """(n_words,) sums over the subwords of each word."""
+        return segment_sum(self.log_probability, self.word_offsets)
+
+    def token_index(self, tokens: Tokens) -> Longs:
+        """(n_subwords,) the token of `tokens` (the same translations, tokenized) that a subword belongs to.
+
+        By character: exact where both spell the same text, else by a cheapest edit (`<unk>`, typographic
+        marks). -1 where the texts leave nothing to belong to. Indices run over the whole batch.
+        """
+        plain = [_plain(t, self.marker) for t in self.subwords.types]
+        result = np.full(len(self.subwords.ids), -1, np.int64)
+        for i in range(len(tokens)):
+            a, b = self.subwords.offsets[i : i + 2].tolist()
+            pieces = [plain[k] for k in self.subwords.ids[a:b].tolist()]
+            result[a:b] = _place(pieces, tokens.words(i), int(tokens.offsets[i]))
+        return result
+
+
+def _numbers(segments: Segments, lines: list[list[str]]) -> FloatArray:
+    try:
+        values = np.array([number for line in lines for number in line], np.float64)
+    except ValueError as error:
+        raise InputError(
+            f"token_log_probabilities: {error}", remedy="natural logarithms, space-separated"
+        ) from None
+    if not np.isfinite(values).all():
+        ends = np.cumsum([len(line) for line in lines])
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        i = int(np.searchsorted(ends, place, side="right"))
+        raise InputError(
+            f"log-probabilities must be finite, but got {values[place]}", where=f"segment '{segments.id[i]}'"
+        )
+    return values
+
+
+def _plain(subword: str, marker: Marker) -> str:
+    """The characters that a subword stands for.
+
+    >>> _plain("Tageb@@", "bpe"), _plain("&quot;", "bpe"), _plain("▁Tage", "sentencepiece")
+    ('Tageb', '"', 'Tage')
+    """
+    text = subword.removesuffix(_JOIN) if marker == "bpe" else subword.removeprefix(_START)
+    return html.unescape(text) if "&" in text else text
+
+
+def _place(pieces: list[str], tokens: list[str], start: int) -> Longs:
+    """(n_pieces,) the token that holds the first character of each piece, counted from `start`; -1: none."""
+    if not tokens:
+        return np.full(len(pieces), -1, np.int64)
+    owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens]) + start
+    left, right = "".join(pieces), "".join(tokens)
+    begins = np.cumsum([0, *(len(piece) for piece in pieces)])[:-1]
+    if left == right:
+        place = begins
+    else:
+        place = _edited(left, right)[np.minimum(begins, max(len(left) - 1, 0))] if left else begins
+    if not len(owner):
+        return np.full(len(pieces), -1, np.int64)
+    return np.asarray(owner[np.minimum(place, len(owner) - 1)], np.int64)
+
+
+def _edited(left: str, right: str) -> Longs:
+    """(n_characters of left,) where each character went in a cheapest edit of `left` into `right`.
+
+    >>> _edited("a<unk>c", "abc").tolist()
+    [0, 1, 2, 2, 2, 2, 2]
+    """
+    result = np.zeros(len(left), np.int64)
+    for op in Levenshtein.opcodes(left, right):
+        size, width = op.src_end - op.src_start, op.dest_end - op.dest_start
+        if size:
+            steps = np.arange(size) if op.tag == "equal" else np.arange(size) * max(width, 1) // size
+            result[op.src_start : op.src_end] = op.dest_start + steps
+    return np.minimum(result, max(len(right) - 1, 0))

@@ -1,0 +1,1 @@
+"""Edits between two texts: TER, edit alignments, class errors, METEOR, NIST."""

@@ -1,0 +1,187 @@
+# mypy: allow-untyped-decorators
+"""Alignment of translations and post-edits: equal words, then equal base forms, then TER's substitutions."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.edits.ter import common_ids
+from features.edits.ter_alignment import ter_alignment
+from features.text.tokens import Tokens
+
+Positions = NDArray[np.int32]
+_NONE = -1
+
+
+def edit_alignment(
+    words: tuple[Tokens, Tokens],
+    lemmas: tuple[Tokens, Tokens],
+    classes: tuple[Tokens, Tokens] | None = None,
+) -> Positions:
+    """(n_words,) which word each word of the first side became: its position in its text; -1: none.
+
+    words    the two sides of n pairs of texts, such as translations and post-edits
+    lemmas   the base form of every word
+    classes  the word class of every word, if it is known
+
+    1. Equal words are paired; 2. then words with equal base forms. Each time the pair goes first that is
+    closest by TER's alignment (after its shifts), then the one furthest left. 3. What is left between
+    two pairs, in TER's order, is substituted: if one side has more words there, those of the same word
+    class are paired, as many as possible, otherwise the first ones. All other words stay without partner.
+
+    Case does not count. Raises ValueError if the sides differ in their number of texts, or words, lemmas
+    and classes in length.
+
+    Source: Koponen 2012, "Comparing human perceptions of post-editing effort with post-editing operations",
+    section 3, where people aligned; alignment with the source is replaced by TER's.
+
+    >>> words = Tokens.from_lists(["la casa blanca".split()]), Tokens.from_lists(["las casas azules".split()])
+    >>> lemmas = Tokens.from_lists(["el casa blanco".split()]), Tokens.from_lists(["el casa azul".split()])
+    >>> edit_alignment(words, lemmas).tolist()
+    [0, 1, 2]
+    """
+    words, lemmas = (words[0].lower(), words[1].lower()), (lemmas[0].lower(), lemmas[1].lower())
+    layers = (words, lemmas) if classes is None else (words, lemmas, classes)
+    if any((layer[i].offsets != words[i].offsets).any() for layer in layers for i in (0, 1)):
+        raise ValueError("every word must have one lemma and one class")
+    ter = ter_alignment(*words)
+    ids = [common_ids(*layer) for layer in layers]
+    if classes is None:
+        ids.append([np.zeros_like(side) for side in ids[0]])
+    partners = np.full(len(ids[0][0]), _NONE, np.int32)
+    _align_batch(
+        *(side for layer in ids for side in layer),
+        words[0].offsets, words[1].offsets, ter.aligned, ter.places, partners,
+    )  # fmt: skip
+    return partners
+
+
+def reversed_alignment(
+    partners: Positions, offsets: NDArray[np.int64], others: NDArray[np.int64]
+) -> Positions:
+    """The alignment seen from the second side: (n_words,) partners of its words; -1 for none.
+
+    offsets, others  (n + 1,) where the texts of the first and of the second side begin
+
+    >>> reversed_alignment(np.array([1, -1], np.int32), np.array([0, 2]), np.array([0, 2])).tolist()
+    [-1, 0]
+    """
+    result = np.full(int(others[-1]), _NONE, np.int32)
+    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = np.flatnonzero(partners >= 0)
+    result[others[text[rows]] + partners[rows]] = rows - offsets[text[rows]]
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _align_batch(
+    hyp: Any, ref: Any, hyp_lemma: Any, ref_lemma: Any, hyp_class: Any, ref_class: Any,
+    hyp_at: Any, ref_at: Any, aligned: Any, places: Any, partners: Any,
+) -> None:  # fmt: skip
+    for k in range(len(hyp_at) - 1):
+        h, r = slice(hyp_at[k], hyp_at[k + 1]), slice(ref_at[k], ref_at[k + 1])
+        taken = np.zeros(len(ref[r]), np.bool_)
+        expected = _expected(aligned[h], places[h])
+        _pair_equal(hyp[h], ref[r], expected, partners[h], taken)
+        _pair_equal(hyp_lemma[h], ref_lemma[r], expected, partners[h], taken)
+        _substitute(hyp_class[h], ref_class[r], places[h], partners[h], taken)
+
+
+@numba.njit(cache=True, nogil=True)
+def _expected(aligned: Any, places: Any) -> Any:
+    """(H,) twice the reference position where TER puts each word; an inserted word stands between two."""
+    order = np.argsort(places)
+    expected = np.empty(len(aligned), np.int64)
+    last = -2  # before the first reference word, which is at 0
+    for j in order:
+        if aligned[j] >= 0:
+            last = 2 * aligned[j]
+            expected[j] = last
+        else:
+            expected[j] = last + 1
+    return expected
+
+
+@numba.njit(cache=True, nogil=True)
+def _pair_equal(hyp: Any, ref: Any, expected: Any, partners: Any, taken: Any) -> None:
+    """Pairs equal words without partner, closest to the expected place first, then from left to right."""
+    for j in range(len(hyp)):  # most words are where they are expected
+        i = expected[j] // 2
+        if partners[j] < 0 and expected[j] == 2 * i and not taken[i] and hyp[j] == ref[i]:
+            partners[j], taken[i] = i, True
+    while True:
+        best, best_j, best_i = -1, -1, -1
+        for j in range(len(hyp)):
+            if partners[j] >= 0:
+                continue
+            for i in range(len(ref)):
+                if taken[i] or hyp[j] != ref[i]:
+                    continue
+                distance = abs(expected[j] - 2 * i)
+                if best < 0 or distance < best:
+                    best, best_j, best_i = distance, j, i
+        if best < 0:
+            return
+        partners[best_j], taken[best_i] = best_i, True
+
+
+@numba.njit(cache=True, nogil=True)
+def _substitute(hyp_class: Any, ref_class: Any, places: Any, partners: Any, taken: Any) -> None:
+    """Pairs what is left in each gap between the pairs that go up in TER's order."""
+    order = np.argsort(places)
+    paired = np.array([j for j in order if partners[j] >= 0], np.int64)
+    chain = paired[_longest_rise(partners[paired])]
+    low_place, low_ref = -1, -1
+    for c in range(len(chain) + 1):
+        place = places[chain[c]] if c < len(chain) else len(places)
+        goal = partners[chain[c]] if c < len(chain) else len(taken)
+        left = np.array([j for j in order[low_place + 1 : place] if partners[j] < 0], np.int64)
+        right = np.array([i for i in range(low_ref + 1, goal) if not taken[i]], np.int64)
+        low_place, low_ref = place, goal
+        if len(left) == 0 or len(right) == 0:
+            continue
+        if len(left) <= len(right):
+            for a, b in enumerate(_best_pairs(hyp_class[left], ref_class[right])):
+                partners[left[a]], taken[right[b]] = right[b], True
+        else:
+            for b, a in enumerate(_best_pairs(ref_class[right], hyp_class[left])):
+                partners[left[a]], taken[right[b]] = right[b], True
+
+
+@numba.njit(cache=True, nogil=True)
+def _longest_rise(values: Any) -> Any:
+    """(n,) bool: a longest strictly rising subsequence of distinct values; the furthest left of several."""
+    n = len(values)
+    lengths = np.ones(n, np.int64)  # of the longest rise that starts here
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            if values[j] > values[i]:
+                lengths[i] = max(lengths[i], lengths[j] + 1)
+    kept = np.zeros(n, np.bool_)
+    wanted, last = 0 if n == 0 else lengths.max(), -1
+    for i in range(n):
+        if wanted > 0 and lengths[i] == wanted and (last < 0 or values[i] > values[last]):
+            kept[i], last, wanted = True, i, wanted - 1
+    return kept
+
+
+@numba.njit(cache=True, nogil=True)
+def _best_pairs(few: Any, many: Any) -> Any:
+    """(k,) rising: which of the m >= k `many` each of the `few` gets; most equal pairs, then early."""
+    k, m = len(few), len(many)
+    best = np.zeros((k + 1, m + 1), np.int64)  # equal pairs of few[a:] with many[b:]
+    for a in range(k - 1, -1, -1):
+        for b in range(m - (k - a), -1, -1):
+            best[a, b] = best[a + 1, b + 1] + (few[a] == many[b])
+            if m - b > k - a:
+                best[a, b] = max(best[a, b], best[a, b + 1])
+    chosen = np.empty(k, np.int64)
+    b = 0
+    for a in range(k):
+        while best[a + 1, b + 1] + (few[a] == many[b]) < best[a, b]:
+            b += 1
+        chosen[a] = b
+        b += 1
+    return chosen

@@ -1,0 +1,120 @@
+"""Edit labels: what became of every word between a translation and its post-edit."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.edits.edit_alignment import Positions, edit_alignment, reversed_alignment
+from features.edits.ter import common_ids
+from features.edits.word_order import WordOrder, word_order
+from features.text.tokens import Tokens
+from features.text.word_classes import UNKNOWN
+
+EDITS = ("match", "form_changed", "word_changed", "pos_changed", "deleted", "inserted")
+MATCH, FORM_CHANGED, WORD_CHANGED, POS_CHANGED, DELETED, INSERTED = range(len(EDITS))
+
+Labels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class EditLabels:
+    """The words of n translations (`target`) and of the texts they became (`post_edit`).
+
+    target, post_edit  (n_words,) label of every word, an index into EDITS
+    partners           (n_words,) position in the post-edit of every target word's partner; -1: none
+    target_offsets, post_edit_offsets  (n + 1,) where texts begin
+    """
+
+    target: Labels
+    post_edit: Labels
+    partners: Positions
+    target_offsets: NDArray[np.int64]
+    post_edit_offsets: NDArray[np.int64]
+
+    @cached_property
+    def post_edit_partners(self) -> Positions:
+        """(n_words,) position in the target of the partner of every word of the post-edits; -1: none."""
+        return reversed_alignment(self.partners, self.target_offsets, self.post_edit_offsets)
+
+    @cached_property
+    def target_order(self) -> WordOrder:
+        """How far, and with how many others, every target word moved."""
+        return word_order(self.partners, self.target_offsets)
+
+    @cached_property
+    def post_edit_order(self) -> WordOrder:
+        """The same for the words of the post-edits."""
+        rows = np.flatnonzero(self.partner_rows >= 0)
+        spread = WordOrder(*(np.zeros(len(self.post_edit), np.int32) for _ in range(2)))
+        spread.distances[rows] = self.target_order.distances[self.partner_rows[rows]]
+        spread.group_sizes[rows] = self.target_order.group_sizes[self.partner_rows[rows]]
+        return spread
+
+    @cached_property
+    def partner_rows(self) -> NDArray[np.int64]:
+        """(n_words,) the same as rows among all target words; -1: none."""
+        text = np.repeat(np.arange(len(self.target_offsets) - 1), np.diff(self.post_edit_offsets))
+        partners = self.post_edit_partners
+        return np.where(partners >= 0, self.target_offsets[text] + partners, -1)
+
+
+def edit_labels(
+    words: tuple[Tokens, Tokens],
+    lemmas: tuple[Tokens, Tokens],
+    classes: tuple[Tokens, Tokens] | None = None,
+) -> EditLabels:
+    """Labels the words of n translations and post-edits, aligned by `edit_alignment`.
+
+    A pair is a match if the words are equal, a changed form if only their lemmas are, or the words but for
+    case; a changed part of speech if their word classes are known and differ, and else a changed word.
+    Target words without partner are deleted, those of the post-edit inserted. Without `classes` no part of
+    speech counts as changed. Case does not count in lemmas.
+
+    Source: Koponen 2012, section 3.
+
+    >>> words = Tokens.from_lists([["una", "casa", "roja"]]), Tokens.from_lists([["casas", "rojas", "hoy"]])
+    >>> lemmas = Tokens.from_lists([["uno", "casa", "rojo"]]), Tokens.from_lists([["casa", "rojo", "hoy"]])
+    >>> labels = edit_labels(words, lemmas)
+    >>> [EDITS[i] for i in labels.target], [EDITS[i] for i in labels.post_edit]
+    (['deleted', 'form_changed', 'form_changed'], ['form_changed', 'form_changed', 'inserted'])
+
+    Raises ValueError if sides differ in their number of texts, or words, lemmas and classes in length.
+    """
+    partners = edit_alignment(words, lemmas, classes)
+    labels = EditLabels(
+        np.full(len(words[0].ids), DELETED, np.uint8),
+        np.full(len(words[1].ids), INSERTED, np.uint8),
+        partners,
+        words[0].offsets,
+        words[1].offsets,
+    )
+    right = np.flatnonzero(labels.partner_rows >= 0)
+    left = labels.partner_rows[right]
+    edits = np.full(len(left), WORD_CHANGED, np.uint8)
+    if classes is not None:
+        edits[_differ(classes, left, right)] = POS_CHANGED
+    for sides in (lemmas, words):
+        edits[_equal((sides[0].lower(), sides[1].lower()), left, right)] = FORM_CHANGED
+    edits[_equal(words, left, right)] = MATCH
+    labels.target[left] = labels.post_edit[right] = edits
+    return labels
+
+
+def _equal(
+    sides: tuple[Tokens, Tokens], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    ids = common_ids(*sides)
+    return np.asarray(ids[0][left] == ids[1][right])
+
+
+def _differ(
+    classes: tuple[Tokens, Tokens], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Where both classes are known and differ."""
+    known = [
+        np.array([name != UNKNOWN for name in side.types], bool)[side.ids[rows]]
+        for side, rows in zip(classes, (left, right), strict=True)
+    ]
+    return np.asarray(~_equal(classes, left, right) & known[0] & known[1])

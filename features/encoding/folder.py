@@ -1,0 +1,121 @@
+"""The folder of an encoder: which files there are, what they are, and their checksum."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from features.basics.errors import InputError
+from features.encoding.encoded import TextEncoder
+from features.encoding.guarded import GuardedEncoder, guarded
+from features.encoding.onnx import OnnxEncoder, Pooling
+from features.encoding.static import StaticEncoder
+from features.encoding.tokenizing import REMEDY
+from features.storage.checksums import checksum
+from features.storage.damage import read_json
+from features.storage.files import clone_or_copy
+
+TOKENIZER: Final = "tokenizer.json"
+# Where exporters write it, the likeliest first; what lies beside ONNX holds large tensors.
+WEIGHTS: Final = ("model.onnx", "onnx/model.onnx", "model.safetensors", "0_StaticEmbedding/model.safetensors")
+BESIDE: Final = ("_data", ".data")
+POOLING: Final = "1_Pooling/config.json"  # of sentence-transformers
+_PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """How an encoder is run. `pooling`: `auto` is what the folder says, else the encoder's own output for
+    texts, else the mean. `longest`: tokens that it reads at once; None is what the tokenizer says, else 512.
+    """
+
+    pooling: Literal["auto", "mean", "cls"] = "auto"
+    longest: int | None = None
+    threads: int = 1
+    batch: int = 32
+
+
+@dataclass(frozen=True)
+class EncoderFolder:
+    """A folder with `tokenizer.json`, and `model.onnx` or `model.safetensors`."""
+
+    path: Path
+
+    @property
+    def weights(self) -> str:
+        """Raises InputError if there are none."""
+        return self._first(WEIGHTS, "model.onnx or model.safetensors")
+
+    @property
+    def tokenizer(self) -> str:
+        """Raises InputError if there is none."""
+        return self._first(_PLACES, TOKENIZER)
+
+    def _first(self, places: tuple[str, ...], what: str) -> str:
+        if not self.path.is_dir():
+            raise InputError("no such folder with an encoder", where=self.path, remedy="check the path")
+        for place in places:
+            if (self.path / place).is_file():
+                return place
+        raise InputError(
+            f"the folder of an encoder holds {what}, but this one does not",
+            where=self.path,
+            remedy="export the encoder as docs/encoders.md says",
+        )
+
+    def files(self) -> tuple[str, ...]:
+        """Those that are read, as relative paths."""
+        beside = [self.weights + ending for ending in BESIDE]
+        optional = [name for name in (*beside, POOLING) if (self.path / name).is_file()]
+        return (self.weights, self.tokenizer, *optional)
+
+    def checksums(self) -> dict[str, str]:
+        """File -> SHA-256."""
+        return {name: checksum(self.path / name) for name in self.files()}
+
+    def copy(self, target: Path) -> None:
+        """Copies the files that are read into the new folder `target`."""
+        for name in self.files():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            clone_or_copy(self.path / name, target / name)
+
+    def load(self, settings: EncoderSettings) -> TextEncoder:
+        """Raises InputError if files are absent or damaged, or a package is not installed."""
+        weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
+        with guarded(self.path):
+            return GuardedEncoder(self._loaded(weights, tokenizer, settings), self.path)
+
+    def _loaded(self, weights: Path, tokenizer: Path, settings: EncoderSettings) -> TextEncoder:
+        if weights.suffix == ".safetensors":
+            return StaticEncoder.load(weights, tokenizer)
+        return OnnxEncoder.load(
+            weights,
+            tokenizer,
+            pooling=self._pooling(settings),
+            longest=settings.longest,
+            threads=settings.threads,
+            batch=settings.batch,
+        )
+
+    def _pooling(self, settings: EncoderSettings) -> Pooling | None:
+        if settings.pooling != "auto":
+            return settings.pooling
+        if not (self.path / POOLING).is_file():
+            return None
+        content = read_json("how the encoder pools", self.path / POOLING, REMEDY)
+        return _pooling_of(content, self.path / POOLING)
+
+
+def _pooling_of(content: Mapping[str, Any], where: Path) -> Pooling:
+    """What the settings of sentence-transformers say. Raises InputError for another way than mean and cls."""
+    modes = {name for name, on in content.items() if name.startswith("pooling_mode_") and on is True}
+    if modes == {"pooling_mode_cls_token"}:
+        return "cls"
+    if modes == {"pooling_mode_mean_tokens"}:
+        return "mean"
+    raise InputError(
+        f"the encoder pools its tokens by {json.dumps(sorted(modes))}, which is not known",
+        where=where,
+        remedy="name `pooling: mean` or `pooling: cls`",
+    )

@@ -1,0 +1,35 @@
+"""Encoders whose libraries' own errors are one message that names the folder."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from features.basics.errors import InputError
+from features.encoding.encoded import EncodedText, TextEncoder
+from features.encoding.tokenizing import REMEDY
+from features.storage.damage import whole
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedEncoder:
+    """An encoder that was loaded from `path`: what looks whole may fail when it reads the first text."""
+
+    encoder: TextEncoder
+    path: Path
+
+    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
+        with guarded(self.path):
+            return self.encoder.encode(texts)
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Raises InputError for any error of the block, panics of Rust (tokenizers, safetensors) among them."""
+    try:
+        with whole("the encoder", path, REMEDY):
+            yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise InputError("the encoder is damaged: its library panics", where=path, remedy=REMEDY) from None

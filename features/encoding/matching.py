@@ -1,0 +1,40 @@
+"""Two texts compared token by token, as BERTScore does it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from features.encoding.encoded import Floats
+
+
+class Match(NamedTuple):
+    """How well tokens are matched by the most similar one of the other text: cosines.
+
+    precision  mean over the tokens of the first text
+    recall     mean over the tokens of the second
+    f1         harmonic mean of both; 0 if one of them is not above 0
+    lowest     of a token of the first text
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    lowest: float
+
+
+NO_MATCH = Match(*[float("nan")] * 4)
+
+
+def best_match(first: Floats, second: Floats) -> Match:
+    """Of (k, e) and (l, e) token vectors of length 1 (Zhang et al. 2020, without idf); NaN without tokens.
+
+    >>> best_match(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1])
+    Match(precision=0.5, recall=1.0, f1=0.666..., lowest=0.0)
+    """
+    if not (len(first) and len(second)):
+        return NO_MATCH
+    cosines = first @ second.T
+    best = cosines.max(axis=1)
+    precision, recall = float(best.mean(dtype=np.float64)), float(cosines.max(axis=0).mean(dtype=np.float64))
+    f1 = 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
+    return Match(precision, recall, f1, float(best.min()))

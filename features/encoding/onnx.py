@@ -1,0 +1,162 @@
+"""Encoders in ONNX, run by onnxruntime on the CPU."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from features.encoding.encoded import EncodedText, Floats, units
+from features.encoding.tokenizing import REMEDY, load_tokenizer, package
+from features.storage.damage import Damaged, whole
+
+Pooling = Literal["mean", "cls"]
+INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
+LONGEST: Final = 512  # tokens, where the tokenizer sets no limit
+_ERRORS_ONLY: Final = 3  # of onnxruntime's levels of logging
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """At most `longest` tokens of a text, with marks of begin and end."""
+
+    text: int
+    ids: list[int]
+    types: list[int]
+    special: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxEncoder:
+    """A transformer: vectors of tokens, and of the text by its own output or by pooling.
+
+    A text longer than the encoder can read is read in pieces, and its vector is the mean over all of them.
+    Texts of equally many tokens are read together, and none is padded: no text changes another's vector.
+
+    given   the inputs it takes
+    tokens  the output with vectors of tokens; None if there is none
+    whole   the output with vectors of texts; None to pool those of tokens
+    batch   texts that are read together at most
+    """
+
+    session: Any
+    tokenizer: Any
+    given: tuple[str, ...]
+    tokens: str | None
+    whole: str | None
+    pooling: Pooling
+    batch: int
+
+    @classmethod
+    def load(
+        cls,
+        weights: Path,
+        tokenizer: Path,
+        *,
+        pooling: Pooling | None,
+        longest: int | None,
+        threads: int,
+        batch: int,
+    ) -> "OnnxEncoder":
+        """`pooling`: None takes the output of whole texts, if there is one, else the mean.
+
+        Raises InputError if a file is damaged, or takes or gives other things than encoders do.
+        """
+        loaded = load_tokenizer(tokenizer)
+        limit = longest or (loaded.truncation or {}).get("max_length", LONGEST)
+        with whole("the tokenizer", tokenizer, REMEDY):
+            loaded.enable_truncation(limit, stride=0)
+        session = _session(weights, threads)
+        with whole("the encoder", weights, REMEDY):
+            given = tuple(entry.name for entry in session.get_inputs())
+            if "input_ids" not in given or set(given) - set(INPUTS):
+                raise Damaged(f"it takes {', '.join(given)}; an encoder takes {', '.join(INPUTS)}")
+            tokens, of_text = _outputs(session)
+        return cls(
+            session, loaded, given, tokens, None if pooling and tokens else of_text, pooling or "mean", batch
+        )
+
+    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
+        read: list[list[tuple[Floats, Floats, int]]] = [[] for _ in texts]
+        pieces = sorted(self._pieces(texts), key=lambda piece: len(piece.ids))
+        for _, equal in groupby(pieces, key=lambda piece: len(piece.ids)):
+            group = list(equal)
+            for start in range(0, len(group), self.batch):
+                self._read(group[start : start + self.batch], read)
+        return [_joined(parts) for parts in read]
+
+    def _pieces(self, texts: Sequence[str]) -> Iterator[_Piece]:
+        """Pieces in the order of the texts; a text without tokens has one, of marks alone."""
+        for text, encoding in enumerate(self.tokenizer.encode_batch(list(texts))):
+            for part in (encoding, *encoding.overflowing):
+                yield _Piece(text, part.ids, part.type_ids, part.special_tokens_mask)
+
+    def _read(self, pieces: Sequence[_Piece], read: list[list[tuple[Floats, Floats, int]]]) -> None:
+        """Adds vector, token vectors and weight of every piece to those of its text."""
+        content = np.array([piece.special for piece in pieces]) == 0
+        outputs = self._outputs(pieces) if content.size else {}
+        hidden = outputs.get(self.tokens) if self.tokens else None
+        normed = None if hidden is None else units(hidden)
+        pooled = outputs.get(self.whole) if self.whole else _pooled(hidden, self.pooling)
+        for i, piece in enumerate(pieces):
+            if pooled is None or not content[i].any():
+                continue
+            tokens = np.empty((0, 0), np.float32) if normed is None else normed[i][content[i]]
+            read[piece.text].append((pooled[i], tokens, len(piece.ids) if self.pooling == "mean" else 1))
+
+    def _outputs(self, pieces: Sequence[_Piece]) -> dict[str | None, Floats]:
+        """Output -> its values of every piece."""
+        ids = np.array([piece.ids for piece in pieces], np.int64)
+        types = np.array([piece.types for piece in pieces], np.int64)
+        rows = len(ids)
+        if ids.shape == (1, 1):  # products with a single row are computed, and round, in another way
+            ids, types = np.repeat(ids, 2, axis=0), np.repeat(types, 2, axis=0)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        wanted = [name for name in (self.tokens, self.whole) if name is not None]
+        values = self.session.run(wanted, {name: feed[name] for name in self.given})
+        return {
+            name: np.asarray(value[:rows], np.float32) for name, value in zip(wanted, values, strict=True)
+        }
+
+
+def _session(weights: Path, threads: int) -> Any:
+    """On the CPU, one operation after the other, each on so many threads."""
+    runtime = package("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = _ERRORS_ONLY
+    options.use_deterministic_compute = True
+    with whole("the encoder", weights, REMEDY):
+        return runtime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+
+
+def _outputs(session: Any) -> tuple[str | None, str | None]:
+    """The names of the outputs with vectors of tokens, and with vectors of whole texts."""
+    ranks: Mapping[str, int] = {entry.name: len(entry.shape) for entry in session.get_outputs()}
+    tokens = next((name for name, rank in ranks.items() if rank == 3), None)
+    of_text = ranks.get("sentence_embedding") == 2 and "sentence_embedding"
+    if tokens is None and not of_text:
+        shown = ", ".join(f"{name} of {rank} axes" for name, rank in ranks.items())
+        raise Damaged(f"it gives {shown}; an encoder gives vectors of tokens, or a sentence_embedding")
+    return tokens, of_text or None
+
+
+def _pooled(hidden: Floats | None, pooling: Pooling) -> Floats | None:
+    """(n, d) of (n, length, d)."""
+    if hidden is None:
+        return None
+    return np.asarray(hidden[:, 0] if pooling == "cls" else hidden.mean(axis=1), np.float32)
+
+
+def _joined(parts: Sequence[tuple[Floats, Floats, int]]) -> EncodedText:
+    """A text of its pieces."""
+    if not parts:
+        return EncodedText(None, np.empty((0, 0), np.float32))
+    if len(parts) == 1:
+        return EncodedText(parts[0][0], parts[0][1])
+    vectors, weights = np.array([part[0] for part in parts]), np.array([part[2] for part in parts])
+    mean = np.average(vectors, axis=0, weights=weights).astype(np.float32)
+    return EncodedText(mean, np.concatenate([part[1] for part in parts]))

@@ -1,0 +1,91 @@
+"""Pairs of texts by an encoder: their vectors, and how well their tokens match; each computed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.encoding.encoded import EncodedText, Floats, TextEncoder
+from features.encoding.matching import NO_MATCH, Match, best_match
+
+_CHUNK = 1024  # pairs whose token vectors are held at a time
+_LIMIT = 50_000_000  # numbers remembered, 200 MB
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedPairs:
+    """first, second  (n, d) float64 vectors; NaN if undefined
+    matches        (n, 4) as `Match` names them
+    """
+
+    first: FloatArray
+    second: FloatArray
+    matches: FloatArray
+
+
+@dataclass(eq=False)
+class PairMemory:
+    """What an encoder said of texts and pairs, by their content; forgets everything when it is full."""
+
+    _vectors: dict[str, Floats | None] = field(default_factory=dict, repr=False)
+    _matches: dict[Pair, Match] = field(default_factory=dict, repr=False)
+    _numbers: int = 0
+
+    def pairs(self, encoder: TextEncoder, first: Sequence[str], second: Sequence[str]) -> EncodedPairs:
+        """Of text i of both columns; only pairs that are not remembered are encoded."""
+        rows = list(zip(first, second, strict=True))
+        blocks = [self._chunk(encoder, rows[i : i + _CHUNK]) for i in range(0, len(rows), _CHUNK)]
+        width = max((len(v) for block in blocks for v in (*block[0], *block[1]) if v is not None), default=0)
+        return EncodedPairs(
+            _table([v for block in blocks for v in block[0]], width),
+            _table([v for block in blocks for v in block[1]], width),
+            np.array([m for block in blocks for m in block[2]], np.float64).reshape(-1, len(NO_MATCH)),
+        )
+
+    def _chunk(
+        self, encoder: TextEncoder, rows: list[Pair]
+    ) -> tuple[list[Floats | None], list[Floats | None], list[Match]]:
+        """Vectors and matches of a few pairs."""
+        new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
+        texts = list(dict.fromkeys(text for pair in new for text in pair))
+        encoded = dict(zip(texts, encoder.encode(texts), strict=True)) if texts else {}
+        matches = {pair: _match(encoded[pair[0]], encoded[pair[1]]) for pair in new}
+        vectors = {text: each.vector for text, each in encoded.items()}
+        known = {text: self._vectors[text] for pair in rows for text in pair if text not in vectors}
+        result = (
+            [known[a] if a in known else vectors[a] for a, _ in rows],
+            [known[b] if b in known else vectors[b] for _, b in rows],
+            [matches[pair] if pair in matches else self._matches[pair] for pair in rows],
+        )
+        self._remember(vectors, matches)
+        return result
+
+    def _remember(self, vectors: dict[str, Floats | None], matches: dict[Pair, Match]) -> None:
+        size = sum(0 if vector is None else len(vector) for vector in vectors.values()) + 4 * len(matches)
+        if self._numbers + size > _LIMIT:
+            self._vectors.clear()
+            self._matches.clear()
+            self._numbers = 0
+        if size <= _LIMIT:
+            self._vectors.update(vectors)
+            self._matches.update(matches)
+            self._numbers += size
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_vectors": {}, "_matches": {}, "_numbers": 0}
+
+
+def _match(first: EncodedText, second: EncodedText) -> Match:
+    return best_match(first.tokens, second.tokens)
+
+
+def _table(vectors: list[Floats | None], width: int) -> FloatArray:
+    """(n, width) with NaN for what is undefined."""
+    nothing: NDArray[np.float64] = np.full(width, np.nan)
+    rows = [nothing if vector is None else vector for vector in vectors]
+    return np.array(rows, np.float64).reshape(len(rows), width)

@@ -1,0 +1,1 @@
+"""What models of words can know beside the text: one kind of knowledge a file."""

@@ -1,0 +1,1 @@
+"""Files: atomic writing, locks, checksums, arrays, strict YAML."""

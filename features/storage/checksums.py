@@ -1,0 +1,114 @@
+"""Checksums of a folder's files: recorded when it is saved, compared when it is loaded."""
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.basics.threads import side_by_side
+from features.storage.damage import Damaged
+from features.storage.files import sha256
+from features.storage.remembered import keep, recall
+
+KEY = "checksum"  # of a JSON object: that of all its other keys
+_LARGE = 1 << 20  # bytes; checksums of files from here on are remembered
+_SETTLED = 2 * 10**9  # nanoseconds after a change, within which another one might leave the same times
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hex.
+
+    That of a large file is computed once, and remembered by its device, inode, size and times of change.
+    """
+    before = path.stat()
+    if before.st_size < _LARGE:
+        return sha256(path)
+    name, stamp = f"{before.st_dev:x}-{before.st_ino:x}", _stamp(before)
+    known = (recall(name) or "").split()
+    if known[:-1] == stamp:
+        return known[-1]
+    settled = time.time_ns() - max(before.st_mtime_ns, before.st_ctime_ns) > _SETTLED
+    digest = sha256(path)
+    if settled and _stamp(path.stat()) == stamp:
+        keep(name, " ".join([*stamp, digest]))
+    return digest
+
+
+def _stamp(status: os.stat_result) -> list[str]:
+    return [str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
+
+
+def checksums(folder: Path, names: Collection[str] | None = None) -> dict[str, str]:
+    """Relative path (with `/`) -> checksum of the files in a folder, or of those named.
+
+    Raises InputError for links and devices, as `regular_files` does.
+    """
+    chosen = sorted(regular_files(folder) if names is None else names)
+    digests = side_by_side(checksum, [folder / name for name in chosen])
+    return dict(zip(chosen, digests, strict=True))
+
+
+def regular_files(folder: Path) -> list[str]:
+    """The files below a folder, as relative paths with `/`, sorted.
+
+    Raises InputError for a symbolic link, device or pipe: what is loaded lies in the folder itself.
+    """
+    return sorted(path.relative_to(folder).as_posix() for path in _walk(folder))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            mode, path = entry.stat(follow_symlinks=False).st_mode, Path(entry.path)
+            if stat.S_ISDIR(mode):
+                yield from _walk(path)
+            elif stat.S_ISREG(mode):
+                yield path
+            else:
+                kind = "a symbolic link" if stat.S_ISLNK(mode) else "a device or a pipe"
+                raise InputError(
+                    f"is {kind}; models and resources are regular files",
+                    where=path,
+                    remedy="put a copy of the file in its place",
+                )
+
+
+def verify(folder: Path, recorded: Mapping[str, str], besides: Collection[str] = ()) -> None:
+    """Compares a folder with the checksums recorded of it; `besides` names files that are not among them.
+
+    Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
+    """
+    there = set(regular_files(folder)) - set(besides)
+    actual = checksums(folder, there & recorded.keys())
+    wrong = [f"{name} is gone" for name in sorted(recorded.keys() - there)]
+    wrong += [f"{name} has changed" for name, value in actual.items() if value != recorded[name]]
+    wrong += [f"{name} is not one of them" for name in sorted(there - recorded.keys())]
+    if wrong:
+        more = f", and {len(wrong) - 4} more" if len(wrong) > 4 else ""
+        raise Damaged(f"its files are not those that were saved: {', '.join(wrong[:4])}{more}")
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with its own checksum as the key `checksum`.
+
+    >>> content = sealed({"a": 1})
+    >>> is_sealed(content), is_sealed({**content, "a": 2}), is_sealed({"a": 1})
+    (True, False, False)
+    """
+    plain = {key: value for key, value in content.items() if key != KEY}
+    return {**plain, KEY: _of_object(plain)}
+
+
+def is_sealed(content: Mapping[str, Any]) -> bool:
+    """Whether the object has a checksum and is what it was made of."""
+    return KEY in content and sealed(content)[KEY] == content[KEY]
+
+
+def _of_object(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,177 @@
+"""An output: apart from every input, no stranger's, and one process's alone while that works on it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from features.basics.errors import InputError
+from features.storage.files import check_writable, unwritable
+
+MARK = ".qe-output"  # names the verb that a folder belongs to
+_PATIENCE = 2.0  # seconds in which a process that was killed lets go of its lock
+_ELSEWHERE = "choose another output"
+
+
+def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Raises InputError if the file `path` cannot be written, or is one of the inputs."""
+    check_writable(path)
+    check_apart(path, inputs)
+
+
+def check_apart(output: Path, inputs: Iterable[Path]) -> None:
+    """Raises InputError if to write `output` would replace an input, or a part of one.
+
+    Files are compared by what they are (device and inode), not by name: links, and names that differ in case
+    where the file system ignores case, are the same file.
+    """
+    for given in inputs:
+        if _same(output, given):
+            raise InputError("is an input too", where=output, remedy=_ELSEWHERE)
+        if any(_same(output, above) for above in given.absolute().resolve().parents):
+            raise InputError(f"holds the input {given}", where=output, remedy=_ELSEWHERE)
+        if output.exists() and any(_same(given, above) for above in output.absolute().resolve().parents):
+            raise InputError(f"is a part of the input {given}", where=output, remedy=_ELSEWHERE)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there (yet)
+        return one.resolve() == other.resolve()
+
+
+@contextmanager
+def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
+    """Keeps other processes that ask for the same lock from writing the file `path`.
+
+    The lock is `.NAME.lock` beside the file itself (not beside a link to it), and is gone afterwards.
+    Raises InputError if another process holds it for `patience` seconds, or the folder cannot be written.
+    """
+    path = path.resolve()
+    with _made(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
+        yield
+
+
+@contextmanager
+def locked_folder(
+    path: Path,
+    verb: str,
+    *,
+    inputs: Iterable[Path] = (),
+    before: Iterable[str] = (),
+    also: Iterable[str] = (),
+) -> Iterator[None]:
+    """Keeps `path` as the output folder of a verb: new, empty, or marked as an earlier output of the verb.
+
+    inputs  must lie elsewhere
+    before  patterns (of `Path.glob`) of files that show an earlier output that has no mark
+    also    verbs whose folders this verb may use
+
+    A block that leaves nothing in the folder leaves no trace of it. Raises InputError for a folder that holds
+    anything of others, and where another process holds the folder.
+    """
+    verbs = (verb, *also)
+    check_apart(path, inputs)
+    _check_owner(path, verbs, before)
+    mark, lock = path / MARK, path / f".{verb}.lock"
+    with _made(path, path), _locked(lock, path):
+        _check_owner(path, verbs, before)
+        new = not mark.exists() and not _shown(path, before)
+        if new:
+            with _refused(path):
+                mark.write_text(f"qe {verb}\n", "utf-8")
+        try:
+            yield
+        finally:
+            if new and {left.name for left in path.iterdir()} <= {mark.name, lock.name}:
+                mark.unlink(missing_ok=True)
+
+
+def _check_owner(path: Path, verbs: tuple[str, ...], before: Iterable[str]) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError("is a file, not a directory", where=path, remedy=_ELSEWHERE)
+    owner = owner_of(path)
+    if owner is not None:
+        if owner not in verbs:
+            raise InputError(
+                f"holds output of `qe {owner}`, not of `qe {verbs[0]}`", where=path, remedy=_ELSEWHERE
+            )
+        return
+    if _shown(path, before):
+        return
+    name = stranger(path)
+    if name is not None:
+        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", where=path, remedy=_ELSEWHERE)
+
+
+def _shown(path: Path, before: Iterable[str]) -> bool:
+    return any(next(path.glob(pattern), None) for pattern in before)
+
+
+def owner_of(path: Path) -> str | None:
+    """The verb that marked the folder; None without a mark."""
+    try:
+        content = (path / MARK).read_text("utf-8", "replace")
+    except OSError:
+        return None
+    return content.strip().removeprefix("qe ")
+
+
+def stranger(path: Path) -> str | None:
+    """The first name in a folder that is no lock of a verb; None for an empty folder, and for none."""
+    if not path.is_dir():
+        return None
+    names = sorted(left.name for left in path.iterdir())
+    return next((name for name in names if not _is_lock(path / name)), None)
+
+
+def _is_lock(path: Path) -> bool:
+    """Locks are empty; one that a kill left behind is nobody's."""
+    return path.name.startswith(".") and path.suffix == ".lock" and path.stat().st_size == 0
+
+
+@contextmanager
+def _locked(lock: Path, output: Path, patience: float = _PATIENCE) -> Iterator[None]:
+    held = FileLock(lock, timeout=patience)
+    try:
+        with _refused(output):
+            held.acquire()
+    except Timeout:
+        raise InputError(
+            "another process is writing this output",
+            where=output,
+            remedy="wait until it has ended, or choose another output",
+        ) from None
+    try:
+        yield
+    finally:
+        if _is_lock(lock):  # a file of this name that holds something is no lock of ours
+            lock.unlink(missing_ok=True)
+        held.release()
+
+
+@contextmanager
+def _made(folder: Path, output: Path) -> Iterator[None]:
+    """Makes a folder; of those that were not there before, the empty ones go when the block has ended."""
+    new = [above for above in (folder, *folder.parents) if not above.exists()]
+    with _refused(output):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not empty, or gone
+            for above in new:
+                above.rmdir()
+
+
+@contextmanager
+def _refused(output: Path) -> Iterator[None]:
+    """The system's refusals as InputError."""
+    try:
+        yield
+    except Timeout:
+        raise
+    except OSError as error:
+        raise unwritable(output, error) from None

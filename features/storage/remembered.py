@@ -1,0 +1,39 @@
+"""What was found out about large files, kept in the user's cache folder so that it costs time only once."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from features.basics.errors import InputError
+from features.storage.cache_folder import default_cache
+from features.storage.files import atomic_file
+
+_MOST = 10_000  # entries; beyond it the older half goes
+
+
+def recall(name: str) -> str | None:
+    """The text kept under a name; None if there is none, or the folder cannot be read."""
+    try:
+        return (_folder() / name).read_text("utf-8")
+    except (OSError, ValueError, RuntimeError):  # not readable, not text, no home
+        return None
+
+
+def keep(name: str, text: str) -> None:
+    """Keeps a text under a name; a folder that cannot be written costs time later, and is no error."""
+    with contextlib.suppress(OSError, InputError, RuntimeError):
+        with atomic_file(_folder() / name) as temporary:
+            temporary.write_text(text, "utf-8")
+        _prune(_folder())
+
+
+def _folder() -> Path:
+    return default_cache() / "checked"
+
+
+def _prune(folder: Path) -> None:
+    entries = list(os.scandir(folder))
+    if len(entries) > _MOST:
+        by_age = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
+        for entry in by_age[: len(by_age) // 2]:
+            Path(entry).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Parses: morphology and heads of words, trees, tree kernels, entity types."""

@@ -1,0 +1,350 @@
+"""Tree kernels: how many fragments two trees share, weighted; a similarity that learners can work with."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.threads import even_ranges, for_each
+from features.syntax.trees import Trees
+
+_ALONE = -1  # key of a node that shares no fragment
+
+
+@dataclass(frozen=True)
+class TreeKernel(ABC):
+    """K(a, b) = sum over pairs of nodes of Delta, which is 0 for nodes of different kinds.
+
+    Normalised: K(a, b) / sqrt(K(a, a) K(b, b)), 1 for equal trees; 0 for a tree that has no fragment.
+
+    A value depends on its two trees alone, to the last bit: not on the trees beside them, nor on which of the
+    two comes first. Rows are computed on all cores. What is computed about a batch is kept with it.
+    """
+
+    @abstractmethod
+    def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
+        """((m,) the kind of each node, -1 for one that shares no fragment; what each kind is)."""
+
+    @property
+    @abstractmethod
+    def decays(self) -> tuple[bool, float, float]:
+        """(whether fragments may have part of a node's children, lambda, mu)."""
+
+    def gram(self, trees: Trees) -> FloatArray:
+        """(n, n) normalised values between the trees of a batch, read-only."""
+        values: FloatArray = trees.kept((self, "gram"), lambda: self._gram(trees))
+        return values
+
+    def between(self, rows: Trees, columns: Trees) -> FloatArray:
+        """(n, k) normalised values of n trees with k others."""
+        left, right = _sorted(rows, self._kinds_of(rows, columns)), self._own(columns)
+        values = np.zeros((len(rows), len(columns)))
+
+        def fill(start: int, end: int) -> None:
+            _rectangle(left, right, self.decays, start, end, values)
+
+        for_each(fill, *_columns(even_ranges(rows.sizes + 1.0)))
+        return _normalised(values, self.own_values(rows), self.own_values(columns))
+
+    def own_values(self, trees: Trees) -> FloatArray:
+        """(n,) K(a, a), not normalised.
+
+        Raises InputError for a tree whose value is too large for a number.
+        """
+        values: FloatArray = trees.kept((self, "own values"), lambda: self._own_values(trees))
+        return values
+
+    def _own(self, trees: Trees) -> "_Sorted":
+        """A batch with its own numbers of kinds."""
+        sorted_nodes: _Sorted = trees.kept(
+            (type(self), "sorted"), lambda: _sorted(trees, self.kinds(trees)[0].astype(np.int64))
+        )
+        return sorted_nodes
+
+    def _kinds_of(self, trees: Trees, others: Trees) -> NDArray[np.int64]:
+        """(m,) the kind of each node as the other batch numbers it; -1 for one that it lacks."""
+        numbers: dict[Hashable, int] = others.kept(
+            (type(self), "numbers"), lambda: {kind: i for i, kind in enumerate(self.kinds(others)[1])}
+        )
+        own, kinds = self.kinds(trees)
+        known = np.array([*(numbers.get(kind, _ALONE) for kind in kinds), _ALONE], np.int64)
+        return known[own]
+
+    def _gram(self, trees: Trees) -> FloatArray:
+        own, prepared = self.own_values(trees), self._own(trees)
+        values = np.diag(own)
+        later = np.cumsum(trees.sizes[::-1])[::-1]  # nodes of a tree and of those after it
+
+        def fill(start: int, end: int) -> None:
+            _triangle(prepared, self.decays, start, end, values)
+
+        for_each(fill, *_columns(even_ranges((trees.sizes + 1.0) * later, per_core=16)))
+        values = _normalised(values, own, own)
+        values.setflags(write=False)
+        return values
+
+    def _own_values(self, trees: Trees) -> FloatArray:
+        values, prepared = np.zeros(len(trees)), self._own(trees)
+
+        def fill(start: int, end: int) -> None:
+            _diagonal(prepared, self.decays, start, end, values)
+
+        for_each(fill, *_columns(even_ranges(trees.sizes**2 + 1.0)))
+        with np.errstate(over="ignore"):
+            too_large = np.flatnonzero(~np.isfinite(values**2))
+        if len(too_large):
+            row = int(too_large[0])
+            raise InputError(
+                f"a tree of {trees.sizes[row]} nodes shares more fragments with itself than can be counted: "
+                f"{trees.brackets(row)[:60]} ...",
+                remedy="give the kernel a smaller decay (lambda)",
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class SubsetTreeKernel(TreeKernel):
+    """Fragments have all children of a node or none, so that they respect the grammar's productions.
+
+    Delta = 0 for nodes with different productions (their label and their children's); else
+    lambda prod_j (1 + Delta(child j, child j)), which is lambda for equal preterminals.
+
+    decay  lambda, more than 0
+
+    Source: Collins and Duffy 2001; node pairs by sorted productions: Moschitti 2006, Section 3.2.
+
+    >>> a, b = "(NP (D a) (N cat))", "(NP (D a) (N dog))"
+    >>> SubsetTreeKernel(0.4).own_values(Trees.from_brackets([a]))
+    array([1.584])
+    >>> SubsetTreeKernel(0.4).gram(Trees.from_brackets([a, b])).round(4)  # K(a, b) = .4 + .4 * 1.4
+    array([[1.    , 0.6061],
+           [0.6061, 1.    ]])
+    """
+
+    decay: float = 0.4
+
+    def __post_init__(self) -> None:
+        _check_decay("decay", self.decay)
+
+    @property
+    def decays(self) -> tuple[bool, float, float]:
+        return False, self.decay, 1.0
+
+    def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
+        """Productions: a label and those of its children."""
+        labels, inner = trees.labels.tolist(), np.flatnonzero(trees.arities)
+        first = trees.first_child[inner].tolist()
+        last = (trees.first_child + trees.arities)[inner].tolist()
+        index: dict[tuple[int, ...], int] = {}
+        kinds = np.full(len(labels), _ALONE, np.int64)
+        kinds[inner] = [
+            index.setdefault((labels[node], *labels[start:end]), len(index))
+            for node, start, end in zip(inner.tolist(), first, last, strict=True)
+        ]
+        return kinds, [tuple(trees.types[k] for k in production) for production in index]
+
+
+@dataclass(frozen=True)
+class PartialTreeKernel(TreeKernel):
+    """Fragments have any of a node's children, in their order.
+
+    Delta = 0 for nodes with different labels; else mu (lambda^2 + sum over equally long subsequences J, J' of
+    the two nodes' children of lambda^(d(J) + d(J')) times the product of Delta over their members), where
+    d(J) = last - first + 1.
+
+    decay        lambda, more than 0: how much long and broken sequences of children count
+    depth_decay  mu, more than 0: how much deep fragments count
+
+    Source: Moschitti 2006, Section 3.1, Equation 2.
+
+    >>> trees = Trees.from_brackets(["(A b)", "(A c)"])
+    >>> kernel = PartialTreeKernel(decay=0.4, depth_decay=0.4)
+    >>> kernel.own_values(trees)  # [b]: .064, [A] and [A b]: .4 * (.16 + .16 * .064)
+    array([0.132096, 0.132096])
+    >>> kernel.gram(trees).round(4)  # [A]: .064
+    array([[1.    , 0.4845],
+           [0.4845, 1.    ]])
+    """
+
+    decay: float = 0.4
+    depth_decay: float = 0.4
+
+    def __post_init__(self) -> None:
+        _check_decay("decay", self.decay)
+        _check_decay("depth_decay", self.depth_decay)
+
+    @property
+    def decays(self) -> tuple[bool, float, float]:
+        return True, self.decay, self.depth_decay
+
+    def kinds(self, trees: Trees) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
+        """Labels."""
+        return trees.labels.astype(np.int64), trees.types
+
+
+_Sorted = tuple[
+    NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64],
+    NDArray[np.int64],
+]  # fmt: skip
+"""Of a batch: tree offsets, tree keys, first children, numbers of children, kinds of nodes, and the nodes of
+each tree sorted by kind."""
+
+
+_Room = tuple[FloatArray, NDArray[np.int64], FloatArray]
+"""Delta of two trees' nodes (all 0), the ranges of equal kinds, one row of a recursion over children."""
+
+
+def _check_decay(name: str, value: float) -> None:
+    if not value > 0:
+        raise InputError(f"'{name}' of a tree kernel must be more than 0, but is {value}")
+
+
+def _sorted(trees: Trees, kinds: NDArray[np.int64]) -> _Sorted:
+    tree = np.repeat(np.arange(len(trees)), trees.sizes)
+    order = np.lexsort((np.arange(len(kinds)), kinds, tree))
+    return trees.offsets, trees.keys, trees.first_child, trees.arities, kinds, order
+
+
+def _columns(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    return [start for start, _ in ranges], [end for _, end in ranges]
+
+
+def _normalised(values: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """K / sqrt(K K); 0 where either tree has no fragment. Exactly 1 where all three are equal."""
+    norms = np.sqrt(left[:, np.newaxis] * right[np.newaxis])
+    return np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _diagonal(
+    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+) -> None:
+    """out[i] = K(i, i) for start <= i < end."""
+    room = _room(trees, trees)
+    for i in range(start, end):
+        out[i] = _value(trees, i, trees, i, decays, room)
+
+
+@numba.njit(cache=True, nogil=True)
+def _triangle(
+    trees: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+) -> None:
+    """out[i, j] = out[j, i] = K(i, j) for start <= i < end, i < j."""
+    room = _room(trees, trees)
+    for i in range(start, end):
+        for j in range(i + 1, len(out)):
+            out[i, j] = out[j, i] = _value(trees, i, trees, j, decays, room)
+
+
+@numba.njit(cache=True, nogil=True)
+def _rectangle(
+    left: _Sorted, right: _Sorted, decays: tuple[bool, float, float], start: int, end: int, out: FloatArray
+) -> None:
+    """out[i, j] = K(i, j) for start <= i < end."""
+    room = _room(left, right)
+    for i in range(start, end):
+        for j in range(out.shape[1]):
+            out[i, j] = _value(left, i, right, j, decays, room)
+
+
+@numba.njit(cache=True, nogil=True)
+def _room(left: _Sorted, right: _Sorted) -> _Room:
+    largest = 0
+    for offsets in (left[0], right[0]):
+        for i in range(len(offsets) - 1):
+            largest = max(largest, offsets[i + 1] - offsets[i])
+    return np.zeros((largest, largest)), np.zeros((largest, 2), np.int64), np.zeros(largest + 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _value(
+    left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
+) -> float:
+    """K of tree i of one batch and tree j of the other, not normalised; its sum is always in one order."""
+    if right[1][j] < left[1][i]:
+        left, i, right, j = right, j, left, i
+    value: float = _ordered(left, i, right, j, decays, room)
+    return value
+
+
+@numba.njit(cache=True, nogil=True)
+def _ordered(
+    left: _Sorted, i: int, right: _Sorted, j: int, decays: tuple[bool, float, float], room: _Room
+) -> float:
+    start, end, base = left[0][i], left[0][i + 1], right[0][j]
+    first_left, first_right, arities_left, arities_right = left[2], right[2], left[3], right[3]
+    order = right[5]
+    partial, decay, depth_decay = decays
+    delta, ranges, row = room
+    _match(left, i, right, j, ranges)
+    total = 0.0
+    # The children of a node come after it: their values are there before its own is asked for.
+    for a in range(end - 1, start - 1, -1):
+        for place in range(ranges[a - start, 0], ranges[a - start, 1]):
+            b = order[place]
+            one, other = first_left[a] - start, first_right[b] - base
+            if partial:
+                value = depth_decay * decay**2
+                if arities_left[a] > 0 and arities_right[b] > 0:
+                    value += depth_decay * _subsequences(
+                        delta, one, arities_left[a], other, arities_right[b], decay, row
+                    )
+            else:
+                value = decay
+                for c in range(arities_left[a]):
+                    value *= 1.0 + delta[one + c, other + c]
+            delta[a - start, b - base] = value
+            total += value
+    for a in range(start, end):
+        for place in range(ranges[a - start, 0], ranges[a - start, 1]):
+            delta[a - start, order[place] - base] = 0.0
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _match(left: _Sorted, i: int, right: _Sorted, j: int, ranges: NDArray[np.int64]) -> None:
+    """ranges[a] = places in the right's order of the nodes of tree j of the same kind as node a of tree i."""
+    start, right_end = right[0][j], right[0][j + 1]
+    end = start
+    kinds, order, right_kinds, right_order = left[4], left[5], right[4], right[5]
+    first = left[0][i]
+    for place in range(first, left[0][i + 1]):
+        a = order[place]
+        kind = kinds[a]
+        if place == first or kind != kinds[order[place - 1]]:
+            start = end
+            while start < right_end and right_kinds[right_order[start]] < kind:
+                start += 1
+            end = start
+            while end < right_end and right_kinds[right_order[end]] == kind:
+                end += 1
+        ranges[a - first, 0] = start
+        ranges[a - first, 1] = end if kind >= 0 else start
+
+
+@numba.njit(cache=True, nogil=True)
+def _subsequences(
+    delta: FloatArray, one: int, n: int, other: int, k: int, decay: float, row: FloatArray
+) -> float:
+    """Sum over equally long subsequences J, J' of n and k children of decay^(d(J) + d(J')) prod Delta.
+
+    S(x, y), of those that end with children x and y, is Delta(x, y) decay^2 (1 + D(x - 1, y - 1)), where
+    D(x, y) = sum over x' <= x, y' <= y of decay^(x - x' + y - y') S(x', y'); `row` holds D(x - 1, .).
+    """
+    total = 0.0
+    row[: k + 1] = 0.0
+    for x in range(n):
+        before = 0.0  # D(x - 1, y - 1)
+        along = 0.0  # sum over y' <= y of decay^(y - y') S(x, y')
+        for y in range(k):
+            ending = delta[one + x, other + y] * decay**2 * (1.0 + before)
+            total += ending
+            along = ending + decay * along
+            before = row[y + 1]
+            row[y + 1] = along + decay * before
+    return total

@@ -1,0 +1,1 @@
+"""Text: tokens, vocabularies, tokenizers, languages, lemmas, corpora, word links."""

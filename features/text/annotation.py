@@ -1,0 +1,406 @@
+"""Annotation: tags, base forms, dependencies, trees and entities of the tokens of a batch.
+
+A text's annotation is a CoNLL-U block or a bracketed parse. In a block, heads and relations stand in columns
+7 and 8, entities in MISC (`NER=B-PER`, or `ner=S-PER` as Stanza writes it), the constituents in a comment:
+`# constituency = (S (NP ...) (VP ...))`; further comments hold numbers (`# tree_log_probability = -81.2`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.naturals import natural
+from features.text.tokens import Tokens
+
+Layer = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "entity"]
+LAYERS: Final[tuple[Layer, ...]] = ("lemma", "upos", "xpos")  # those that an annotated corpus keeps
+
+NOTHING = "_"  # CoNLL-U: the word has no such annotation
+OUTSIDE = "O"  # a word that is in no entity
+_COLUMNS = 10
+_COLUMN: dict[Layer, int] = {
+    "lemma": 2,
+    "upos": 3,
+    "xpos": 4,
+    "feats": 5,
+    "head": 6,
+    "deprel": 7,
+    "entity": 9,
+}
+_FORM, _HEAD, _MISC = 1, 6, 9
+_RANGE: Final = re.compile(r"(\d+)-(\d+)")
+_ENTITY: Final = re.compile(r"(?:^|\|)(?:NER|ner)=([^|]*)")
+_LEAF: Final = re.compile(r"\(\s*([^\s()]+)\s+([^\s()]+)(?:\s+[^\s()]+)?\s*\)")
+_TRACES: Final = ("-NONE-",)
+
+
+def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str) -> Tokens:
+    """One annotation per token, as Tokens of the same offsets.
+
+    blocks  (n,) one annotation per text: CoNLL-U (comments and empty nodes are passed over) or a bracketed
+            parse, whose tags are `xpos`. Where a block has as many words as the text tokens, they are those;
+            else a range of words that are one in the text (`1-2 del`) has the annotation of its head.
+    tokens  of the n texts
+    layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known; `head`: the
+            number of the head in the text, from 1, 0 for a root
+    where   what the blocks are called in errors
+
+    Raises InputError if a block is neither, or has another number of words than the text has tokens.
+
+    >>> tokens = Tokens.from_lists([["la", "casa"]])
+    >>> block = block_of([("la", "el", "DET", "det.f.sg"), ("casa", "casa", "NOUN", "n.f.sg")])
+    >>> layer_tokens([block], tokens, "upos", "annotation_target").types
+    ('DET', 'NOUN')
+    """
+    return layers(blocks, tokens, (layer,), where)[0]
+
+
+def layers(
+    blocks: Sequence[str],
+    tokens: Tokens,
+    wanted: Sequence[Layer],
+    where: str,
+    numbers: Iterable[int] | None = None,
+) -> tuple[Tokens, ...]:
+    """Several layers at once, as `layer_tokens` gives each; blocks are read once.
+
+    numbers  (n,) what the texts are called in errors; from 1 if None
+    """
+    texts: list[list[list[str]]] = [[] for _ in wanted]
+    for rows in _rows(blocks, tokens, where, numbers):
+        for layer, column in zip(wanted, texts, strict=True):
+            cells = [row[_COLUMN[layer]] for row in rows]
+            column.append(_entity_tags(cells) if layer == "entity" else cells)
+    return tuple(_as_tokens(column, tokens) for column in texts)
+
+
+def heads(blocks: Sequence[str], tokens: Tokens, where: str) -> NDArray[np.int32]:
+    """(n_tokens,) the place of every token's head in its text, from 0; -1: a root.
+
+    Raises InputError as `layer_tokens` does, and where a word has no head.
+    """
+    result: list[int] = []
+    for number, rows in enumerate(_rows(blocks, tokens, where, None), start=1):
+        for row in rows:
+            if row[_HEAD] == NOTHING:
+                raise InputError(
+                    f"the word {row[_FORM]!r} has no head",
+                    where=f"{where}, segment {number}",
+                    remedy="give dependencies (CoNLL-U columns 7 and 8), or an annotator of them",
+                )
+            result.append(int(row[_HEAD]) - 1)
+    return np.array(result, np.int32)
+
+
+def trees(blocks: Sequence[str]) -> tuple[str, ...]:
+    """(n,) the bracketed constituents of every text; empty if the annotation has none."""
+    return tuple(_tree(block) for block in blocks)
+
+
+def values(blocks: Sequence[str], name: str) -> NDArray[np.float64]:
+    """(n,) the numbers in the comments `# name = number`; NaN if there is none.
+
+    >>> values(["# tree_log_probability = -81.5\\n1\\ta" + "\\t_" * 8, ""], "tree_log_probability")
+    array([-81.5,   nan])
+    """
+    pattern = re.compile(rf"^# {re.escape(name)} = (\S+)\s*$", re.MULTILINE)
+    matches = (pattern.search(block) for block in blocks)
+    return np.array([np.nan if match is None else _number(match.group(1)) for match in matches], np.float64)
+
+
+def value_lists(blocks: Sequence[str], name: str) -> list[NDArray[np.float64]]:
+    """(n,) the lists of numbers in the comments `# name = number number ...`; empty if there is none.
+
+    >>> [values.tolist() for values in value_lists(["# odds = -8 -9.5", ""], "odds")]
+    [[-8.0, -9.5], []]
+    """
+    pattern = re.compile(rf"^# {re.escape(name)} = (.*)$", re.MULTILINE)
+    matches = (pattern.search(block) for block in blocks)
+    texts = ("" if match is None else match.group(1) for match in matches)
+    return [np.array([_number(part) for part in text.split()], np.float64) for text in texts]
+
+
+def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(start, end, type) of the entities that `B-`, `I-` and `O` tags mark, as the script conlleval reads
+    them: an `I-` that continues nothing begins an entity.
+
+    >>> spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
+    """
+    entities: list[tuple[int, int, str]] = []
+    start, kind = -1, ""
+    for place, tag in enumerate([*tags, OUTSIDE]):
+        prefix, _, name = tag.partition("-")
+        if start >= 0 and (prefix != "I" or name != kind):
+            entities.append((start, place, kind))
+            start = -1
+        if prefix == "B" or (prefix == "I" and start < 0):
+            start, kind = place, name
+    return entities
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """The annotation of one side of n segments, read when it is asked for.
+
+    blocks   (n,) CoNLL-U or bracketed parses
+    tokens   of the side
+    where    what the blocks are called in errors
+    """
+
+    blocks: Sequence[str]
+    tokens: Tokens
+    where: str
+    _read: dict[Layer, Tokens] = field(default_factory=dict, repr=False)
+
+    def layer(self, name: Layer) -> Tokens:
+        """As `layer_tokens`."""
+        if name not in self._read:
+            self._read[name] = layer_tokens(self.blocks, self.tokens, name, self.where)
+        return self._read[name]
+
+    @cached_property
+    def heads(self) -> NDArray[np.int32]:
+        """(n_tokens,) as the function `heads`."""
+        return heads(self.blocks, self.tokens, self.where)
+
+    @cached_property
+    def trees(self) -> tuple[str, ...]:
+        """(n,) bracketed constituents; empty if there are none."""
+        return trees(self.blocks)
+
+    @cached_property
+    def parses(self) -> tuple[str, ...]:
+        """As `trees`; a text is without one only if a parser says that it has none, or if it has no words.
+
+        Raises InputError if a text was not parsed.
+        """
+        lengths = self.tokens.lengths.tolist()
+        for number, (block, tree, length) in enumerate(
+            zip(self.blocks, self.trees, lengths, strict=True), start=1
+        ):
+            if length and not tree and "# tree_grammar = " not in block:
+                raise InputError(
+                    "no constituents",
+                    where=f"{self.where}, segment {number}",
+                    remedy="annotate with an annotator of constituents (qe annotate train --task "
+                    "constituents), or give bracketed trees",
+                )
+        return self.trees
+
+    @cached_property
+    def entities(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+        """(n,) the (start, end, type) of every text's entities, in tokens.
+
+        Raises InputError if a text's annotation has no entity tags.
+        """
+        tags = self.layer("entity")
+        entities = []
+        for i in range(len(tags)):
+            words = tags.words(i)
+            if NOTHING in words:
+                raise InputError(
+                    f"word {words.index(NOTHING) + 1} has no entity tag",
+                    where=f"{self.where}, segment {i + 1}",
+                    remedy="annotate with an annotator of entities, or give NER=O, NER=B-PER, ... in MISC",
+                )
+            entities.append(tuple(spans(words)))
+        return tuple(entities)
+
+    @cached_property
+    def misspelled(self) -> NDArray[np.bool_]:
+        """(n_tokens,) whether the speller does not know the word (`Spell=no` in MISC).
+
+        Raises InputError if a text's annotation names no speller.
+        """
+        result: list[bool] = []
+        for number, (block, rows) in enumerate(
+            zip(self.blocks, _rows(self.blocks, self.tokens, self.where, None), strict=True), start=1
+        ):
+            if "# speller = " not in block:
+                raise InputError(
+                    "no speller was asked",
+                    where=f"{self.where}, segment {number}",
+                    remedy="annotate with `+hunspell` after the annotator's name",
+                )
+            result += ["Spell=no" in row[_MISC].split("|") for row in rows]
+        return np.array(result, bool)
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """(n,) as the function `values`."""
+        return values(self.blocks, name)
+
+    def value_lists(self, name: str) -> list[NDArray[np.float64]]:
+        """(n,) as the function `value_lists`."""
+        return value_lists(self.blocks, name)
+
+
+def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:
+    """The rows of the words of the block of segment `number`: ten columns each."""
+    if block.lstrip().startswith("("):
+        yield from _leaves(block)
+        return
+    for row in _lines(block, where, number):
+        if row[0].isdigit():
+            yield row
+
+
+def block_of(words: Sequence[tuple[str, str, str, str]]) -> str:
+    """A CoNLL-U block of (form, lemma, upos, xpos); columns that are not known are `_`.
+
+    >>> block_of([("casa", "casa", "NOUN", "n.f.sg")])
+    '1\\tcasa\\tcasa\\tNOUN\\tn.f.sg\\t_\\t_\\t_\\t_\\t_'
+    """
+    rest = "\t".join([NOTHING] * 5)
+    return "\n".join("\t".join((str(i), *word, rest)) for i, word in enumerate(words, start=1))
+
+
+def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The words of a sentence as its text has them: a range (`1-2`) is one, with the annotation of its head.
+
+    rows     those of a block, ranges before their words, ids from 1
+    Returns  rows with ids and heads counted anew; the head of a range is the first word whose head lies
+             outside.
+
+    >>> def row(number, form, head, relation):
+    ...     return [number, form, *"____", head, relation, *"__"]
+    >>> rows = [row("1-2", "del", "_", "_"), row("1", "de", "3", "case"), row("2", "el", "3", "det"),
+    ...         row("3", "mar", "0", "root")]
+    >>> [(row[0], row[1], row[6], row[7]) for row in collapsed(rows)]
+    [('1', 'del', '2', 'case'), ('2', 'mar', '0', 'root')]
+    """
+    words = [row for row in rows if row[0].isdigit()]
+    place, kept = [0] * (len(words) + 1), list[list[str]]()
+    ranges = [(m[1], m[2], row[_FORM]) for row in rows if (m := _RANGE.fullmatch(row[0]))]
+    ends = {natural(first): (natural(last) or 0, form) for first, last, form in ranges}
+    k = 1
+    while k <= len(words):
+        last, form = ends.get(k, (k, words[k - 1][_FORM]))
+        last = min(max(last, k), len(words))
+        inner = range(k, last + 1)
+        chief = next((w for w in inner if not _inside(words[w - 1][_HEAD], k, last)), k)
+        kept.append([str(len(kept) + 1), form, *words[chief - 1][2:]])
+        for w in inner:
+            place[w] = len(kept)
+        k = last + 1
+    for row in kept:
+        head = natural(row[_HEAD])
+        if head is not None and head < len(place):
+            row[_HEAD] = str(place[head])
+    return kept
+
+
+def _inside(head: str, low: int, high: int) -> bool:
+    number = natural(head)
+    return number is not None and low <= number <= high
+
+
+def _rows(
+    blocks: Sequence[str], tokens: Tokens, where: str, numbers: Iterable[int] | None
+) -> Iterator[list[list[str]]]:
+    """The rows of every text's tokens; heads are counted through the sentences of a text."""
+    lengths = np.diff(tokens.offsets).tolist()
+    for k, block, length in zip(numbers or range(1, len(blocks) + 1), blocks, lengths, strict=True):
+        rows = list(words_of(block, where, k))
+        if len(rows) != length:
+            rows = _in_text(block, where, k, len(rows), length)
+        yield _through(rows, f"{where}, segment {k}")
+
+
+def _in_text(block: str, where: str, number: int, words: int, length: int) -> list[list[str]]:
+    """The rows of a block whose ranges count as one word each."""
+    sentences: list[list[list[str]]] = [[]]
+    for row in () if block.lstrip().startswith("(") else _lines(block, where, number):
+        begins = row[0].startswith("1-") or (row[0] == "1" and not _ranged(sentences[-1]))
+        if begins and sentences[-1]:
+            sentences.append([])
+        sentences[-1].append(row)
+    rows = [row for sentence in sentences for row in collapsed(sentence)]
+    if len(rows) != length:
+        raise InputError(
+            f"the annotation has {words} words, but the text {length} tokens",
+            where=f"{where}, segment {number}",
+            remedy="annotate the tokens that `qe` makes, or give tokenized text (tokenizer: whitespace)",
+        )
+    return rows
+
+
+def _ranged(rows: Sequence[list[str]]) -> bool:
+    """Whether nothing but a range from 1 has been read of a sentence."""
+    return len(rows) == 1 and rows[0][0].startswith("1-")
+
+
+def _through(rows: list[list[str]], where: str) -> list[list[str]]:
+    """Rows whose heads count from the beginning of the text, where it has several sentences."""
+    before, last = 0, 0
+    for k, row in enumerate(rows):
+        if row[0] == "1":
+            before = k
+            last = next((j for j in range(k + 1, len(rows)) if rows[j][0] == "1"), len(rows)) - k
+        head = row[_HEAD]
+        if head == NOTHING:
+            continue
+        place = natural(head)
+        if place is None or place > last:
+            raise InputError(f"the head of a word must be 0 to {last}, but is {head[:40]!r}", where=where)
+        if before and place:
+            row[_HEAD] = str(place + before)
+    return rows
+
+
+def _lines(block: str, where: str, number: int) -> Iterator[list[str]]:
+    """The rows of a CoNLL-U block: words, ranges, empty nodes."""
+    for line in block.split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        row = line.split("\t")
+        if len(row) != _COLUMNS:
+            raise InputError(
+                f"CoNLL-U has {_COLUMNS} columns between tabs, but this line {len(row)}: {line[:60]!r}",
+                where=f"{where}, segment {number}",
+            )
+        yield row
+
+
+def _leaves(text: str) -> Iterator[list[str]]:
+    """The words of a bracketed parse as rows."""
+    kept = (leaf for leaf in _LEAF.finditer(text) if leaf.group(1) not in _TRACES)
+    for k, leaf in enumerate(kept, start=1):
+        yield [str(k), leaf.group(2), NOTHING, NOTHING, leaf.group(1), *[NOTHING] * 5]
+
+
+def _tree(block: str) -> str:
+    if block.lstrip().startswith("("):
+        return " ".join(block.split())
+    for line in block.split("\n"):
+        if line.startswith("# constituency = "):
+            return line.removeprefix("# constituency = ").strip()
+    return ""
+
+
+def _entity_tags(cells: Sequence[str]) -> list[str]:
+    """MISC cells as `B-`, `I-` and `O`; `S-` and `E-` of single and last words are turned into them."""
+    tags = []
+    for cell in cells:
+        match = _ENTITY.search(cell)
+        tag = match.group(1) if match else NOTHING
+        tags.append({"S": "B", "E": "I"}.get(tag[:1], tag[:1]) + tag[1:] if tag[1:2] == "-" else tag)
+    return tags
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _as_tokens(texts: Sequence[Sequence[str]], tokens: Tokens) -> Tokens:
+    distinct = Tokens.from_lists(texts)
+    return Tokens(distinct.types, distinct.ids, np.asarray(tokens.offsets))

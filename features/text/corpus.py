@@ -1,0 +1,234 @@
+"""ParallelCorpus: an aligned corpus as integer arrays, read once, memory-mapped afterwards."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.longest import LONGEST, REMEDY
+from features.basics.progress import Progress, silent
+from features.storage.arrays import typed
+from features.storage.files import digest, read_lines, read_words, write_words
+from features.text.tokenizer import Tokenizer, batches
+from features.text.tokens import Tokens, TokensBuilder
+
+Side = Literal["source", "target"]
+
+_LINES = "lines.npy"
+_BATCH = 5000  # pairs encoded, and reported, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelCorpus:
+    """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
+
+    `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each pair
+    left, its place among all that were read, from 0 (None if none was skipped, or by an older version).
+
+    >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
+    >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
+    (1, ['una', 'casa'], 1)
+    """
+
+    source: Tokens
+    target: Tokens
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    empty_pairs: int
+    fingerprint: str
+    lines: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if the arrays do not fit each other."""
+        self.source.check_arrays()
+        typed("target offsets", self.target.offsets, np.int64, len(self) + 1)
+        self.target.check_arrays()
+        if self.lines is not None:
+            typed("lines", self.lines, np.int64, len(self))
+
+    def side(self, name: str) -> Tokens:
+        """`source` or `target`."""
+        if name not in ("source", "target"):
+            raise ValueError(f"side must be 'source' or 'target', but got {name!r}")
+        return self.source if name == "source" else self.target
+
+    def tokenizer(self, side: str) -> Tokenizer:
+        return self.source_tokenizer if side == "source" else self.target_tokenizer
+
+    def take(self, rows: NDArray[np.int64]) -> "ParallelCorpus":
+        """The pairs at `rows`."""
+        return ParallelCorpus(
+            self.source.take(rows),
+            self.target.take(rows),
+            self.source_tokenizer,
+            self.target_tokenizer,
+            0,
+            digest(self.fingerprint, np.asarray(rows, np.int64).tobytes()),
+            None if self.lines is None else self.lines[rows],
+        )
+
+    def spread(self, sample: int) -> NDArray[np.int64]:
+        """The rows of `sample` pairs spread evenly over the corpus, or of all pairs."""
+        return np.unique(np.linspace(0, len(self) - 1, min(sample, len(self))).astype(np.int64))
+
+    @classmethod
+    def from_lines(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        source_tokenizer: Tokenizer | None = None,
+        target_tokenizer: Tokenizer | None = None,
+        *,
+        total: int | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Tokenizes and encodes pairs as they come; memory grows with 4 bytes per token.
+
+        Raises InputError if no pair is left, and for a pair that is too long.
+        """
+        source_tokenizer = source_tokenizer or Tokenizer()
+        target_tokenizer = target_tokenizer or Tokenizer()
+        source, target = TokensBuilder(), TokensBuilder()
+        kept: list[NDArray[np.int64]] = []
+        done = 0
+        for batch in batches(pairs, _BATCH):
+            left = source_tokenizer.tokens([pair[0] for pair in batch])
+            right = target_tokenizer.tokens([pair[1] for pair in batch])
+            _refuse_long(np.maximum(left.lengths, right.lengths), done)
+            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+            source.add(left.take(full))
+            target.add(right.take(full))
+            kept.append(done + full)
+            done += len(batch)
+            progress("reading the corpus", done, total)
+        empty = done - len(source)
+        lines = np.concatenate(kept) if empty else None
+        return cls._of(source, target, source_tokenizer, target_tokenizer, empty, lines)
+
+    @classmethod
+    def _of(
+        cls,
+        source: TokensBuilder,
+        target: TokensBuilder,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        empty: int,
+        lines: NDArray[np.int64] | None,
+    ) -> Self:
+        if not len(source):
+            raise InputError("the parallel corpus has no sentence pair with words on both sides")
+        left, right = source.tokens(), target.tokens()
+        print_ = digest(source_tokenizer, target_tokenizer, left.fingerprint, right.fingerprint)
+        return cls(left, right, source_tokenizer, target_tokenizer, empty, print_, lines)
+
+    @classmethod
+    def of_tokens(
+        cls, sides: Sequence[tuple[Tokens, Tokens]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+    ) -> Self:
+        """The pairs of several texts, one after the other, those that have words on both sides.
+
+        Raises InputError if no pair is left, and for a pair that is too long.
+        """
+        source, target = TokensBuilder(), TokensBuilder()
+        done = 0
+        for left, right in sides:
+            _refuse_long(np.maximum(left.lengths, right.lengths), done)
+            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+            source.add(left.take(full))
+            target.add(right.take(full))
+            done += len(left)
+        return cls._of(source, target, source_tokenizer, target_tokenizer, done - len(source), None)
+
+    @classmethod
+    def read(
+        cls,
+        source: Path,
+        target: Path,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        *,
+        progress: Progress = silent,
+    ) -> Self:
+        """Two files, one sentence per line, plain or gzip.
+
+        Raises InputError for files of different length, empty files, damaged gzip members, bytes that
+        are not UTF-8.
+        """
+        return cls.from_lines(
+            read_pairs(source, target), source_tokenizer, target_tokenizer, progress=progress
+        )
+
+    def save(self, path: Path) -> None:
+        """Writes into the existing directory `path`."""
+        meta = {
+            "source_tokenizer": self.source_tokenizer.settings(),
+            "target_tokenizer": self.target_tokenizer.settings(),
+            "empty_pairs": self.empty_pairs,
+            "fingerprint": self.fingerprint,
+        }
+        (path / "meta.json").write_text(json.dumps(meta, indent=1, sort_keys=True), "utf-8")
+        if self.lines is not None:
+            np.save(path / _LINES, self.lines)
+        for name, tokens in (("source", self.source), ("target", self.target)):
+            write_words(path / f"{name}.types.txt", tokens.types)
+            np.save(path / f"{name}.ids.npy", tokens.ids)
+            np.save(path / f"{name}.offsets.npy", tokens.offsets)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote, memory-mapped."""
+        meta: Mapping[str, Any] = json.loads((path / "meta.json").read_text("utf-8"))
+        sides = []
+        for name in ("source", "target"):
+            ids = np.load(path / f"{name}.ids.npy", mmap_mode="r")
+            offsets = np.load(path / f"{name}.offsets.npy", mmap_mode="r")
+            sides.append(Tokens(read_words(path / f"{name}.types.txt"), ids, offsets))
+        lines = np.load(path / _LINES, mmap_mode="r") if (path / _LINES).is_file() else None
+        return cls(
+            sides[0],
+            sides[1],
+            Tokenizer(**meta["source_tokenizer"]),
+            Tokenizer(**meta["target_tokenizer"]),
+            meta["empty_pairs"],
+            meta["fingerprint"],
+            lines,
+        )
+
+
+def _refuse_long(words: NDArray[np.int64], before: int) -> None:
+    """Raises InputError for a pair with a side that is too long to be aligned; `before` pairs came first."""
+    if (words > LONGEST).any():
+        place = int((words > LONGEST).argmax())
+        raise InputError(
+            f"{words[place]:,} words, but a side of a pair has at most {LONGEST:,}",
+            where=f"line {before + place + 1} of the parallel corpus",
+            remedy=REMEDY,
+        )
+
+
+def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of lines; an error names both files and both counts where they differ in length."""
+    count = {source: 0, target: 0}
+    short: Path | None = None
+    for left, right in zip_longest(read_lines(source), read_lines(target)):
+        count[source] += left is not None
+        count[target] += right is not None
+        if left is None or right is None:
+            short = short or (source if left is None else target)
+        elif short is None:
+            yield left, right
+    if short is not None:
+        raise InputError(
+            f"the two sides must have the same number of lines, but {source} has {count[source]} "
+            f"and {target} has {count[target]}"
+        )
+    if not count[source]:
+        raise InputError(f"{source} and {target} are empty", remedy="give one sentence per line")

@@ -1,0 +1,51 @@
+"""Base forms of words, from simplemma's dictionaries."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import simplemma
+from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+from features.basics.errors import InputError
+from features.text.annotation import NOTHING
+from features.text.tokens import Tokens
+
+
+def base_forms(words: Iterable[str], language: str) -> list[str]:
+    """The lower-cased base form of each word; a word that the dictionary lacks stands for itself.
+
+    >>> base_forms(["convierte", "las", "horas", "xyz"], "es")
+    ['convertir', 'el', 'hora', 'xyz']
+
+    Raises InputError for a language without a dictionary.
+    """
+    if language not in SUPPORTED_LANGUAGES:
+        raise InputError(
+            f"no base forms for the language '{language}'",
+            remedy=f"known: {', '.join(sorted(SUPPORTED_LANGUAGES))}",
+        )
+    return [str(simplemma.lemmatize(word, language)).lower() for word in words]
+
+
+def annotated_lemmas(words: Tokens, lemmas: Tokens, language: str) -> Tokens:
+    """The lemmas of an annotation, lower-cased and without gaps, one per word.
+
+    Where the annotation has none, the base form by simplemma; in a language that simplemma does not know, the
+    word itself.
+    """
+    lemmas, lower = lemmas.lower(), words.lower()
+    known = language in SUPPORTED_LANGUAGES
+    instead = base_forms(lower.types, language) if known else list(lower.types)
+    index = {form: i for i, form in enumerate(dict.fromkeys([*lemmas.types, *instead]))}
+    own = np.array([index[form] for form in lemmas.types], np.int32)[lemmas.ids]
+    other = np.array([index[form] for form in instead], np.int32)[lower.ids]
+    absent = np.array([form == NOTHING for form in lemmas.types], bool)[lemmas.ids]
+    return Tokens(tuple(index), np.where(absent, other, own).astype(np.int32), words.offsets)
+
+
+def base_form_tokens(tokens: Tokens, language: str) -> Tokens:
+    """The same texts with every token replaced by its base form; each type is looked up once."""
+    index: dict[str, int] = {}
+    forms = base_forms(tokens.types, language)
+    mapping = np.array([index.setdefault(form, len(index)) for form in forms], np.int32)
+    return Tokens(tuple(index), mapping[tokens.ids] if len(mapping) else tokens.ids, tokens.offsets)

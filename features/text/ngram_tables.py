@@ -1,0 +1,338 @@
+"""N-gram tables: every n-gram of an encoded text, counted and numbered order by order, and as one trie.
+
+The places where an n-gram ends lie together, n-gram by n-gram. Those of the next order are the same places
+one word on, each group sorted by that word: linear in the length of the text. N-grams that begin with
+different words never meet, so that ranges of first words are counted side by side, on all cores; the tables
+do not depend on how many there are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.threads import even_ranges, for_each, side_by_side
+from features.storage.arrays import rising, typed
+from features.storage.damage import Damaged
+from features.text.tokens import Tokens
+from features.text.vocabulary import BOS, EOS, MARKERS, Vocabulary
+
+Ints = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+Case = Literal["lower", "true"]
+
+_LARGEST = 2**31 - 2  # places and n-grams are numbered with 32 bits
+_SMALLEST = 50_000  # tokens that are worth a range of their own
+_FEW, _MANY = 32, 4096  # places sorted by insertion; places sorted in larger digits
+
+
+def cased(tokens: Tokens, case: Case) -> Tokens:
+    """The tokens as a resource with this `case` setting sees them."""
+    if case not in ("lower", "true"):
+        raise InputError(f"case must be 'lower' or 'true', but got {case!r}")
+    return tokens.lower() if case == "lower" else tokens
+
+
+def encode(tokens: Tokens, minimum: int = 1) -> tuple[Vocabulary, Ints]:
+    """The vocabulary of words seen at least `minimum` times, and the text in its ids.
+
+    A literal `<s>`, `</s>` or `<unk>` in the text is an unknown word, as `Vocabulary.lookup` has it.
+    """
+    marker = np.array([word in MARKERS for word in tokens.types], bool)
+    ids = np.asarray(tokens.ids)
+    countable = ids[~marker[ids]] if marker.any() else ids
+    vocabulary, mapping = Vocabulary.by_frequency(tokens.types, countable, minimum)
+    return vocabulary, mapping[ids] if len(mapping) else ids
+
+
+def with_markers(
+    ids: Ints, offsets: Offsets, *, times: int = 1, backward: bool = False
+) -> tuple[Ints, Offsets]:
+    """`<s> w1 ... wn </s>` for every text, words in reverse where `backward`; and the new offsets.
+
+    `times` markers stand before and after each text.
+    """
+    grown = np.asarray(offsets + 2 * times * np.arange(len(offsets)), np.int64)
+    return _marked(ids, np.asarray(offsets, np.int64), grown, times, backward), grown
+
+
+@numba.njit(cache=True, nogil=True)
+def _marked(ids: Ints, offsets: Offsets, grown: Offsets, times: int, backward: bool) -> Ints:
+    result = np.empty(grown[-1], np.int32)
+    for text in range(len(offsets) - 1):
+        begin, end = grown[text] + times, grown[text + 1] - times
+        result[grown[text] : begin] = BOS
+        result[end : grown[text + 1]] = EOS
+        for i in range(end - begin):
+            result[end - 1 - i if backward else begin + i] = ids[offsets[text] + i]
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class OrderTable:
+    """The distinct n-grams of one order, numbered by (context number, last word).
+
+    words   (size,) last word
+    first   (size of the lower order + 1,) the n-grams extending context c are first[c]:first[c + 1]
+    counts  (size,) occurrences
+    suffix  (size,) number, in the lower order, of the n-gram without its first word; empty for order 1
+    """
+
+    words: Ints
+    first: Ints
+    counts: Ints
+    suffix: Ints
+
+
+def ngram_tables(ids: Ints, offsets: Offsets, vocabulary: int, order: int) -> Iterator[OrderTable]:
+    """The tables of orders 1 .. order, in turn; n-grams do not cross texts.
+
+    The table of order 1 lists the whole vocabulary, so that its numbers are word ids.
+
+    Raises InputError for an order below 1, or a text of 2^31 tokens or more.
+    """
+    if order < 1:
+        raise InputError(f"the order of n-grams must be at least 1, but got {order}")
+    if len(ids) > _LARGEST:
+        raise InputError(f"at most {_LARGEST} tokens can be counted, but the text has {len(ids)}")
+    counts = occurrences(ids, vocabulary)
+    everything, empty = np.arange(vocabulary, dtype=np.int32), np.empty(0, np.int32)
+    yield OrderTable(everything, np.array([0, vocabulary], np.int32), counts, empty)
+    following = _following(ids, np.asarray(offsets, np.int64))
+    numbers = np.array(ids, np.int32)  # of the n-gram that ends at each place, order by order
+    ranges = even_ranges(counts, _SMALLEST)
+    places = list(side_by_side(lambda words: _places(ids, counts, *words), ranges))
+    for _ in range(2, order + 1):
+        within = [counts[low:high] for low, high in ranges]
+        longer = list(side_by_side(lambda ends, times: _one_word_on(ends, times, following), places, within))
+        places, words, times, children = (list(column) for column in zip(*longer, strict=True))
+        ranges = list(pairwise(np.cumsum([0, *map(len, words)]).tolist()))
+        counts = np.concatenate(times)
+        suffix = _numbered(places, counts, ranges, numbers)
+        first = np.cumsum(np.concatenate([np.zeros(1, np.int32), *children]), dtype=np.int32)
+        yield OrderTable(np.concatenate(words), first, counts, suffix)
+
+
+def _numbered(places: list[Ints], counts: Ints, ranges: list[tuple[int, int]], numbers: Ints) -> Ints:
+    """(n-grams,) the numbers of their suffixes; `numbers`, where those were, gets the n-grams' own."""
+    suffix = np.empty(len(counts), np.int32)
+
+    def number(ends: Ints, own: tuple[int, int]) -> None:
+        _number(ends, counts, *own, suffix, numbers)
+
+    for_each(number, places, ranges)
+    return suffix
+
+
+@numba.njit(cache=True, nogil=True)
+def occurrences(ids: Ints, size: int) -> Ints:
+    """(size,) how often each of the ids below `size` is there."""
+    result = np.zeros(size, np.int32)
+    for i in ids:
+        result[i] += 1
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _following(ids: Ints, offsets: Offsets) -> Ints:
+    """(n_tokens,) the word after each place, -1 where the text ends."""
+    result = np.empty(len(ids), np.int32)
+    for text in range(len(offsets) - 1):
+        for place in range(offsets[text], offsets[text + 1]):
+            result[place] = ids[place + 1] if place + 1 < offsets[text + 1] else -1
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _places(ids: Ints, counts: Ints, low: int, high: int) -> Ints:
+    """The places of the words low:high, word by word."""
+    slot = np.zeros(high - low + 1, np.int64)
+    for word in range(low, high):
+        slot[word - low + 1] = slot[word - low] + counts[word]
+    result = np.empty(slot[-1], np.int32)
+    for place in range(len(ids)):
+        word = ids[place]
+        if low <= word < high:
+            result[slot[word - low]] = place
+            slot[word - low] += 1
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _one_word_on(places: Ints, counts: Ints, following: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The n-grams one word longer than those that end at `places`, and occur `counts` times.
+
+    Returns the places where they end, n-gram by n-gram; their last words and counts; and how many there are
+    of each context.
+    """
+    after = following[places]
+    words, times = np.empty(len(places), np.int32), np.empty(len(places), np.int32)
+    children, result = np.zeros(len(counts), np.int32), np.empty(len(places), np.int32)
+    most = counts.max() if len(counts) else 0
+    keys, spare = np.empty(most, np.int64), np.empty(most, np.int64)
+    read, written, types = 0, 0, 0
+    for context in range(len(counts)):
+        size = 0
+        for k in range(read, read + counts[context]):
+            if after[k] >= 0:
+                keys[size] = (np.int64(after[k]) << 32) | (places[k] + 1)
+                size += 1
+        read += counts[context]
+        _sort(keys, spare, size)
+        last = np.int64(-1)
+        for k in range(size):
+            word = keys[k] >> 32
+            if word != last:
+                words[types], times[types] = word, 0
+                children[context] += 1
+                types += 1
+                last = word
+            times[types - 1] += 1
+            result[written + k] = keys[k] & 0xFFFFFFFF
+        written += size
+    return result[:written].copy(), words[:types].copy(), times[:types].copy(), children
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort(keys: Any, spare: Any, size: int) -> None:
+    """Sorts keys[:size], whose low halves ascend, by their high halves."""
+    if size <= _FEW:
+        for i in range(1, size):
+            key = keys[i]
+            k = i
+            while k > 0 and keys[k - 1] > key:
+                keys[k] = keys[k - 1]
+                k -= 1
+            keys[k] = key
+        return
+    highest = np.int64(0)
+    for i in range(size):
+        highest |= keys[i]
+    shift = 32
+    bits = 8 if size < _MANY else 11
+    slot = np.empty((1 << bits) + 1, np.int64)
+    while highest >> shift:
+        slot[:] = 0
+        for i in range(size):
+            slot[((keys[i] >> shift) & ((1 << bits) - 1)) + 1] += 1
+        for digit in range(1 << bits):
+            slot[digit + 1] += slot[digit]
+        for i in range(size):
+            digit = (keys[i] >> shift) & ((1 << bits) - 1)
+            spare[slot[digit]] = keys[i]
+            slot[digit] += 1
+        keys[:size] = spare[:size]
+        shift += bits
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(places: Ints, counts: Ints, low: int, high: int, suffix: Ints, numbers: Ints) -> None:
+    """Writes the numbers low:high of the n-grams that end at `places` there, in place of their suffixes'."""
+    k = 0
+    for ngram in range(low, high):
+        suffix[ngram] = numbers[places[k]]
+        for _ in range(counts[ngram]):
+            numbers[places[k]] = ngram
+            k += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """The n-grams of orders 1 .. N as nodes, order after order, each order sorted by (context, last word).
+
+    sizes  n-grams of each order; those of order 1 are the vocabulary, so that their nodes are word ids
+    words  (nodes,) last word of each n-gram
+    first  (nodes below order N + 1,) the children of node c are first[c]:first[c + 1]
+    """
+
+    sizes: tuple[int, ...]
+    words: Ints
+    first: Ints
+
+    @classmethod
+    def from_levels(cls, levels: list[tuple[Ints, Ints]]) -> "Trie":
+        """From (words, first) per order, numbered within the order; order 1 lists the vocabulary.
+
+        Raises InputError if there are 2^31 n-grams or more.
+        """
+        sizes = tuple(len(words) for words, _ in levels)
+        if sum(sizes) > _LARGEST:
+            raise InputError(
+                f"at most {_LARGEST} n-grams fit a table, but there are {sum(sizes)}",
+                remedy="lower the order",
+            )
+        begins = np.cumsum((0, *sizes))
+        first = [
+            (f[:-1] + begins[k]).astype(np.int32) for k, (_, f) in enumerate(levels[1:], start=1)
+        ]  # the end of one context is the begin of the next, across orders too
+        closed = np.concatenate([*first, begins[-1:].astype(np.int32)])
+        return cls(sizes, np.concatenate([words for words, _ in levels]), closed)
+
+    def check_arrays(self, vocabulary: int) -> None:
+        """Raises Damaged if children are not of the next order, or there are not `vocabulary` words."""
+        if not self.sizes or self.sizes[0] != vocabulary or any(size < 0 for size in self.sizes):
+            raise Damaged(
+                f"the sizes {self.sizes} do not begin with the {vocabulary} words of the vocabulary"
+            )
+        typed("words", self.words, np.int32, self.begins[-1])
+        typed("first", self.first, np.int32, self.begins[-2] + 1)
+        rising("first", self.first, self.sizes[0], self.begins[-1])
+        if (self.first[self.begins[:-1]] != self.begins[1:]).any():
+            raise Damaged("`first` gives n-grams children that are not one word longer")
+
+    @property
+    def order(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def begins(self) -> Offsets:
+        """(N + 1,) the nodes of order k are begins[k - 1]:begins[k]."""
+        return np.cumsum((0, *self.sizes)).astype(np.int64)
+
+    def nodes(self, order: int) -> slice:
+        """The nodes of one order."""
+        return slice(int(self.begins[order - 1]), int(self.begins[order]))
+
+    def extend(self, contexts: Ints, ids: Ints, offsets: Offsets) -> Ints:
+        """The nodes of the n-grams one longer: contexts[i - 1] followed by ids[i], -1 if there is none.
+
+        contexts  (n_tokens,) node of an n-gram that ends at each token of the batch, or -1
+        """
+        return np.asarray(_extend(contexts, ids, offsets, self.words, self.first), np.int32)
+
+    def ending(self, ids: Ints, offsets: Offsets, order: int) -> Ints:
+        """(n_tokens,) node of the n-gram of that order which ends at each token; -1 if there is none."""
+        nodes = np.array(ids, np.int32)
+        for _ in range(1, order):
+            nodes = self.extend(nodes, ids, offsets)
+        return nodes
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def child(words: Ints, low: int, high: int, word: int) -> int:
+    """The node of `word` among the sorted siblings low:high, or -1."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if words[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and words[low] == word else -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _extend(contexts: Ints, ids: Ints, offsets: Offsets, words: Ints, first: Ints) -> Ints:
+    result = np.full(len(ids), -1, np.int32)
+    for text in range(len(offsets) - 1):
+        for i in range(offsets[text] + 1, offsets[text + 1]):
+            context = contexts[i - 1]
+            if context >= 0:
+                result[i] = child(words, first[context], first[context + 1], ids[i])
+    return result

@@ -1,0 +1,208 @@
+"""Tokens: the tokens of a batch of texts, columnar, with everything shared that can be."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.storage.arrays import rising, typed, within
+from features.storage.files import digest
+from features.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of n texts as ids into their distinct types; immutable.
+
+    types    distinct token strings, in order of first occurrence
+    ids      (n_tokens,) int32, index into `types`
+    offsets  (n + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
+
+    A property of a word is computed once per type and spread by `ids`; a sum over each text is
+    `segment_sum`.
+
+    >>> tokens = Tokens.from_lists([["a", "b", "a"], [], ["B"]])
+    >>> tokens.types, tokens.ids.tolist(), tokens.offsets.tolist()
+    (('a', 'b', 'B'), [0, 1, 0, 2], [0, 3, 3, 4])
+    >>> tokens.lower().types, tokens.lower().ids.tolist()
+    (('a', 'b'), [0, 1, 0, 1])
+    """
+
+    types: tuple[str, ...]
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    _ids_in: dict[str, NDArray[np.int32]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_lists(cls, texts: Iterable[Sequence[str]]) -> "Tokens":
+        index: dict[str, int] = {}
+        ids: list[int] = []
+        offsets = [0]
+        for text in texts:
+            ids.extend([index.setdefault(token, len(index)) for token in text])
+            offsets.append(len(ids))
+        return cls(tuple(index), np.array(ids, np.int32), np.array(offsets, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def check_arrays(self) -> None:
+        """Raises Damaged if an id is of no type, or an offset leads out of the ids."""
+        typed("ids", self.ids, np.int32, None)
+        typed("offsets", self.offsets, np.int64, None)
+        within("ids", self.ids, 0, len(self.types))
+        rising("offsets", self.offsets, 0, len(self.ids))
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) tokens per text."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def text_index(self) -> NDArray[np.int64]:
+        """(n_tokens,) the text each token belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def words(self, i: int) -> list[str]:
+        """The tokens of text i as strings."""
+        return [self.types[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]].tolist()]
+
+    def lower(self) -> "Tokens":
+        """The same tokens lower-cased (computed once)."""
+        return self._lower
+
+    @cached_property
+    def _lower(self) -> "Tokens":
+        index: dict[str, int] = {}
+        mapping = np.array([index.setdefault(t.lower(), len(index)) for t in self.types], np.int32)
+        ids = mapping[self.ids] if len(self.types) else self.ids
+        return Tokens(tuple(index), ids, self.offsets)
+
+    def take(self, rows: NDArray[np.int64]) -> "Tokens":
+        """The texts at `rows`, in that order; the types stay the same, unless these are less than half of the
+        tokens: then only their types are left, since much is computed once a type.
+        """
+        offsets, index = rows_of(self.offsets, rows)
+        ids = self.ids[index]
+        if 2 * len(ids) >= len(self.ids):
+            return Tokens(self.types, ids, offsets)
+        kept = np.zeros(len(self.types), np.bool_)
+        kept[ids] = True
+        numbers = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        return Tokens(tuple(self.types[k] for k in np.flatnonzero(kept).tolist()), numbers[ids], offsets)
+
+    def ids_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+        """(n_tokens,) ids in a resource's vocabulary, 0 (`<unk>`) where it lacks the word (computed once)."""
+        translated = self._ids_in.get(vocabulary.fingerprint)
+        if translated is None:
+            by_type = vocabulary.lookup(self.types)
+            translated = by_type[self.ids] if len(self.types) else np.empty(0, np.int32)
+            self._ids_in[vocabulary.fingerprint] = translated
+        return translated
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies the content."""
+        return digest("\n".join(self.types).encode(), self.ids.tobytes(), self.offsets.tobytes())
+
+
+class TokensBuilder:
+    """Grows Tokens batch by batch, with 4 bytes per token and 8 per text.
+
+    >>> builder = TokensBuilder()
+    >>> builder.add(Tokens.from_lists([["a", "b"]]))
+    >>> builder.add(Tokens.from_lists([["c", "a"], []]))
+    >>> builder.tokens().types, builder.tokens().ids.tolist(), builder.tokens().offsets.tolist()
+    (('a', 'b', 'c'), [0, 1, 2, 0], [0, 2, 4, 4])
+    """
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._ids = array("i")
+        self._offsets = array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def add(self, tokens: Tokens) -> None:
+        """Appends texts."""
+        self.add_arrays(tokens.types, tokens.ids, tokens.offsets)
+
+    def add_arrays(self, types: Sequence[str], ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """Appends texts; `types` may repeat, or hold some that do not occur."""
+        index = self._index
+        order, ids = first_occurrence(ids, len(types))
+        mapping = np.array([index.setdefault(types[i], len(index)) for i in order.tolist()], np.int32)
+        self._offsets.frombytes((offsets[1:] + len(self._ids)).tobytes())
+        self._ids.frombytes(mapping[ids].tobytes())
+
+    def tokens(self) -> Tokens:
+        """All texts added so far."""
+        ids, offsets = np.array(self._ids, np.int32), np.array(self._offsets, np.int64)
+        return Tokens(tuple(self._index), ids, offsets)
+
+
+def first_occurrence(ids: NDArray[np.int32], n_types: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The types that occur in `ids`, in order of first occurrence; the ids renumbered to that order."""
+    first = np.full(n_types, -1, np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)  # the last assignment, that is the first place, stays
+    used = np.flatnonzero(first >= 0)
+    order = used[np.argsort(first[used])]
+    mapping = np.zeros(n_types, np.int32)
+    mapping[order] = np.arange(len(order))
+    return order, mapping[ids] if n_types else ids
+
+
+def segment_sum(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) sums of the token values of each text; 0 for an empty text.
+
+    >>> segment_sum(np.array([1.0, 2, 3]), np.array([0, 2, 2, 3]))
+    array([3., 0., 3.])
+    """
+    n = len(offsets) - 1
+    index = np.repeat(np.arange(n), np.diff(offsets))
+    return np.bincount(index, weights=values.astype(np.float64), minlength=n)[:n].astype(np.float64)
+
+
+def segment_mean(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) means of the token values of each text; NaN for an empty text."""
+    return ratio(segment_sum(values, offsets), np.diff(offsets))
+
+
+def segment_max(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) maxima of the token values of each text; NaN for an empty text."""
+    result = np.full(len(offsets) - 1, np.nan)
+    filled = np.diff(offsets) > 0
+    if filled.any():
+        result[filled] = np.maximum.reduceat(values.astype(np.float64), offsets[:-1][filled])
+    return result
+
+
+def segment_min(values: NDArray[np.generic], offsets: NDArray[np.int64]) -> FloatArray:
+    """(n,) minima of the token values of each text; NaN for an empty text."""
+    return -segment_max(-values.astype(np.float64), offsets)
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> FloatArray:
+    """numerator / denominator, NaN if the denominator is 0: undefined, never a guessed value."""
+    top, bottom = np.broadcast_arrays(numerator.astype(np.float64), denominator.astype(np.float64))
+    result = np.full(top.shape, np.nan)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result
+
+
+def rows_of(
+    offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of the texts at `rows`: their offsets, if they stood alone, and which tokens they have here.
+
+    >>> [found.tolist() for found in rows_of(np.array([0, 2, 3, 6]), np.array([2, 0]))]
+    [[0, 3, 5], [3, 4, 5, 0, 1]]
+    """
+    lengths = np.diff(offsets)[rows]
+    own = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return own, np.arange(own[-1]) + np.repeat(offsets[rows] - own[:-1], lengths)

@@ -1,0 +1,110 @@
+"""Aggregates: the probabilities of the tokens of a segment -> 16 numbers per segment."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.decoder_output.statistics import ascending, longest_run, lowest_mean, quantile
+from features.text.tokens import segment_max, segment_mean, segment_sum
+from features.word_level.columns import Floats, Longs
+
+_CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1 in logarithms
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """(n_tokens,) P(BAD), token by token, and (n + 1,) offsets of the texts."""
+
+    values: Floats
+    offsets: Longs
+
+    @cached_property
+    def rising(self) -> Floats:
+        """Those of each text in rising order."""
+        return ascending(self.values, self.offsets)
+
+    @cached_property
+    def _negated(self) -> Floats:
+        return ascending(-self.values, self.offsets)
+
+    def mean(self, values: NDArray[Any]) -> Floats:
+        return segment_mean(values, self.offsets)
+
+    def top(self, count: int) -> Floats:
+        return -lowest_mean(self._negated, self.offsets, count)
+
+    def quantile(self, level: float) -> Floats:
+        return quantile(self.rising, self.offsets, level)
+
+    def total(self, values: NDArray[Any]) -> Floats:
+        return segment_sum(values, self.offsets)
+
+    @property
+    def log_ok(self) -> Floats:
+        return np.log1p(-np.minimum(self.values, 1 - _CERTAIN))
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One number of a segment that has tokens; `of` gives (n,) of n segments, anything of the others."""
+
+    name: str
+    description: str
+    unit: str
+    of: Callable[[Probabilities], Floats]
+
+
+AGGREGATES: tuple[Aggregate, ...] = (
+    Aggregate("mean", "mean of P(BAD)", "probability", lambda p: p.mean(p.values)),
+    Aggregate(
+        "top3", "mean of the 3 highest P(BAD), of all if there are fewer", "probability", lambda p: p.top(3)
+    ),
+    Aggregate(
+        "top5", "mean of the 5 highest P(BAD), of all if there are fewer", "probability", lambda p: p.top(5)
+    ),
+    Aggregate(
+        "top10",
+        "mean of the 10 highest P(BAD), of all if there are fewer",
+        "probability",
+        lambda p: p.top(10),
+    ),
+    Aggregate("above_30", "share with P(BAD) > .3", "share", lambda p: p.mean(p.values > 0.3)),
+    Aggregate("above_50", "share with P(BAD) > .5", "share", lambda p: p.mean(p.values > 0.5)),
+    Aggregate("above_70", "share with P(BAD) > .7", "share", lambda p: p.mean(p.values > 0.7)),
+    Aggregate("quartile1", "first quartile of P(BAD)", "probability", lambda p: p.quantile(0.25)),
+    Aggregate("median", "median of P(BAD)", "probability", lambda p: p.quantile(0.5)),
+    Aggregate("quartile3", "third quartile of P(BAD)", "probability", lambda p: p.quantile(0.75)),
+    Aggregate("percentile90", "90th percentile of P(BAD)", "probability", lambda p: p.quantile(0.9)),
+    Aggregate("maximum", "highest P(BAD)", "probability", lambda p: segment_max(p.values, p.offsets)),
+    Aggregate(
+        "log_ok",
+        "log probability that nothing is BAD, places taken as independent",
+        "nats",
+        lambda p: p.total(p.log_ok),
+    ),
+    Aggregate("expected", "expected number of BAD places", "places", lambda p: p.total(p.values)),
+    Aggregate("count_50", "number with P(BAD) > .5", "places", lambda p: p.total(p.values > 0.5)),
+    Aggregate(
+        "longest_run",
+        "most neighbours in a row with P(BAD) > .4",
+        "places",
+        lambda p: longest_run(p.values > 0.4, p.offsets),
+    ),
+)
+
+
+def aggregate(probability: Floats, offsets: Longs) -> Floats:
+    """(n, 16) the aggregates of every text; NaN for a text without tokens.
+
+    >>> aggregate(np.array([0.2, 0.6]), np.array([0, 2, 2]))[:, [0, 5, 13, 15]]
+    array([[0.4, 0.5, 0.8, 1. ],
+           [nan, nan, nan, nan]])
+    """
+    given = Probabilities(np.asarray(probability, np.float64), np.asarray(offsets, np.int64))
+    result = np.column_stack([a.of(given) for a in AGGREGATES]).astype(np.float64, copy=False)
+    result[np.diff(given.offsets) == 0] = np.nan
+    return result

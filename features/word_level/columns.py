@@ -1,0 +1,99 @@
+"""Columns: named values of the tokens of a batch, and how they move to neighbours and across links."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.storage.damage import REBUILD
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Columns = dict[str, NDArray[Any]]
+
+
+def shifted(values: NDArray[Any], offsets: Longs, by: int) -> Floats:
+    """(n_tokens,) the value of the token `by` places further on in its text; NaN beyond the text.
+
+    >>> shifted(np.array([1, 2, 3]), np.array([0, 2, 3]), 1)
+    array([ 2., nan, nan])
+    """
+    result = np.full(len(values), np.nan)
+    first, last = _bounds(offsets)
+    there = np.arange(len(values)) + by
+    inside = (there >= first) & (there < last)
+    result[inside] = values[there[inside]]
+    return result
+
+
+def places(offsets: Longs) -> Longs:
+    """(n_tokens,) place of every token in its text, from 0."""
+    return np.asarray(np.arange(offsets[-1]) - _bounds(offsets)[0], np.int64)
+
+
+def spread(values: NDArray[Any], offsets: Longs) -> NDArray[Any]:
+    """(n_tokens,) the value of its text for every token."""
+    return np.repeat(values, np.diff(offsets))
+
+
+def at(values: NDArray[Any], index: Longs) -> Floats:
+    """values[index]; NaN if the index is negative.
+
+    >>> at(np.array([5, 6]), np.array([1, -1]))
+    array([ 6., nan])
+    """
+    result = np.full(len(index), np.nan)
+    there = index >= 0
+    result[there] = values[index[there]]
+    return result
+
+
+def matrix(columns: Columns, size: int) -> NDArray[np.float32]:
+    """(size, k) the columns side by side."""
+    result = np.empty((size, len(columns)), np.float32)
+    for k, column in enumerate(columns.values()):
+        result[:, k] = column
+    return result
+
+
+def columns_in(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """The places of the columns `wanted` among `names`.
+
+    Raises InputError for one that is not there: a model asks for it that was not made so.
+
+    >>> columns_in(("lm", "place"), ("place",))
+    [1]
+    """
+    absent = [name for name in wanted if name not in names]
+    if absent:
+        raise InputError(f"a model of words is damaged: there is no column '{absent[0]}'", remedy=REBUILD)
+    return [names.index(name) for name in wanted]
+
+
+def same_width(made: int, taken: int) -> None:
+    """Raises InputError unless a model takes as many columns as are made."""
+    if made != taken:
+        raise InputError(
+            f"a model of words is damaged: it takes {taken} columns, but there are {made}", remedy=REBUILD
+        )
+
+
+def prefixed(prefix: str, columns: Columns) -> Columns:
+    return {f"{prefix}{name}": column for name, column in columns.items()}
+
+
+def offsets_together(offsets: Sequence[Longs]) -> Longs:
+    """Offsets of the texts of several tables, one table after the other.
+
+    >>> offsets_together([np.array([0, 2, 3]), np.array([0, 4])]).tolist()
+    [0, 2, 3, 7]
+    """
+    lengths = np.concatenate([np.diff(each) for each in offsets])
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def _bounds(offsets: Longs) -> tuple[Longs, Longs]:
+    lengths = np.diff(offsets)
+    return np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)

@@ -1,0 +1,100 @@
+"""ContextCounts: how often words stand in contexts, counted in texts that belong to training segments."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.storage.arrays import typed
+from features.word_level.columns import Floats
+from features.word_level.keys import Keys, paired, places
+
+Parts = NDArray[np.int64]
+Counts = NDArray[np.int32]
+
+PARTS = 8  # of the training segments: the counts for those of a part are those of the other parts
+_UNSEEN = 1.0  # words in a context that were never seen there count for so many seen ones
+
+
+@dataclass(frozen=True, eq=False)
+class ContextCounts:
+    """Contexts, and the words in them; keys ascend.
+
+    contexts, times, most  (c,), (c, p) words seen in a context, (c, p) the count of the most frequent of them
+    events, seen           (e,) keys of a context with a word, (e, p) how often they were seen
+
+    p is 1 (all training text), or 1 + `PARTS` while learning: all text, and that outside of each part.
+    """
+
+    contexts: Keys
+    times: Counts
+    most: Counts
+    events: Keys
+    seen: Counts
+
+    @classmethod
+    def fit(cls, contexts: Keys, words: Keys, part: Parts) -> "ContextCounts":
+        """(n,) tokens of the text, and the part of the training segments they belong to."""
+        events, first, index = np.unique(paired(contexts, words), return_index=True, return_inverse=True)
+        seen = _outside(index, part, len(events))
+        distinct, of_event = np.unique(contexts[first], return_inverse=True)
+        order = np.argsort(of_event, kind="stable")
+        starts = np.searchsorted(of_event[order], np.arange(len(distinct)))
+        times, most = np.zeros((2, len(distinct), PARTS + 1), np.int32)
+        if len(distinct):
+            times = np.add.reduceat(seen[order], starts, axis=0, dtype=np.int32)
+            most = np.maximum.reduceat(seen[order], starts, axis=0)
+        return cls(distinct, times, most, events, seen)
+
+    def columns(self, contexts: Keys, words: Keys, part: Parts | None = None) -> Floats:
+        """(n, 3) log of 1 + times the context was seen; share of the word in it; share of the best word less
+        that.
+
+        part  (n,) of tokens of the training segments, whose own part counts for nothing
+        """
+        column = np.zeros(len(contexts), np.int64) if part is None else part + 1
+        there, known = places(self.contexts, contexts)
+        times, most = np.zeros((2, len(contexts)))
+        times[known] = self.times[there[known], column[known]]
+        most[known] = self.most[there[known], column[known]]
+        event, seen_there = places(self.events, paired(contexts, words))
+        seen = np.zeros(len(contexts))
+        seen[seen_there] = self.seen[event[seen_there], column[seen_there]]
+        return np.column_stack([np.log1p(times), seen / (times + _UNSEEN), (most - seen) / (times + _UNSEEN)])
+
+    def learned(self) -> "ContextCounts":
+        """Without the counts outside of parts."""
+        whole = (np.ascontiguousarray(counts[:, :1]) for counts in (self.times, self.most, self.seen))
+        times, most, seen = whole
+        return ContextCounts(self.contexts, times, most, self.events, seen)
+
+    def save(self, path: Path) -> None:
+        """Writes into the new directory `path`."""
+        path.mkdir()
+        for name, array in vars(self.learned()).items():
+            np.save(path / f"{name}.npy", array, allow_pickle=False)
+
+    @classmethod
+    def load(cls, path: Path) -> "ContextCounts":
+        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
+        names = ("contexts", "times", "most", "events", "seen")
+        counts = cls(**{name: np.load(path / f"{name}.npy", allow_pickle=False) for name in names})
+        typed("contexts", counts.contexts, np.uint64, None)
+        typed("events", counts.events, np.uint64, None)
+        typed("times", counts.times, np.int32, len(counts.contexts), 1)
+        typed("most", counts.most, np.int32, len(counts.contexts), 1)
+        typed("seen", counts.seen, np.int32, len(counts.events), 1)
+        return counts
+
+
+def part_of(segment: Parts, n: int) -> Parts:
+    """(n_tokens,) the part of each token's segment, of n: parts are contiguous."""
+    return np.asarray(segment * PARTS // max(n, 1), np.int64)
+
+
+def _outside(index: Parts, part: Parts, size: int) -> Counts:
+    """(size, 1 + PARTS) how often each index occurs: at all, and outside of each part."""
+    inside = np.bincount(index * PARTS + part, minlength=size * PARTS).reshape(size, PARTS)
+    total = inside.sum(axis=1, keepdims=True)
+    return np.hstack([total, total - inside]).astype(np.int32)

@@ -1,0 +1,103 @@
+"""Target encodings: the share of BAD among the training tokens with the same key, smoothed.
+
+Of tokens with probabilities in the place of tags, each is as much of a BAD token as it probably is one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from features.storage.arrays import finite, number, typed
+from features.word_level.columns import Floats, Longs
+from features.word_level.keys import Keys, places
+from features.word_level.labels import Bad
+
+_PRIOR = 5.0  # training tokens that the overall share counts for
+_FOLDS = 8
+_MOST = 1e15  # tokens of training data
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How often each key was seen and was BAD; `keys` ascending."""
+
+    keys: Keys
+    seen: Floats
+    bad: Floats
+    share: float
+
+    @classmethod
+    def fit(cls, keys: Keys, bad: Bad) -> "Encoding":
+        distinct, index = np.unique(keys, return_inverse=True)
+        seen = np.bincount(index, minlength=len(distinct)).astype(np.float64)
+        share = float(bad.mean()) if len(bad) else 0.5
+        times = np.bincount(index, weights=bad, minlength=len(distinct)).astype(np.float64)
+        return cls(distinct, seen, times, share)
+
+    def columns(self, keys: Keys) -> Floats:
+        """(n, 2) smoothed share of BAD (micci-barreca 2001), logarithm of 1 + times seen."""
+        seen, bad = np.zeros(len(keys)), np.zeros(len(keys))
+        place, known = places(self.keys, keys)
+        seen[known], bad[known] = self.seen[place[known]], self.bad[place[known]]
+        return np.column_stack([(bad + _PRIOR * self.share) / (seen + _PRIOR), np.log1p(seen)])
+
+
+def fit_encodings(keys: Mapping[str, Keys], bad: Bad) -> dict[str, Encoding]:
+    return {name: Encoding.fit(column, bad) for name, column in keys.items()}
+
+
+def save_encodings(encodings: Mapping[str, Encoding], path: Path) -> None:
+    """Writes three files per encoding into the directory `path`."""
+    for name, encoding in encodings.items():
+        np.save(path / f"{name}.keys.npy", encoding.keys, allow_pickle=False)
+        counts = np.vstack([encoding.seen, encoding.bad])
+        np.save(path / f"{name}.counts.npy", counts, allow_pickle=False)
+        np.save(path / f"{name}.share.npy", np.array(encoding.share), allow_pickle=False)
+
+
+def load_encodings(path: Path) -> dict[str, Encoding]:
+    """What `save_encodings` wrote, by name. Raises Damaged if arrays do not fit each other."""
+    encodings = {}
+    for file in sorted(path.glob("*.keys.npy")):
+        name = file.name.removesuffix(".keys.npy")
+        keys = np.load(file, allow_pickle=False)
+        counts = np.load(path / f"{name}.counts.npy", allow_pickle=False)
+        typed("keys", keys, np.uint64, None)
+        typed("counts", counts, np.float64, 2, len(keys))
+        finite("counts", counts, 0, _MOST)
+        share = number("share", np.load(path / f"{name}.share.npy", allow_pickle=False), 0, 1)
+        encodings[name] = Encoding(keys, counts[0], counts[1], share)
+    return encodings
+
+
+def encoded(encodings: Mapping[str, Encoding], keys: Mapping[str, Keys]) -> Floats:
+    """(n, 2 k) columns of tokens that the encodings were not fitted on."""
+    return np.hstack([encodings[name].columns(column) for name, column in keys.items()])
+
+
+def left_out(keys: Mapping[str, Keys], bad: Bad, segment: Longs) -> Floats:
+    """(n, 2 k) columns of the training tokens themselves: each by the other parts of the training segments.
+
+    Parts are contiguous, so that a token's own document hardly speaks for it.
+    """
+    n = int(segment[-1]) + 1 if len(segment) else 0
+    part = segment * _FOLDS // max(n, 1)
+    seen, wrong = (np.bincount(part, weights=w, minlength=_FOLDS) for w in (None, bad))
+    rest = (seen.sum() - seen).astype(np.float64)
+    share = np.divide(wrong.sum() - wrong, rest, out=np.full(_FOLDS, 0.5), where=rest > 0)[part]
+    columns = [column for key in keys.values() for column in _elsewhere(key, bad, part, share)]
+    return np.column_stack(columns) if columns else np.empty((len(bad), 0))
+
+
+def _elsewhere(keys: Keys, bad: Bad, part: Longs, share: Floats) -> tuple[Floats, Floats]:
+    """The two columns of `Encoding` for every token, counted in the other parts."""
+    distinct, index = np.unique(keys, return_inverse=True)
+    place = index * _FOLDS + part
+    size = len(distinct) * _FOLDS
+    seen = np.bincount(place, minlength=size).astype(np.float64)
+    wrong = np.bincount(place, weights=bad, minlength=size)
+    outside = seen.reshape(-1, _FOLDS).sum(axis=1)[index] - seen[place]
+    wrong_outside = wrong.reshape(-1, _FOLDS).sum(axis=1)[index] - wrong[place]
+    return (wrong_outside + _PRIOR * share) / (outside + _PRIOR), np.log1p(outside)

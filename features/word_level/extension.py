@@ -1,0 +1,80 @@
+"""Extension: what token tables have beyond `describe`, learned from the training segments and their texts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.core.translations import check_texts
+from features.resources.aligner import Aligner
+from features.word_level.keys import triple_keys
+from features.word_level.text_predictor import TextPredictor
+from features.word_level.tokens import TokenTable
+from features.word_level.training_text import TrainingText, with_text
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Settings of an extension.
+
+    texts    labels that hold translations, which words are looked up in
+    predict  whether networks learn from them, too
+    triples  whether words have keys of three words for target encodings
+    """
+
+    texts: Sequence[str] = ()
+    predict: bool = False
+    triples: bool = False
+
+    def check(self) -> None:
+        """Raises InputError for an unknown text, or predictions without texts."""
+        check_texts(self.texts)
+        if self.predict and not self.texts:
+            raise InputError(
+                "`predict` learns from `texts`, but there are none", remedy="name post_edit, or reference"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """What was learned from texts, where any were asked for."""
+
+    triples: bool
+    text: TrainingText | None
+    predictor: TextPredictor | None
+
+    @classmethod
+    def fit(
+        cls, extras: Extras, segments: Segments, labels: Mapping[str, Any], aligner: Aligner
+    ) -> "Extension":
+        given = segments, labels, extras.texts, aligner
+        return cls(
+            extras.triples,
+            TrainingText.fit(*given) if extras.texts else None,
+            TextPredictor.fit(*given) if extras.predict else None,
+        )
+
+    def extended(self, table: TokenTable, segments: Segments, aligner: Aligner, *, own: bool) -> TokenTable:
+        """The table with more; `own`: these are the segments that were learned from."""
+        if self.triples:
+            keys = {**table.word_keys, **triple_keys(table.word_keys, table.offsets)}
+            table = replace(table, word_keys=keys)
+        if self.text is not None:
+            table = with_text(table, self.text, own=own)
+        if self.predictor is not None:
+            table = self.predictor.extended(table, segments, aligner, own=own)
+        return table
+
+    def save(self, path: Path) -> None:
+        """Writes into the existing directory `path`."""
+        if self.text is not None:
+            self.text.save(path)
+        if self.predictor is not None:
+            self.predictor.save(path)
+
+    @classmethod
+    def load(cls, extras: Extras, path: Path) -> "Extension":
+        """What `save` wrote. Raises Damaged if arrays do not fit each other."""
+        return cls(extras.triples, TrainingText.load(path), TextPredictor.load(path))

@@ -1,0 +1,207 @@
+"""OK / BAD labels of target tokens and gaps: by edit distance to the post-edit, or from given tags."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.text.tokens import Tokens, ratio, segment_sum
+from features.word_level.columns import Longs
+
+Flags = NDArray[np.bool_]
+Bad = Flags | NDArray[np.float64]  # whether places are BAD, or how probably
+
+PROBABILITIES = "word_probabilities"  # the label column of what a teacher says of the places of `word_tags`
+
+
+@dataclass(frozen=True, eq=False)
+class TokenLabels:
+    """What is BAD in n texts.
+
+    words  (n_tokens,)
+    gaps   (n_tokens + n,) gap k of a text stands before its token k, the last after its last token
+    """
+
+    words: Flags
+    gaps: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class TokenProbabilities:
+    """The same places, with how probably they are BAD, as another model says."""
+
+    words: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+
+
+def gap_offsets(offsets: Longs) -> Longs:
+    """(n + 1,) offsets of gaps: one more than tokens in every text."""
+    return np.asarray(offsets + np.arange(len(offsets)), np.int64)
+
+
+def error_rate(labels: TokenLabels | TokenProbabilities, offsets: Longs) -> FloatArray:
+    """(n,) BAD words and gaps per word, near HTER without shifts, or as many as are expected; NaN for a text
+    without words.
+
+    >>> labels = TokenLabels(np.array([True, False]), np.array([False, False, True, True]))
+    >>> error_rate(labels, np.array([0, 2, 2]))
+    array([ 1., nan])
+    """
+    bad = segment_sum(labels.words, offsets) + segment_sum(labels.gaps, gap_offsets(offsets))
+    return ratio(bad, np.diff(offsets))
+
+
+def common_ids(left: Tokens, right: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Token ids of both in one numbering of types."""
+    index = {word: i for i, word in enumerate(left.types)}
+    mapping = np.array([index.setdefault(word, len(index)) for word in right.types], np.int32)
+    return left.ids, mapping[right.ids] if len(mapping) else right.ids
+
+
+def post_edit_labels(target: Tokens, post_edit: Tokens) -> TokenLabels:
+    """BAD words were replaced or deleted, BAD gaps had words inserted, in a cheapest edit (no shifts).
+
+    >>> one = Tokens.from_lists([["a", "x", "c"]]), Tokens.from_lists([["a", "b", "c", "d"]])
+    >>> labels = post_edit_labels(*one)
+    >>> labels.words.tolist(), labels.gaps.tolist()
+    ([False, True, False], [False, False, False, True])
+    """
+    left, right = common_ids(target, post_edit)
+    words = np.ones(len(left), np.bool_)
+    gaps = np.zeros(len(left) + len(target), np.bool_)
+    _label(left, target.offsets, right, post_edit.offsets, words, gaps)
+    return TokenLabels(words, gaps)
+
+
+def inserted_per_gap(target: Tokens, post_edit: Tokens) -> float:
+    """How many words of the post-edits stand in a gap that is BAD, on average (`post_edit_labels`); 1.0 if
+    no gap is.
+
+    >>> inserted_per_gap(Tokens.from_lists([["a"], ["b"]]), Tokens.from_lists([["a", "x", "y"], ["z", "b"]]))
+    1.5
+    """
+    left, right = common_ids(target, post_edit)
+    inserted = _inserted(left, target.offsets, right, post_edit.offsets)
+    gaps = post_edit_labels(target, post_edit).gaps.sum()
+    return float(inserted / gaps) if gaps else 1.0
+
+
+def tag_labels(tags: Sequence[str], target: Tokens) -> TokenLabels:
+    """From `OK` / `BAD` for gap, word, gap, ..., word, gap: 2 n + 1 tags for n tokens (MLQE-PE).
+
+    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """
+    words, gaps = [], []
+    for i, (line, length) in enumerate(zip(tags, target.lengths.tolist(), strict=True), start=1):
+        line_tags = line.split()
+        if len(line_tags) != 2 * length + 1:
+            raise InputError(
+                f"expected {2 * length + 1} tags for {length} target tokens, but found {len(line_tags)}",
+                where=f"word_tags, segment {i}",
+                remedy="set the tokenizer that the tags were made with, or labels: post_edit",
+            )
+        unknown = set(line_tags) - {"OK", "BAD"}
+        if unknown:
+            raise InputError(
+                f"tags are OK or BAD, but found {min(unknown)!r}", where=f"word_tags, segment {i}"
+            )
+        gaps += line_tags[::2]
+        words += line_tags[1::2]
+    return TokenLabels(np.array(words, object) == "BAD", np.array(gaps, object) == "BAD")
+
+
+def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
+    """What words and gaps with tags are learned from: their `word_probabilities`, where a model gave them."""
+    if PROBABILITIES in labels:
+        return tag_probabilities(labels[PROBABILITIES], target)
+    return tag_labels(labels["word_tags"], target)
+
+
+def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:
+    """From P(BAD) of gap, word, gap, ..., word, gap: 2 n + 1 numbers for n tokens.
+
+    Raises InputError, with the number of the segment, for another number of them, or what is no probability.
+
+    >>> one = tag_probabilities(["0.1 0.7 0.25"], Tokens.from_lists([["a"]]))
+    >>> one.words.tolist(), one.gaps.tolist()
+    ([0.7], [0.1, 0.25])
+    """
+    words, gaps = [np.empty(0)], [np.empty(0)]
+    for i, (line, length) in enumerate(zip(lines, target.lengths.tolist(), strict=True), start=1):
+        where = f"{PROBABILITIES}, segment {i}"
+        try:
+            values = np.array(line.split(), np.float64)
+        except ValueError:
+            raise InputError("probabilities are numbers between 0 and 1", where=where) from None
+        if len(values) != 2 * length + 1:
+            what = f"expected {2 * length + 1} probabilities for {length} target tokens"
+            raise InputError(f"{what}, but found {len(values)}", where=where)
+        if not ((values >= 0) & (values <= 1)).all():
+            raise InputError("probabilities are numbers between 0 and 1", where=where)
+        gaps.append(values[::2])
+        words.append(values[1::2])
+    return TokenProbabilities(np.concatenate(words), np.concatenate(gaps))
+
+
+@numba.njit(cache=True, nogil=True)
+def edit_costs(left: Any, right: Any) -> Any:
+    """(l + 1, m + 1) Levenshtein distances of the beginnings of two sequences."""
+    costs = np.empty((len(left) + 1, len(right) + 1), np.int32)
+    costs[0, :] = np.arange(len(right) + 1)
+    for i in range(1, len(left) + 1):
+        costs[i, 0] = i
+        for j in range(1, len(right) + 1):
+            replaced = costs[i - 1, j - 1] + (left[i - 1] != right[j - 1])
+            costs[i, j] = min(replaced, costs[i - 1, j] + 1, costs[i, j - 1] + 1)
+    return costs
+
+
+@numba.njit(cache=True, nogil=True)
+def trace(left: Any, right: Any, costs: Any, partner: Any) -> None:
+    """partner[i]: the word of the right side that stands for word i (equal or not), or -1 if deleted."""
+    i, j = len(left), len(right)
+    partner[:] = -1
+    while i > 0:
+        if j > 0 and costs[i, j] == costs[i - 1, j - 1] + (left[i - 1] != right[j - 1]):
+            i, j = i - 1, j - 1
+            partner[i] = j
+        elif costs[i, j] == costs[i - 1, j] + 1:
+            i -= 1
+        else:
+            j -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _inserted(left: Any, left_offsets: Any, right: Any, right_offsets: Any) -> int:
+    """Words of the right side that stand for no word of the left one."""
+    count = len(right)
+    for k in range(len(left_offsets) - 1):
+        one = left[left_offsets[k] : left_offsets[k + 1]]
+        other = right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(one), np.int64)
+        trace(one, other, edit_costs(one, other), partner)
+        count -= (partner >= 0).sum()
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _label(left: Any, left_offsets: Any, right: Any, right_offsets: Any, words: Any, gaps: Any) -> None:
+    for k in range(len(left_offsets) - 1):
+        start, end = left_offsets[k], left_offsets[k + 1]
+        one, other = left[start:end], right[right_offsets[k] : right_offsets[k + 1]]
+        partner = np.empty(len(one), np.int64)
+        trace(one, other, edit_costs(one, other), partner)
+        done, gap = 0, 0  # words of the other side accounted for; the gap that an insertion falls into
+        for i in range(len(one)):
+            if partner[i] >= 0:
+                words[start + i] = one[i] != other[partner[i]]
+                if partner[i] > done:
+                    gaps[start + k + gap] = True
+                done, gap = partner[i] + 1, i + 1
+        if done < len(other):
+            gaps[start + k + gap] = True

@@ -1,0 +1,109 @@
+"""Tables of segments described before: folds that share rows, and families of words, share the work."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import Lock
+from weakref import finalize
+
+import numpy as np
+
+from features.core.segments import Segments
+from features.word_level.columns import Longs
+from features.word_level.tokens import Knowledge, TokenTable, joined
+
+_LIMIT = 1_000_000  # tokens remembered, about 1 GB
+
+_Key = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class TokenMemory:
+    """Tables by the text they are computed from; forgets everything when it is full.
+
+    Of several threads one computes, and the others wait for what it finds.
+    """
+
+    _tables: list[TokenTable] = field(default_factory=list)
+    _places: dict[_Key, tuple[int, int]] = field(default_factory=dict)  # the table, and the row in it
+    _tokens: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def table(
+        self, segments: Segments, use: frozenset[str], compute: Callable[[Segments], TokenTable]
+    ) -> TokenTable:
+        """`compute(segments)`, of which only segments not seen before are computed."""
+        keys = _keys(segments, use)
+        with self._lock:
+            missing = [i for i, key in enumerate(keys) if key not in self._places]
+            if len(missing) == len(keys):
+                table = compute(segments)
+                self._remember(keys, table)
+                return table
+            pieces = self._known(keys)
+            if missing:
+                new = compute(segments.take(missing))
+                pieces.append((new, np.array(missing)))
+                self._remember([keys[i] for i in missing], new)
+        return _in_order(pieces)
+
+    def _known(self, keys: list[_Key]) -> list[tuple[TokenTable, Longs]]:
+        """Tables of segments seen before, and which of `keys` they are of."""
+        found = [(i, *self._places[key]) for i, key in enumerate(keys) if key in self._places]
+        which, table, row = np.array(found).T
+        pieces = []
+        for k in np.unique(table).tolist():
+            rows = row[table == k]
+            whole = self._tables[k]
+            same = np.array_equal(rows, np.arange(len(whole.offsets) - 1))
+            pieces.append((whole if same else whole.take(rows), which[table == k]))
+        return pieces
+
+    def _remember(self, keys: list[_Key], table: TokenTable) -> None:
+        size = int(table.offsets[-1])
+        if self._tokens + size > _LIMIT:
+            self._tables.clear()
+            self._places.clear()
+            self._tokens = 0
+        if size <= _LIMIT:
+            number = len(self._tables)
+            self._tables.append(table)
+            self._places.update((key, (number, row)) for row, key in enumerate(keys))
+            self._tokens += size
+
+
+_memories: dict[tuple[Hashable, ...], TokenMemory] = {}
+_memories_lock = Lock()
+
+
+def remembered(knowledge: Knowledge, segments: Segments, use: frozenset[str]) -> TokenTable:
+    """`knowledge.described(segments, use)`, of which only what is new to these resources is computed.
+
+    All families that describe words by the same method, with the very same resources in memory, share what
+    they find; it is forgotten with the first of these resources that is.
+    """
+    return _memory_of(knowledge).table(segments, use, lambda new: knowledge.described(new, use))
+
+
+def _memory_of(knowledge: Knowledge) -> TokenMemory:
+    resources = knowledge.resources
+    key = (type(knowledge).described, knowledge.decodes, *map(id, resources))
+    with _memories_lock:
+        if key not in _memories:
+            _memories[key] = TokenMemory()
+            for resource in resources:
+                finalize(resource, _memories.pop, key, None)
+        return _memories[key]
+
+
+def _keys(segments: Segments, use: frozenset[str]) -> list[_Key]:
+    settings = repr((segments.source_tokenizer, segments.target_tokenizer, sorted(use)))
+    columns = [segments.source, segments.target, *(segments.require(name) for name in sorted(use))]
+    return [(settings, *row) for row in zip(*columns, strict=True)]
+
+
+def _in_order(pieces: list[tuple[TokenTable, Longs]]) -> TokenTable:
+    """The tables together; every segment at the place that is given for it."""
+    places = np.concatenate([places for _, places in pieces])
+    table = pieces[0][0] if len(pieces) == 1 else joined([table for table, _ in pieces])
+    ordered = np.array_equal(places, np.arange(len(places)))
+    return table if ordered else table.take(np.argsort(places))

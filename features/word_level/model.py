@@ -1,0 +1,133 @@
+"""TokenModel: P(BAD) of tokens (or gaps) from their columns, target encodings and word vectors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from features.basics.threads import side_by_side
+from features.storage.boosted_trees import check_trees
+from features.word_level.boosting import fit_trees, load_trees, tree_probability
+from features.word_level.columns import Floats, Longs, same_width
+from features.word_level.encodings import (
+    Encoding,
+    encoded,
+    fit_encodings,
+    left_out,
+    load_encodings,
+    save_encodings,
+)
+from features.word_level.keys import Keys
+from features.word_level.labels import Bad
+from features.word_level.network import Network
+from features.word_level.tree_walks import TreeWalks
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a model sees of n tokens or gaps.
+
+    columns  (n, k) NaN if undefined
+    keys     name -> (n,) keys for target encodings
+    vectors  (n, d) vectors of the words
+    """
+
+    columns: NDArray[np.float32]
+    keys: Mapping[str, Keys]
+    vectors: NDArray[np.float32]
+
+    @property
+    def width(self) -> int:
+        """Of columns, encodings and vectors."""
+        return int(self.columns.shape[1]) + 2 * len(self.keys) + int(self.vectors.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class TokenModel:
+    """Mean of boosted trees and small networks, or trees alone if there are none.
+
+    `trees` is LightGBM's text, so that a copy scores alike.
+    """
+
+    encodings: Mapping[str, Encoding]
+    trees: str
+    networks: tuple[Network, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        inputs: Inputs,
+        bad: Bad,
+        segment: Longs,
+        *,
+        rounds: int,
+        seed: int,
+        leaves: int = 31,
+        rate: float = 0.06,
+        networks: int = 2,
+    ) -> "TokenModel":
+        """`bad`: whether tokens are BAD, or how probably; `segment` is the segment of each token, ascending;
+        `leaves` and `rate` are those of the trees.
+
+        Trees and networks learn side by side.
+        """
+        encodings = left_out(inputs.keys, bad, segment).astype(np.float32)
+        features = np.hstack([inputs.columns, encodings])
+
+        def learner(i: int) -> Any:
+            if i == 0:
+                return fit_trees(features, bad, rounds, seed, leaves=leaves, rate=rate)
+            return Network.fit(features, inputs.vectors, bad, seed + i - 1)
+
+        with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
+            trees, *rest = side_by_side(learner, range(networks + 1))
+        return cls(fit_encodings(inputs.keys, bad), trees, tuple(rest))
+
+    def probability(self, inputs: Inputs) -> Floats:
+        """(n,) P(BAD)."""
+        encodings = encoded(self.encodings, inputs.keys).astype(np.float32)
+        features = np.hstack([inputs.columns, encodings])
+        same_width(features.shape[1], self._walks.width)
+        for network in self.networks:
+            same_width(features.shape[1], len(network.mean))
+            same_width(features.shape[1] + inputs.vectors.shape[1], len(network.weights))
+        by_trees = tree_probability(self._walks, features)
+        if not self.networks:
+            return by_trees
+        by_networks = [network.probability(features, inputs.vectors) for network in self.networks]
+        return np.asarray((by_trees + sum(by_networks) / len(by_networks)) / 2, np.float64)
+
+    @cached_property
+    def _walks(self) -> TreeWalks:
+        return load_trees(self.trees)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"encodings": self.encodings, "trees": self.trees, "networks": self.networks}
+
+    def save(self, path: Path) -> None:
+        """Writes into the new directory `path`."""
+        path.mkdir()
+        (path / "trees.txt").write_text(self.trees, "utf-8", newline="")
+        for i, network in enumerate(self.networks):
+            (path / f"network{i}").mkdir()
+            for name, array in vars(network).items():
+                np.save(path / f"network{i}" / f"{name}.npy", array, allow_pickle=False)
+        save_encodings(self.encodings, path)
+
+    @classmethod
+    def load(cls, path: Path) -> "TokenModel":
+        """What `save` wrote. Raises Damaged if arrays do not fit each other, or trees are none."""
+        networks = tuple(
+            Network(**{f.stem: np.load(f, allow_pickle=False) for f in folder.glob("*.npy")})
+            for folder in sorted(path.glob("network*"))
+        )
+        model = cls(load_encodings(path), (path / "trees.txt").read_text("utf-8"), networks)
+        for network in networks:
+            network.check_arrays()
+        check_trees(model.trees)
+        return model

@@ -1,0 +1,143 @@
+"""Synthetic examples: words and gaps of our own translations, BAD where they differ from the reference."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.progress import Progress
+from features.basics.threads import side_by_side
+from features.core.segments import Segments
+from features.phrase_decoding.decoder import decode
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.word_level.beginnings import Lesson
+from features.word_level.columns import columns_in, offsets_together
+from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
+from features.word_level.links import aligned_links
+from features.word_level.source_side import describe_sources, link_ends, projected
+from features.word_level.surface import PLACES
+from features.word_level.tokens import Knowledge, TokenTable, describe, joined
+
+_CHUNK = 2000  # pairs translated and described at a time
+# Columns that mean something else in other systems' translations: ours agree with our decoder, are
+# lower-cased and have no second translation beside them.
+_OTHER = ("decoder_", "pseudo_", "back_", "capital")
+# Keys by word class: k-means numbers classes anew in every bundle.
+_CLASS = "class"
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Our translations: the table of their tokens, what is BAD in it, what is seen of source tokens."""
+
+    table: TokenTable
+    bad: TokenLabels
+    source: Lesson
+
+    @property
+    def target(self) -> Lesson:
+        """The words of the table, of the columns that are shared."""
+        names = shared_columns(self.table.word_names)
+        columns = chosen(self.table.words, self.table.word_names, names)
+        rate = error_rate(self.bad, self.table.offsets)
+        return Lesson(names, columns, self.bad.words, self.table.offsets, rate)
+
+
+def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) -> Examples:
+    """What is known of the tokens of our translations of the sources, and what is BAD in them.
+
+    Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit; those of
+    source tokens follow them over the links.
+    """
+    firsts = range(0, len(pairs), _CHUNK)
+    parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
+    tables, words, gaps, sources = [], [], [], []
+    progress("translating held-out pairs", 0, len(pairs))
+    for first, part in zip(firsts, side_by_side(lambda part: _of_pairs(part, knowledge), parts), strict=True):
+        table, bad, source = part
+        tables.append(table)
+        words.append(bad.words)
+        gaps.append(bad.gaps)
+        sources.append(source)
+        progress("translating held-out pairs", min(first + _CHUNK, len(pairs)), len(pairs))
+    labels = TokenLabels(np.concatenate(words), np.concatenate(gaps))
+    return Examples(joined(tables), labels, _together(sources))
+
+
+def _of_pairs(pairs: ParallelCorpus, knowledge: Knowledge) -> tuple[TokenTable, TokenLabels, Lesson]:
+    """What is known of our translations' tokens, what is BAD, what is seen of source tokens."""
+    segments = _translated(pairs, knowledge)
+    bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
+    table = describe(segments, knowledge, frozenset(), decoder=False)
+    return table, bad, _source_lesson(segments, table, bad, knowledge)
+
+
+def chosen(
+    values: NDArray[np.float32], names: tuple[str, ...], wanted: tuple[str, ...]
+) -> NDArray[np.float32]:
+    """(n, k) the columns `wanted` of values with columns `names`."""
+    return np.ascontiguousarray(values[:, columns_in(names, wanted)])
+
+
+def shared_columns(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that mean the same in anybody's translations.
+
+    Places and lengths do not: how mistakes of ours depend on them says little of other systems' mistakes.
+
+    >>> shared_columns(("lm", "decoder_equal", "left_back_equal", "backward", "source_capital", "place"))
+    ('lm', 'backward')
+    >>> shared_columns(("target_place", "target_decoder_equal", "target_lm"))  # seen from a source word
+    ('target_lm',)
+    """
+    places = {*PLACES, *(f"target_{name}" for name in PLACES)}
+    return tuple(n for n in names if n not in places and not any(other in n for other in _OTHER))
+
+
+def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
+    """The keys that mean the same in every bundle."""
+    return tuple(name for name in names if _CLASS not in name)
+
+
+def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, knowledge: Knowledge) -> Lesson:
+    links = aligned_links(segments, knowledge.aligner)
+    described = describe_sources(segments, links, table, knowledge)
+    names = shared_columns(described.names)
+    flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
+    rate = error_rate(bad, table.offsets)
+    return Lesson(names, chosen(described.columns, described.names, names), flags, described.offsets, rate)
+
+
+def _together(lessons: list[Lesson]) -> Lesson:
+    """One after the other."""
+    return Lesson(
+        lessons[0].names,
+        np.concatenate([lesson.columns for lesson in lessons]),
+        np.concatenate([lesson.bad for lesson in lessons]),
+        offsets_together([lesson.offsets for lesson in lessons]),
+        np.concatenate([lesson.rate for lesson in lessons]),
+    )
+
+
+def _translated(pairs: ParallelCorpus, knowledge: Knowledge) -> Segments:
+    """Our translations of the sources, tokenized as they are."""
+    tokenizers = [Tokenizer(t.language, "whitespace", normalise=False) for t in _tokenizers(pairs)]
+    source = _texts(pairs.source)
+    tokens = tokenizers[0].tokens(source)
+    decoded = decode(tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+    return Segments.from_columns({"source": source, "target": _texts(decoded)}, *tokenizers)
+
+
+def _tokenizers(pairs: ParallelCorpus) -> tuple[Tokenizer, Tokenizer]:
+    return pairs.source_tokenizer, pairs.target_tokenizer
+
+
+def _texts(tokens: Tokens) -> list[str]:
+    return [" ".join(tokens.words(i)) for i in range(len(tokens))]
+
+
+def segment_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n_tokens,) the segment of each token."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

@@ -1,0 +1,96 @@
+"""TextPredictor: words predicted by networks that learned from texts of the training segments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from features.basics.threads import side_by_side
+from features.core.segments import Segments
+from features.core.translations import translated
+from features.resources.aligner import Aligner
+from features.resources.predictor import Predictor
+from features.text.corpus import ParallelCorpus
+from features.word_level.columns import Columns, Floats
+from features.word_level.predicted import prediction_columns, with_columns
+from features.word_level.tokens import TokenTable
+
+_HALVES: Final = 2
+_EPOCHS: Final = 5
+_FOLDER: Final = "text_predictor"
+_NAMES: Final = ("log", "rank", "margin", "entropy")
+
+
+@dataclass(frozen=True, eq=False)
+class TextPredictor:
+    """Two predictors, each learned from the texts of one half of the training segments.
+
+    A training segment is predicted by that of the other half; a new one has the mean of both.
+    """
+
+    predictors: tuple[Predictor, ...]
+
+    @classmethod
+    def fit(
+        cls, segments: Segments, labels: Mapping[str, Any], texts: Sequence[str], aligner: Aligner
+    ) -> "TextPredictor":
+        sides = [translated(segments, name, tuple(labels[name])) for name in texts]
+        half = _half(len(segments))
+
+        def learned(k: int) -> Predictor:
+            corpus = _corpus([side.take(np.flatnonzero(half == k)) for side in sides])
+            return Predictor.build(corpus, aligner=aligner, epochs=_EPOCHS, seed=k)
+
+        with threadpool_limits(1, "blas"):  # for both of them: each would lift the limit of the other
+            return cls(tuple(side_by_side(learned, range(_HALVES))))
+
+    def extended(self, table: TokenTable, segments: Segments, aligner: Aligner, *, own: bool) -> TokenTable:
+        """The table with the predictions of its words; `own`: these are the segments learned from."""
+        values = self._own(segments, aligner) if own else self._new(segments, aligner)
+        columns: Columns = {f"own_predicted_{name}": values[:, k] for k, name in enumerate(_NAMES)}
+        return with_columns(table, columns, "own_predicted_")
+
+    def _own(self, segments: Segments, aligner: Aligner) -> Floats:
+        half = _half(len(segments))
+        of_token = half[segments.target_tokens.text_index]
+        result = np.empty((len(of_token), len(_NAMES)))
+        for k in range(_HALVES):
+            others = segments.take(np.flatnonzero(half != k))
+            result[of_token != k] = prediction_columns(others, aligner, self.predictors[k])
+        return result
+
+    def _new(self, segments: Segments, aligner: Aligner) -> Floats:
+        predicted = [prediction_columns(segments, aligner, p) for p in self.predictors]
+        return np.asarray(np.mean(predicted, axis=0), np.float64)
+
+    def save(self, path: Path) -> None:
+        """Writes into the existing directory `path`."""
+        (path / _FOLDER).mkdir()
+        for k, predictor in enumerate(self.predictors):
+            (path / _FOLDER / str(k)).mkdir()
+            predictor.save(path / _FOLDER / str(k))
+
+    @classmethod
+    def load(cls, path: Path) -> "TextPredictor | None":
+        """What `save` wrote; None if nothing was. Raises Damaged if arrays do not fit each other."""
+        if not (path / _FOLDER).is_dir():
+            return None
+        predictors = tuple(Predictor.load(path / _FOLDER / str(k)) for k in range(_HALVES))
+        for predictor in predictors:
+            predictor.check_arrays()
+        return cls(predictors)
+
+
+def _half(n: int) -> NDArray[np.int64]:
+    """(n,) the half of each training segment."""
+    return np.asarray(np.arange(n) * _HALVES // max(n, 1), np.int64)
+
+
+def _corpus(sides: Sequence[Segments]) -> ParallelCorpus:
+    """The pairs of all texts that have words on both sides."""
+    pairs = [(side.source_tokens, side.target_tokens) for side in sides]
+    return ParallelCorpus.of_tokens(pairs, sides[0].source_tokenizer, sides[0].target_tokenizer)

@@ -1,0 +1,234 @@
+"""TokenTable: what is known of the tokens and gaps of a batch before any label is seen."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.threads import even_ranges, side_by_side
+from features.core.resource import Resource
+from features.core.segments import Segments
+from features.phrase_decoding.decoder import decode
+from features.resources.aligner import Aligner
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import Lexicon
+from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.resources.tuple_lm import TupleLM
+from features.resources.word_vectors import WordVectors
+from features.text.tokens import rows_of
+from features.word_level.agreement import agreement_columns
+from features.word_level.annotation import annotation_keys
+from features.word_level.columns import Columns, Longs, at, matrix, offsets_together, shifted
+from features.word_level.keys import Keys, WordClasses, gap_keys, gap_sides, word_keys
+from features.word_level.labels import gap_offsets
+from features.word_level.language import language_columns, source_columns
+from features.word_level.links import TokenLinks, aligned_links, given_links, link_columns
+from features.word_level.model import Inputs
+from features.word_level.phrases import phrase_columns
+from features.word_level.surface import surface_columns
+from features.word_level.translation import translation_columns
+from features.word_level.tuples import tuple_columns
+
+# Raised whenever columns or keys change: cached values and saved models are then refused.
+COLUMNS_VERSION = 2
+
+_LEAST = 20_000  # target tokens that are worth a thread: each piece looks its distinct words up anew
+
+# What a gap sees of the words at its sides.
+GAP_COLUMNS = (
+    "lm", "backward", "matched", "frequency", "ibm_highest", "ibm_pair", "posterior", "source_free_left",
+    "source_free_right", "fertility", "punctuation", "jump_left", "source_fertility", "phrase_target",
+    "phrase_source", "tuple", "tuple_matched", "copied", "segment_source_free", "lm_mean",
+)  # fmt: skip
+# The same of columns that are there only where other translations are.
+GAP_COLUMNS_OF_OTHERS = (
+    "decoder_equal", "decoder_inserted", "decoder_order", "pseudo_equal", "pseudo_inserted", "pseudo_order",
+    "back_equal",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The resources that tokens are looked up in; families of words begin with them."""
+
+    source_lm5: LanguageModel
+    target_lm: LanguageModel
+    target_lm_backward: LanguageModel
+    source_ngrams: NgramCounts
+    target_ngrams: NgramCounts
+    lexicon_source_to_target: Lexicon
+    lexicon_target_to_source: Lexicon
+    aligner: Aligner
+    phrase_table: PhraseTable
+    tuple_lm: TupleLM
+    source_vectors: WordVectors
+    target_vectors: WordVectors
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """All of them, in the order of their fields."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Resource))
+
+    def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
+        """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
+        return describe(segments, self, use, decoder=self.decodes)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether words are compared with what our own decoder makes of the source."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class TokenTable:
+    """n segments: their target tokens and gaps.
+
+    words, gaps            (n_tokens, k), (n_gaps, k') columns `word_names`, `gap_names`; NaN: undefined
+    word_keys, gap_keys    name -> keys for target encodings
+    word_rows, gap_rows    (n_tokens, 4), (n_gaps, 2) rows of word vectors: the word, the one before, the one
+                           after (target), the aligned one (source); the words on both sides (target)
+    offsets                (n + 1,) tokens
+    """
+
+    word_names: tuple[str, ...]
+    gap_names: tuple[str, ...]
+    words: NDArray[np.float32]
+    gaps: NDArray[np.float32]
+    word_keys: dict[str, Keys]
+    gap_keys: dict[str, Keys]
+    word_rows: NDArray[np.int32]
+    gap_rows: NDArray[np.int32]
+    offsets: Longs
+
+    @property
+    def gap_offsets(self) -> Longs:
+        return gap_offsets(self.offsets)
+
+    def take(self, rows: Longs) -> "TokenTable":
+        """The tokens and gaps of the segments asked for, in that order."""
+        offsets, words = rows_of(self.offsets, rows)
+        _, gaps = rows_of(self.gap_offsets, rows)
+        return replace(
+            self,
+            words=self.words[words],
+            gaps=self.gaps[gaps],
+            word_keys={name: keys[words] for name, keys in self.word_keys.items()},
+            gap_keys={name: keys[gaps] for name, keys in self.gap_keys.items()},
+            word_rows=self.word_rows[words],
+            gap_rows=self.gap_rows[gaps],
+            offsets=offsets,
+        )
+
+    def word_inputs(self, knowledge: Knowledge) -> Inputs:
+        target, source = knowledge.target_vectors.vectors, knowledge.source_vectors.vectors
+        own = [target[rows] for rows in self.word_rows[:, :3].T]
+        vectors = np.hstack([*own, source[self.word_rows[:, 3]]])
+        return Inputs(self.words, self.word_keys, vectors)
+
+    def gap_inputs(self, knowledge: Knowledge) -> Inputs:
+        sides = [knowledge.target_vectors.vectors[rows] for rows in self.gap_rows.T]
+        return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
+
+    def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
+        """Those of words and of gaps without vectors, which trees do not look at."""
+        none = np.empty((len(self.words), 0), np.float32), np.empty((len(self.gaps), 0), np.float32)
+        return Inputs(self.words, self.word_keys, none[0]), Inputs(self.gaps, self.gap_keys, none[1])
+
+
+def describe(
+    segments: Segments, knowledge: Knowledge, use: frozenset[str], *, decoder: bool = True
+) -> TokenTable:
+    """The table of a batch; `use` names the optional columns of Segments that are read.
+
+    `decoder`: with the columns of agreement with our own decoder. All cores work on it.
+    """
+    pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
+    parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
+    return joined(list(side_by_side(lambda part: _described(part, knowledge, use, decoder), parts)))
+
+
+def joined(pieces: list[TokenTable]) -> TokenTable:
+    """The tables one after the other."""
+    first = pieces[0]
+    return replace(
+        first,
+        words=np.concatenate([piece.words for piece in pieces]),
+        gaps=np.concatenate([piece.gaps for piece in pieces]),
+        word_keys={n: np.concatenate([p.word_keys[n] for p in pieces]) for n in first.word_keys},
+        gap_keys={n: np.concatenate([p.gap_keys[n] for p in pieces]) for n in first.gap_keys},
+        word_rows=np.concatenate([piece.word_rows for piece in pieces]),
+        gap_rows=np.concatenate([piece.gap_rows for piece in pieces]),
+        offsets=offsets_together([piece.offsets for piece in pieces]),
+    )
+
+
+def _described(segments: Segments, knowledge: Knowledge, use: frozenset[str], decoder: bool) -> TokenTable:
+    """The table of a few segments."""
+    links = given_links(segments) if "alignment" in use else aligned_links(segments, knowledge.aligner)
+    target = segments.target_tokens
+    columns: Columns = {
+        **language_columns(
+            target, knowledge.target_lm, knowledge.target_lm_backward, knowledge.target_ngrams
+        ),
+        **source_columns(segments, links, knowledge.source_lm5, knowledge.source_ngrams),
+        **translation_columns(
+            segments, links, knowledge.lexicon_source_to_target, knowledge.lexicon_target_to_source
+        ),
+        **link_columns(links, segments),
+        **surface_columns(segments, links),
+        **phrase_columns(segments, knowledge.phrase_table),
+        **tuple_columns(segments, knowledge.aligner, knowledge.tuple_lm),
+    }
+    if decoder:
+        decoded = decode(segments.source_tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+        columns |= agreement_columns("decoder_", target, decoded)
+    if "pseudo_reference" in use:
+        columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
+    if "back_translation" in use:
+        columns |= _back_columns(segments, links)
+    gaps = _gap_columns(columns, target.offsets)
+    rows, source_rows = (
+        knowledge.target_vectors.ids(target),
+        knowledge.source_vectors.ids(segments.source_tokens),
+    )
+    classes = WordClasses(
+        knowledge.source_vectors.classes[source_rows], knowledge.target_vectors.classes[rows]
+    )
+    annotated_words, annotated_gaps = annotation_keys(segments, links, use)
+    size = len(target.ids)
+    return TokenTable(
+        tuple(columns),
+        tuple(gaps),
+        matrix(columns, size),
+        matrix(gaps, size + len(target)),
+        word_keys(segments, links, classes) | annotated_words,
+        gap_keys(segments, classes) | annotated_gaps,
+        _word_rows(rows, target.offsets, source_rows, links),
+        np.column_stack(gap_sides(rows, target.offsets, 0)),
+        np.asarray(target.offsets),
+    )
+
+
+def _back_columns(segments: Segments, links: TokenLinks) -> Columns:
+    """Whether the back-translation agrees with the source word that each target word is aligned with."""
+    agreement = agreement_columns("back_", segments.source_tokens, segments.back_translation_tokens)
+    return {name: at(column, links.best) for name, column in agreement.items()}
+
+
+def _word_rows(
+    rows: NDArray[np.int32], offsets: Longs, source_rows: NDArray[np.int32], links: TokenLinks
+) -> NDArray[np.int32]:
+    aligned = np.zeros(len(rows), np.int32)
+    aligned[links.best >= 0] = source_rows[links.best[links.best >= 0]]
+    before, after = (np.nan_to_num(shifted(rows, offsets, by)).astype(np.int32) for by in (-1, 1))
+    return np.column_stack([rows, before, after, aligned])
+
+
+def _gap_columns(columns: Columns, offsets: Longs) -> Columns:
+    result: Columns = {}
+    for name in (*GAP_COLUMNS, *(name for name in GAP_COLUMNS_OF_OTHERS if name in columns)):
+        values = np.asarray(columns[name], np.float64)
+        result[f"left_{name}"], result[f"right_{name}"] = gap_sides(values, offsets, np.nan)
+    return result

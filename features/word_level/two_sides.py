@@ -1,0 +1,197 @@
+"""TwoSides: what families that look at the words of both sides have in common."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError, unknown_name
+from features.core.apart import LookedUp, in_groups
+from features.core.segments import Segments
+from features.decoder_output.means import SubwordMeans
+from features.decoder_output.tokens import DecoderTokens, Marker
+from features.word_level.columns import Longs
+from features.word_level.decoder_words import with_decoder
+from features.word_level.extension import Extension, Extras
+from features.word_level.labels import (
+    Bad,
+    Flags,
+    TokenLabels,
+    TokenProbabilities,
+    learned_labels,
+    post_edit_labels,
+)
+from features.word_level.links import aligned_links
+from features.word_level.memory import remembered
+from features.word_level.model import Inputs
+from features.word_level.optional import OPTIONAL, load_used, save_used
+from features.word_level.source_side import (
+    SourceTable,
+    describe_sources,
+    joined_sources,
+    link_ends,
+    projected,
+)
+from features.word_level.tokens import Knowledge, TokenTable, joined
+
+# Columns of Segments that are used where the training segments have them.
+DECODER = ("subwords", "token_log_probabilities")
+LABELS = ("post_edit", "word_tags", "source_tags")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The tokens of one side of n segments: what a model sees of them, and the names of its columns;
+    offsets (n + 1,).
+    """
+
+    inputs: Inputs
+    offsets: Longs
+    names: tuple[str, ...]
+
+    @property
+    def segment(self) -> Longs:
+        """(n_tokens,) the segment of each token."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Both sides, and the links between them (source token, target token, numbered through the batch), unless
+    rows were looked up apart.
+    """
+
+    source: Side
+    target: Side
+    links: tuple[Longs, Longs] | None
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides(Knowledge, LookedUp):
+    """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
+    translations and annotations are used where the training segments have them, and are then required in
+    scoring.
+    """
+
+    labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
+    marker: Marker = "bpe"
+    texts: Sequence[str] = ()
+    predict: bool = False
+    triples: bool = False
+    decode: bool = True
+    _means: SubwordMeans | None = field(default=None, init=False, repr=False)
+    _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _extension: Extension | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABELS:
+            raise unknown_name("labels", self.labels, LABELS)
+        self._extras.check()
+
+    @property
+    def decodes(self) -> bool:
+        return self.decode
+
+    def requires(self) -> tuple[str, ...]:
+        return (*sorted(self._used), *(() if self._means is None else DECODER))
+
+    def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
+        """A copy that knows which columns the training segments have, their texts, the decoder's subwords."""
+        used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
+        has_decoder = all(getattr(segments, name) is not None for name in DECODER)
+        means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
+        extension = Extension.fit(self._extras, segments, labels, self.aligner)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
+
+    @property
+    def _extras(self) -> Extras:
+        return Extras(tuple(self.texts), self.predict, self.triples)
+
+    def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
+        """`own`: these are the segments that the decoder's means were learned from."""
+        table = self._target_table(segments, own)
+
+        def sources_of(one: TwoSides, some: Segments, rows: Longs) -> SourceTable:
+            return describe_sources(some, aligned_links(some, one.aligner), table.take(rows), one)
+
+        sources = in_groups(self._groups(segments), segments, sources_of, joined_sources)
+        return Sides(
+            Side(sources.inputs(self), sources.offsets, sources.names), self._side_of(table), sources.links
+        )
+
+    def _target_side(self, segments: Segments, *, own: bool = False) -> Side:
+        """The target's tokens alone."""
+        return self._side_of(self._target_table(segments, own))
+
+    def _side_of(self, table: TokenTable) -> Side:
+        return Side(table.word_inputs(self), table.offsets, table.word_names)
+
+    def _target_table(self, segments: Segments, own: bool) -> TokenTable:
+        groups = self._groups(segments)
+        table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, self._used), joined)
+        if self._extension is not None:
+            table = self._extension.extended(table, segments, self.aligner, own=own)
+        if self._means is None:
+            return table
+        decoder = DecoderTokens.of(segments, self.marker)
+        return with_decoder(table, segments, decoder, self._means, own=own)
+
+    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
+        """Words and gaps by the post-edit, the tags of the translation, or the probabilities beside these."""
+        target = segments.target_tokens
+        if self.labels == "word_tags":
+            return learned_labels(labels, target)
+        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
+        return post_edit_labels(target.lower(), post_edit.lower())
+
+    def _bad_source(
+        self, segments: Segments, labels: Mapping[str, Any], links: tuple[Longs, Longs] | None = None
+    ) -> Bad:
+        """(n_source_tokens,) as tagged (also beside word tags), or as the linked target tokens are.
+
+        `links` are those of the segments, if they are known.
+        """
+        source = segments.source_tokens
+        if self.labels == "source_tags" or (self.labels == "word_tags" and "source_tags" in labels):
+            return source_tag_labels(labels["source_tags"], source.lengths)
+        ends = links or link_ends(aligned_links(segments, self.aligner), segments)
+        return projected(self._bad_target(segments, labels).words, ends, len(source.ids))
+
+    def _save_sides(self, path: Path) -> None:
+        save_used(self._used, path)
+        if self._means is not None:
+            (path / "decoder").mkdir()
+            self._means.save(path / "decoder")
+        self.learned(self._extension).save(path)
+
+    def _restored_sides(self, path: Path) -> Self:
+        used = load_used(path)
+        has_decoder = (path / "decoder").is_dir()
+        means = SubwordMeans.load(path / "decoder") if has_decoder else None
+        extension = Extension.load(self._extras, path)
+        return self.with_learned(_used=used, _means=means, _extension=extension)
+
+
+def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:
+    """(n_source_tokens,) from one `OK` or `BAD` per source token (MLQE-PE).
+
+    Raises InputError, with the number of the segment, for another number of tags or other tags.
+    """
+    all_tags: list[str] = []
+    for i, (line, length) in enumerate(zip(tags, lengths.tolist(), strict=True), start=1):
+        words = line.split()
+        where = f"source_tags, segment {i}"
+        if len(words) != length:
+            raise InputError(
+                f"expected {length} tags for {length} source tokens, but found {len(words)}",
+                where=where,
+                remedy="set the tokenizer that the tags were made with, or other labels",
+            )
+        unknown = set(words) - {"OK", "BAD"}
+        if unknown:
+            raise InputError(f"tags are OK or BAD, but found {min(unknown)!r}", where=where)
+        all_tags += words
+    return np.array([word == "BAD" for word in all_tags], np.bool_)

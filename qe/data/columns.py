@@ -1,0 +1,153 @@
+"""Columns of text -> a Split: which columns there are, label scales, ids, judges."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.hints import fits
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.data.dataset import LabelScale, Split
+from qe.data.reading import Column, Reading, equal_lengths, known_keys
+
+HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
+LABEL_KEYS = ("name", "low", "high", "higher_is_better")
+SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
+NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment")
+LABEL_COLUMNS = (*NUMBERS, *SIDE_TEXT)
+COLUMNS = (*Segments.column_names(), *LABEL_COLUMNS)
+
+Label = Mapping[str, Any] | str
+
+
+def label_scale(label: Label) -> LabelScale:
+    """The scale that `label:` declares: `hter` (from post-edits), or {name, low, high, higher_is_better}.
+
+    Raises InputError for unknown or missing keys and a range that is none.
+    """
+    if isinstance(label, str):
+        if label != "hter":
+            raise InputError(
+                f"unknown label '{label}'",
+                where="dataset.label",
+                remedy="use hter (computed from the post-edits) or {name, low, high, higher_is_better}",
+            )
+        return HTER
+    known_keys(label, LABEL_KEYS, "dataset.label")
+    for key in ("name", "higher_is_better"):
+        if key not in label:
+            raise InputError(
+                f"the key '{key}' is missing", where="dataset.label", remedy="nothing guesses it"
+            )
+    if not isinstance(label["higher_is_better"], bool):
+        raise InputError("must be true or false", where="dataset.label.higher_is_better")
+    low, high = (_bound(label, key) for key in ("low", "high"))
+    if low is not None and high is not None and low >= high:
+        raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", where="dataset.label")
+    return LabelScale(str(label["name"]), low, high, label["higher_is_better"])
+
+
+def _bound(label: Mapping[str, Any], key: str) -> float | None:
+    value = label.get(key)
+    if value is None or fits(value, float):
+        return None if value is None else float(value)
+    raise InputError(f"must be a number or null, but got {value!r}", where=f"dataset.label.{key}")
+
+
+def make_split(
+    reading: Reading,
+    name: str,
+    columns: Mapping[str, Column],
+    scale: LabelScale,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    *,
+    judge_range: tuple[float | None, float | None] = (None, None),
+    compute_hter: bool = False,
+) -> Split:
+    """A split from its columns; ids are `NAME-1`, `NAME-2`, ... where the data has none of its own.
+
+    With `compute_hter`, scores that are not given are the HTER of target against post-edit, if there is one.
+
+    Raises InputError if source or target is missing, or columns differ in length.
+    """
+    for required in ("source", "target"):
+        if required not in columns:
+            raise InputError(
+                f"split '{name}' has no {required}",
+                where=reading.root,
+                remedy=f"columns: {', '.join(columns)}",
+            )
+    equal_lengths(columns)
+    _refuse_absent(reading, columns)
+    texts = {key: tuple(column.texts) for key, column in columns.items() if key not in LABEL_COLUMNS}
+    texts["id"] = _ids(reading, name, len(columns["source"]), columns.get("id"))
+    segments = Segments.from_columns(texts, *tokenizers)
+    scores = reading.labels(columns["scores"], scale) if "scores" in columns else None
+    if scores is None and compute_hter and "post_edit" in columns:
+        scores = _hter(reading, segments, columns["post_edit"])
+    split = Split(
+        segments,
+        scores=scores,
+        judges=reading.matrix(columns["judges"], "judge", *judge_range) if "judges" in columns else None,
+        weights=reading.matrix(columns["weights"], "weight", 0, None) if "weights" in columns else None,
+        annotators=(
+            reading.numbers(columns["annotators"], "number of annotators", 0, None)
+            if "annotators" in columns
+            else None
+        ),
+        direct_assessment=(
+            reading.numbers(columns["direct_assessment"], "direct assessment", None, None)
+            if "direct_assessment" in columns
+            else None
+        ),
+        **{key: tuple(columns[key].texts) for key in SIDE_TEXT if key in columns},
+    )
+    if split.judges is not None and split.weights is not None and split.judges.shape != split.weights.shape:
+        raise InputError(
+            f"{split.judges.shape[1]} judges, but {split.weights.shape[1]} weights",
+            where=columns["weights"].path,
+        )
+    return split
+
+
+def _refuse_absent(reading: Reading, columns: Mapping[str, Column]) -> None:
+    """Absent text is a defect (absent numbers are found where numbers are read)."""
+    for name, column in columns.items():
+        if name not in NUMBERS:
+            for row in sorted(column.absent):
+                reading.defect(f"the {name} is missing (null)", where=column.where(row))
+
+
+def _hter(reading: Reading, segments: Segments, post_edit: Column) -> FloatArray:
+    from qe.data.labels import hter
+
+    scores = hter(segments.target_tokens, segments.target_tokenizer.tokens(post_edit.texts))
+    for row in np.flatnonzero(np.isnan(scores)):
+        reading.defect("the post-edit is empty, so HTER is undefined", where=post_edit.where(int(row)))
+    return scores
+
+
+def _ids(reading: Reading, split: str, n: int, own: Column | None) -> tuple[str, ...]:
+    """The data's own ids, or SPLIT-1 .. SPLIT-n; ids that are empty or repeat are defects."""
+    numbered = tuple(f"{split}-{i}" for i in range(1, n + 1))
+    if own is None:
+        return numbered
+    first: dict[str, int] = {}
+    good = True
+    for row, identifier in enumerate(own.texts):
+        if not identifier:
+            reading.defect("the segment id is missing", where=own.where(row))
+            good = False
+        elif identifier in first:
+            reading.defect(
+                f"the segment id '{identifier}' was used before, at {own.where(first[identifier])}",
+                where=own.where(row),
+                remedy="ids must be unique within a split",
+            )
+            good = False
+        else:
+            first[identifier] = row
+    return tuple(own.texts) if good else numbered

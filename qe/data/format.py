@@ -1,0 +1,100 @@
+"""Format: how a dataset lies on disk. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, get_type_hints
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, did_you_mean
+from features.basics.hints import mistakes
+from qe.data.dataset import Dataset
+from qe.data.reading import Reading
+
+
+@dataclass(frozen=True)
+class Example:
+    """A dataset of made-up segments that shows a format.
+
+    section  `dataset:` of an experiment, as YAML
+    files    name, from where the paths of the experiment start -> content
+    """
+
+    section: str
+    files: Mapping[str, str]
+
+
+class Format(ABC):
+    """A dataclass whose fields are the keys of `dataset:` in an experiment (besides `format` and `path`).
+
+    example  what docs/own-data.md shows of the format; a test reads it
+
+    Raises InputError, with file and line, for everything that cannot be read faithfully.
+    """
+
+    example: ClassVar[Example | None] = None
+
+    def read(self, path: Path) -> Dataset:
+        """Reads everything at `path` (a directory or a file); the first defect raises InputError."""
+        return self.read_with(Reading(path), path)
+
+    @abstractmethod
+    def read_with(self, reading: Reading, path: Path) -> Dataset:
+        """Reads through `reading`, which opens the files, keeps notes, and raises or collects defects."""
+
+    def check_options(self) -> None:  # noqa: B027  (many have nothing more to check)
+        """Raises InputError for keys of the right types that are wrong together; nothing is read."""
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Whether the layout at `path` shows that it is of this format; never, of one without a sign."""
+        return False
+
+
+FORMATS: Catalogue[Format] = Catalogue("qe.data.formats", Format, "format")
+
+
+def make_format(name: str, options: Mapping[str, Any]) -> Format:
+    """The format `name` with the given keys of `dataset:`.
+
+    Raises InputError for an unknown format, unknown keys, and keys that are missing.
+    """
+    for error in option_errors(name, options):
+        raise error
+    return FORMATS.get(name)(**options)
+
+
+def option_errors(name: str, options: Mapping[str, Any]) -> Iterator[InputError]:
+    """Everything that is wrong with the keys of `dataset:`: names, types, what is missing."""
+    try:
+        kind = FORMATS.get(name)
+    except InputError as error:
+        yield error
+        return
+    entries = {entry.name: entry for entry in fields(kind) if entry.init}  # type: ignore[arg-type]
+    hints, known = get_type_hints(kind, include_extras=True), ", ".join(entries)
+    right = True
+    for key, value in options.items():
+        if key not in entries:
+            right = False
+            yield InputError(
+                f"the format '{name}' has no key '{key}'",
+                where="dataset",
+                remedy=f"known: {known}{did_you_mean(str(key), entries)}",
+            )
+            continue
+        for place, what in mistakes(value, hints[key], f"dataset.{key}"):
+            yield InputError(what, where=place)
+            right = False
+    for entry in entries.values():
+        if entry.name not in options and entry.default is MISSING and entry.default_factory is MISSING:
+            yield InputError(
+                f"the format '{name}' needs the key '{entry.name}'", where="dataset", remedy=f"known: {known}"
+            )
+            right = False
+    if right:
+        try:
+            kind(**options).check_options()
+        except InputError as error:
+            yield error

@@ -1,0 +1,225 @@
+"""Reading: opens the files of a dataset and keeps what is to be told about them."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.storage.files import DAMAGED_GZIP, open_binary, sha256
+from qe.data.dataset import LabelScale
+
+T = TypeVar("T")
+
+BOM = b"\xef\xbb\xbf"
+BLANKS = " \t"
+# Characters that other tools take for line ends (or for the end of a string); here they are text.
+EXOTIC = re.compile("[\x00\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The cells of one column as text, and where each was found; `absent` rows have no value (null)."""
+
+    texts: list[str]
+    path: Path
+    lines: Sequence[int]
+    unit: str = ""  # what `lines` counts if not lines: "row " for Parquet
+    absent: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def where(self, row: int) -> str:
+        """`file:line` of a cell."""
+        return f"{self.path}:{self.unit}{self.lines[row]}"
+
+
+@dataclass(eq=False)
+class Reading:
+    """One pass over a dataset: the way to its files, notes, provenance and defects.
+
+    A defect raises InputError at once; with `tolerant` it is kept in `defects` and reading goes on with
+    what can be used (a bad label becomes NaN). So is, in `unreadable`, what makes a whole file or split
+    unreadable.
+    """
+
+    root: Path
+    tolerant: bool = False
+    notes: list[str] = field(default_factory=list)
+    provenance: dict[str, str] = field(default_factory=dict)
+    defects: list[InputError] = field(default_factory=list)
+    unreadable: list[InputError] = field(default_factory=list)
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """What `read` returns; with `tolerant`, None if it raises InputError, which is kept."""
+        if not self.tolerant:
+            return read()
+        try:
+            return read()
+        except InputError as error:
+            self.unreadable.append(error)
+            return None
+
+    def defect(self, what: str, *, where: object = None, remedy: str = "") -> None:
+        """Something wrong with one place of the data."""
+        error = InputError(what, where=where, remedy=remedy)
+        if not self.tolerant:
+            raise error
+        self.defects.append(error)
+
+    def note(self, path: Path, count: int, what: str) -> None:
+        """Tells of `count` places of a file, if there are any."""
+        if count:
+            self.notes.append(f"{self.name(path)}: {what.format(n=count)}")
+
+    def name(self, path: Path) -> str:
+        """The path as notes and provenance give it: relative to the dataset where it lies inside."""
+        inside = path.is_relative_to(self.root) and path != self.root
+        return path.relative_to(self.root).as_posix() if inside else path.as_posix()
+
+    def content(self, path: Path) -> bytes:
+        """The bytes of a plain or gzip file; its checksum goes to the provenance.
+
+        Raises InputError if it is absent, damaged or empty.
+        """
+        try:
+            with open_binary(path) as stream:
+                content = stream.read()
+        except DAMAGED_GZIP as error:
+            raise InputError(f"damaged gzip file ({error})", where=path) from None
+        if content in (b"", BOM):
+            raise InputError("the file is empty", where=path, remedy="give one segment per line")
+        self.provenance[self.name(path)] = sha256(path)
+        return content
+
+    def text(self, path: Path) -> str:
+        """The text of a UTF-8 file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
+
+        Raises InputError with file and line for bytes that are not UTF-8.
+        """
+        content = self.content(path)
+        if content.startswith(BOM):
+            self.note(path, 1, "starts with a byte-order mark (dropped)")
+            content = content[len(BOM) :]
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            column = error.start - (content.rfind(b"\n", 0, error.start) + 1) + 1
+            raise InputError(
+                f"not UTF-8 (byte 0x{content[error.start]:02x} at position {column})",
+                where=f"{path}:{line}",
+                remedy="convert the file, for example with iconv -t UTF-8",
+            ) from None
+        if not text.endswith("\n"):
+            self.note(path, 1, "no line end after the last line")
+            text += "\n"
+        crlf = text.count("\r\n")
+        self.note(path, crlf, "{n} lines end with CRLF (read as LF)")
+        text = text.replace("\r\n", "\n") if crlf else text
+        self.note(path, text.count("\r"), "{n} carriage returns inside lines (kept)")
+        exotic = len(EXOTIC.findall(text))
+        self.note(
+            path, exotic, "{n} unusual separators (NUL, form feed, U+0085, U+2028, ...) in lines (kept)"
+        )
+        return text
+
+    def lines(self, path: Path) -> Column:
+        """One cell per line; only LF ends a line."""
+        texts = self.text(path).split("\n")[:-1]
+        return self.stripped(Column(texts, path, range(1, len(texts) + 1)))
+
+    def stripped(self, column: Column) -> Column:
+        """The column without blanks (spaces, tabs) at the end of cells; notes how many had them."""
+        texts = [text.rstrip(BLANKS) for text in column.texts]
+        changed = sum(map(str.__ne__, texts, column.texts))
+        self.note(column.path, changed, "{n} lines with trailing blanks (removed)")
+        return replace(column, texts=texts) if changed else column
+
+    def numbers(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
+        """(n,) float64 of a column; cells that are missing, no number, NaN or out of range are defects."""
+        values = np.full(len(column), np.nan)
+        for i, text in enumerate(column.texts):
+            problem = number_problem(text, low, high)
+            if problem is None:
+                values[i] = number_in(text)
+            else:
+                what, remedy = problem
+                self.defect(f"the {noun} {what}", where=column.where(i), remedy=remedy)
+        return values
+
+    def labels(self, column: Column, scale: LabelScale) -> FloatArray:
+        """(n,) labels on their scale."""
+        return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
+
+    def matrix(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
+        """(n, j) numbers separated by tabs or spaces in each cell; rows of another width are defects."""
+        rows = [text.split() for text in column.texts]
+        width = len(rows[0])
+        values = np.full((len(rows), width), np.nan)
+        for i, row in enumerate(rows):
+            if len(row) != width:
+                self.defect(
+                    f"expected {width} {noun}s as in the first line, found {len(row)}", where=column.where(i)
+                )
+                continue
+            cells = Column(row, column.path, [column.lines[i]] * width, column.unit)
+            values[i] = self.numbers(cells, noun, low, high)
+        return values
+
+
+def number_problem(text: str, low: float | None, high: float | None) -> tuple[str, str] | None:
+    """(what is wrong with a number on the range, the remedy), or None.
+
+    >>> number_problem("3.5", 1, 5)
+    >>> number_problem("7", 1, 5)[0]
+    'is 7, off the declared scale 1 .. 5'
+    """
+    cell = text.strip()
+    if not cell:
+        return "is missing", "give every segment a label, or leave the label file out for blind data"
+    if cell.lower() in ("nan", "na", "n/a", "null", "none"):
+        return f"is not a number ('{cell}')", "leave out the segments that have no label"
+    if not _NUMBER.fullmatch(cell):
+        comma = "," in cell and _NUMBER.fullmatch(cell.replace(",", "."))
+        return f"is not a number ('{cell[:40]}')", "use a decimal point" if comma else ""
+    value = number_in(text)
+    if not np.isfinite(value) or (low is not None and value < low) or (high is not None and value > high):
+        bottom, top = ("-inf" if low is None else f"{low:g}"), ("inf" if high is None else f"{high:g}")
+        return f"is {cell}, off the declared scale {bottom} .. {top}", ""
+    return None
+
+
+def number_in(text: str) -> float:
+    """The number that `number_problem` has no word against. `float` leaves the separators U+001C .. U+001F.
+
+    >>> number_in("2.5\x1f")
+    2.5
+    """
+    return float(text.strip())
+
+
+def equal_lengths(columns: Mapping[str, Column]) -> None:
+    """Raises InputError, with both names and counts, where the files of a split differ in length."""
+    (_, first), *others = columns.items()
+    for _, column in others:
+        if len(column) != len(first):
+            short, long = sorted((first, column), key=len)
+            raise InputError(
+                f"ends after {len(short)} lines, but {long.path} has {len(long)}",
+                where=f"{short.path}:{len(short)}",
+                remedy="line i of all files of a split must be the same segment",
+            )
+
+
+def known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Raises InputError for keys that nobody reads, with the known ones."""
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise InputError(f"unknown key '{unknown[0]}'", where=where, remedy=f"known: {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""Numbers, tables, plots, pages, files: the only room that formats."""

@@ -1,0 +1,1 @@
+"""The first hour: a demo, a first experiment, the catalogue."""

@@ -1,0 +1,162 @@
+"""Measures what feature families cost."""
+
+import copy
+import datetime
+import importlib.util
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from features.basics.progress import Progress, silent
+from features.core.extractor import Extractor, FittedExtractor
+from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
+from features.core.resource import Resource
+from features.core.segments import Segments
+from qe.config.experiment import load
+from qe.data.dataset import Split
+from qe.getting_started.catalogue.costs import FeatureCosts
+from qe.getting_started.demo.generation import generate
+from qe.getting_started.demo.run import EXPERIMENT
+from qe.resources.annotations import annotated_sides
+from qe.training.preparation import Prepared, prepare
+
+_WARM_UP = 32  # segments: kernels compiled, files mapped
+_ENOUGH = 5.0  # seconds, after which a slow family is not run again
+
+_Run = Callable[[], object]  # what is timed
+
+
+def measure(
+    data: Prepared, what: str, kinds: Sequence[str], *, repeats: int = 3, progress: Progress = silent
+) -> FeatureCosts:
+    """Costs of families on the training rows of prepared data; `what` describes the data.
+
+    Decoder output that the data lack is made up: subwords are tokens, log-probabilities random. A family
+    that needs any other absent column is left out.
+    """
+    split = replace(data.training, segments=with_decoder_output(data.training.segments))
+    there = {name for name, _ in split.segments.columns()}
+    measured: dict[str, float] = {}
+    for done, kind in enumerate(kinds):
+        progress(f"measuring {kind}", done, len(kinds))
+        extractor = make_extractor({"kind": kind}, data.bundle)
+        if set(extractor.requires()) <= there:
+            measured[kind] = cost(_fitted(extractor, split), split.segments, repeats)
+    progress("measuring", len(kinds), len(kinds))
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return FeatureCosts(today, machine(), what, _tokenization(split.segments, repeats), measured)
+
+
+def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
+    """Microseconds per segment, the least of up to `repeats` runs on tokenized segments.
+
+    Every run is that of a fresh copy: what an extractor remembers of segments, it does not hand on. Resources
+    are not copied: they are mapped, and warm, as where many segments are scored.
+    """
+    values = vars(extractor).values()
+    resources = {id(value): value for value in values if isinstance(value, Resource)}
+
+    def on(given: Segments) -> _Run:
+        return partial(copy.deepcopy(extractor, dict(resources)).extract, given)
+
+    on(_fresh(segments).take(range(min(_WARM_UP, len(segments)))))()  # kernels differ for arrays not mapped
+    return _least(lambda: on(_fresh(segments)), len(segments), repeats)
+
+
+def machine() -> str:
+    """Processor and number of cores."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, one process"
+
+
+def with_decoder_output(segments: Segments) -> Segments:
+    """Segments whose missing subwords and log-probabilities are made up."""
+    if segments.subwords is not None:
+        return segments
+    generator = np.random.default_rng(0)
+    words = [segments.target_tokens.words(i) for i in range(len(segments))]
+    values = [" ".join(f"{v:.4f}" for v in generator.normal(-0.5, 0.2, len(w) + 1)) for w in words]
+    subwords = tuple(" ".join(w) for w in words)
+    return replace(segments, subwords=subwords, token_log_probabilities=tuple(values))
+
+
+@contextmanager
+def demo_world(
+    families: Sequence[str | Mapping[str, Any]], *, pairs: int = 300, progress: Progress = silent
+) -> Iterator[Prepared]:
+    """Generated data with second translations, and a small bundle for the families named or configured."""
+    with TemporaryDirectory(prefix="qe-features-") as folder:
+        generate(Path(folder) / "data", pairs=pairs, train=240, test=1, new=1)
+        columns = {"pseudo_reference": "train.post_edit", "back_translation": "train.source"}
+        overrides = [f"dataset.splits.train.{name}={file}" for name, file in columns.items()]
+        experiment = load(
+            EXPERIMENT,
+            data_root=Path(folder),
+            overrides=[*overrides, f"features={json.dumps(list(families))}"],
+        )
+        yield prepare(experiment, Path(folder) / "cache", progress)
+
+
+def measurable() -> list[str]:
+    """All families but those that need files of the user's own."""
+    return [name for name in EXTRACTORS.names if name not in ("encoder", "precomputed")]
+
+
+def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
+    """Costs of families on generated data with small resources: less than with real ones.
+
+    Those whose resources need an annotated corpus are left out: no program annotates the generated data. So
+    are those of morphemes where the package that learns them is not installed.
+    """
+    parts = {name: parts_needed([{"kind": name}]) for name in measurable()}
+    kinds = [n for n, p in parts.items() if not annotated_sides(p)]
+    if importlib.util.find_spec("morfessor") is None:
+        kinds.remove("morphemes")
+    with demo_world(kinds, progress=progress) as data:
+        what = f"generated data, {len(data.training)} segments, resources of 300 pairs"
+        return measure(data, what, kinds, progress=progress)
+
+
+def _fitted(extractor: Extractor, split: Split) -> Extractor:
+    return (
+        extractor.fit(split.segments, split.labels()) if isinstance(extractor, FittedExtractor) else extractor
+    )
+
+
+def _fresh(segments: Segments) -> Segments:
+    """The same segments, tokenized, with nothing else remembered."""
+    fresh = segments.take(range(len(segments)))
+    _ = fresh.source_tokens, fresh.target_tokens
+    return fresh
+
+
+def _tokenization(segments: Segments, repeats: int) -> float:
+    def tokenize(given: Segments) -> None:
+        _ = given.source_tokens, given.target_tokens
+
+    return _least(lambda: partial(tokenize, replace(segments)), len(segments), repeats)
+
+
+def _least(make: Callable[[], _Run], n: int, repeats: int) -> float:
+    times: list[float] = []
+    while len(times) < repeats and sum(times) < _ENOUGH:
+        times.append(_seconds(make()))
+    return 1e6 * min(times) / n
+
+
+def _seconds(run: _Run) -> float:
+    started = time.process_time()
+    run()
+    return time.process_time() - started

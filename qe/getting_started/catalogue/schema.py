@@ -1,0 +1,154 @@
+"""JSON Schema of the experiment file: sections as they are declared, with all known names and keys."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, BeforeValidator, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
+from features.basics.catalogue import Catalogue
+from features.core.bundle import known_parts, resource_parameters
+from features.core.feature_set import EXTRACTORS, set_names
+from features.core.tree_columns import TREES
+from qe.config.experiment import Experiment, SearchSection, SplitSection
+from qe.data.format import FORMATS
+from qe.language.engine import ENGINES
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import Parameters, maker
+from qe.learning.selector import SELECTORS
+from qe.statistics.metric import METRICS
+
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_STRATEGIES: Mapping[str, Catalogue[Any]] = {"learner": LEARNERS, "selection": SELECTORS}
+
+
+def experiment_schema() -> Schema:
+    """The schema of draft 2020-12. What it accepts may still be refused: it knows no files and no data."""
+    schema: Schema = Experiment.model_json_schema()
+    sections, keys = schema["$defs"], schema["properties"]
+    metric = {"enum": [*METRICS.names]}
+    sections["SearchSection"]["properties"]["objective"]["items"] = metric
+    sections["EvaluationSection"]["properties"]["metric"] |= metric
+    for name in ("settings", "read"):
+        sections["ResourcesSection"]["properties"][name]["propertyNames"] = {"enum": [*known_parts()]}
+    keys["dataset"]["items"] = _dataset(sections.pop("DatasetSection"))
+    keys["features"]["items"] = _features()
+    keys["trees"]["items"] = _chosen(TREES.names, lambda name: _of_class(TREES.get(name)))
+    keys["translations"]["additionalProperties"] = {"enum": [*ENGINES.names]}
+    strategy = sections.pop("StrategySection")
+    for name, catalogue in _STRATEGIES.items():
+        keys[name]["items"] = _strategy(strategy, catalogue)
+    for model, properties in (
+        (Experiment, keys),
+        *((model, sections[model.__name__]["properties"]) for model in (SplitSection, SearchSection)),
+    ):
+        _allow_single(model, properties)
+    return {"$schema": DIALECT, **schema}
+
+
+def _allow_single(model: type[BaseModel], properties: Schema) -> None:
+    """One value stands for a list of it, where the section says so."""
+    for name, field in model.model_fields.items():
+        if any(isinstance(note, BeforeValidator) for note in field.metadata):
+            name = field.alias or name
+            listed = properties[name]
+            about = {key: listed.pop(key) for key in ("title", "description", "default") if key in listed}
+            properties[name] = {**about, "anyOf": [listed["items"], listed]}
+
+
+def _dataset(section: Schema) -> Schema:
+    """`format`, `path`, the keys of every dataset, and those of each format."""
+    common: Schema = {**section["properties"], "format": {"enum": [*FORMATS.names]}}
+    single = common["train"]["items"]
+    common["train"] = {**common["train"], "anyOf": [single, {"type": "array", "items": single}]}
+    del common["train"]["items"], common["train"]["type"]
+    return {
+        "description": section["description"],
+        "type": "object",
+        "properties": common,
+        "required": ["format", "path"],
+        "allOf": [_if("format", name, _of_class(FORMATS.get(name), [*common])) for name in FORMATS.names],
+    }
+
+
+def _features() -> Schema:
+    """A name, an extractor with its parameters, or a set."""
+    by_name: Schema = {"enum": [*EXTRACTORS.names]}
+    of_set = {
+        "type": "object",
+        "properties": {"set": {"enum": [*set_names()]}},
+        "required": ["set"],
+        "additionalProperties": False,
+    }
+    by_kind = _chosen(EXTRACTORS.names, lambda name: _of_extractor(EXTRACTORS.get(name)))
+    return {"anyOf": [by_name, of_set, by_kind]}
+
+
+def _of_extractor(kind: type) -> Schema:
+    """Parameters, of resources the name of the part; and `only`."""
+    schema = _of_class(kind, ("kind",))
+    for name in resource_parameters(kind):
+        schema["properties"][name] = {"type": "string"}
+        if name in schema.get("required", ()):
+            schema["required"].remove(name)
+    schema["properties"]["only"] = _of_hint(list[str])
+    return schema
+
+
+def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
+    """`kind`, `params` and `space` of a learner or selector."""
+    properties = {**section["properties"], "kind": {"enum": [*catalogue.names]}}
+    rules = [
+        _if("kind", name, {"properties": {"params": _parameters(catalogue, name)}})
+        for name in catalogue.names
+    ]
+    return {**section, "properties": properties, "allOf": rules}
+
+
+def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
+    """Those of an estimator; of a strategy whose package is not installed, any."""
+    try:
+        known = Parameters.of(maker(catalogue, name), name)
+    except ModuleNotFoundError:
+        return {"type": "object"}
+    typed = {key: _of_hint(known.hints[key]) if key in known.hints else {} for key in known.names}
+    return {"type": "object", "properties": typed, "additionalProperties": False}
+
+
+def _chosen(names: Iterable[str], keys: Callable[[str], Schema]) -> Schema:
+    """An object whose `kind` says which other keys it takes."""
+    known = [*names]
+    return {
+        "type": "object",
+        "properties": {"kind": {"enum": known}},
+        "required": ["kind"],
+        "allOf": [_if("kind", name, keys(name)) for name in known],
+    }
+
+
+def _if(key: str, value: str, then: Schema) -> Schema:
+    return {"if": {"properties": {key: {"const": value}}, "required": [key]}, "then": then}
+
+
+def _of_class(kind: type, beside: Iterable[str] = ("kind",)) -> Schema:
+    """The keys of a dataclass, and those that stand beside them."""
+    hints = get_type_hints(kind, include_extras=True)
+    entries: list[Field[Any]] = [e for e in fields(kind) if e.init] if is_dataclass(kind) else []
+    needed = [e.name for e in entries if e.default is MISSING and e.default_factory is MISSING]
+    return {
+        "description": inspect.getdoc(kind) or "",
+        "properties": {**{key: {} for key in beside}, **{e.name: _of_hint(hints[e.name]) for e in entries}},
+        "required": needed,
+        "additionalProperties": False,
+    }
+
+
+def _of_hint(hint: Any) -> Schema:
+    """The schema of a type; of one that JSON does not know (resources, estimators), any value."""
+    try:
+        return TypeAdapter(hint).json_schema()
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
+        return {}

@@ -1,0 +1,60 @@
+"""The demo: the whole main job on artificial data, without network or files of the user's."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from features.basics.progress import Progress, silent
+from features.storage.files import atomic_file
+from features.storage.outputs import locked_folder
+from qe.config import experiment
+from qe.getting_started.demo.generation import DemoData, generate
+from qe.scoring.jobs import ScoredFile, score_file
+from qe.statistics.result import check_seed
+from qe.training.train import Outcome, train
+
+EXPERIMENT = Path(__file__).with_name("demo.yaml")
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """What the demo made."""
+
+    data: DemoData
+    outcome: Outcome
+    experiment: Path
+    scores: Path
+    scored: ScoredFile
+    seconds: float
+
+
+def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Progress = silent) -> Demo:
+    """Generates the data, trains with search, evaluates, registers, and scores new translations.
+
+    Everything lies in `output`; resources and features are cached in `output/cache` unless `cache` is
+    given, so that the demo shows the work from its beginning. A demo that was there before is made anew.
+
+    Raises InputError for a folder that holds anything else.
+    """
+    check_seed(seed)
+    with locked_folder(output, "demo", before=(EXPERIMENT.name,)):
+        return _demo(output, seed, cache, progress)
+
+
+def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> Demo:
+    started = time.perf_counter()
+    progress("generating artificial data", 0, None)
+    data = generate(output / "data", seed=seed)
+    path = _written(output)
+    loaded = experiment.load(path)
+    outcome = train(loaded, output, cache=cache or output / "cache", overwrite=True, progress=progress)
+    scores = output / "scores.tsv"
+    scored = score_file(output / "model", [data.new_translations], scores, overwrite=True, progress=progress)
+    return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)
+
+
+def _written(output: Path) -> Path:
+    """The demo's experiment file, beside its data: ready to be run again, with changes."""
+    with atomic_file(output / EXPERIMENT.name) as temporary:
+        temporary.write_bytes(EXPERIMENT.read_bytes())
+    return output / EXPERIMENT.name

@@ -1,0 +1,108 @@
+"""Which column of a table is what: by the headers in use, or as the user says; never by a guess."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from features.basics.errors import InputError, unknown_name
+from qe.scoring.naming import name_pairs
+
+HIGHER = ("da", "da_mean", "da_score", "z_mean", "z_score", "zscore")
+LOWER = ("hter", "ter")
+UNSTATED = ("score", "scores", "mean", "label", "gold", "rating", "quality", "effort", "adequacy", "mqm")
+HEADERS: Mapping[str, Sequence[str]] = {
+    "source": ("source", "src", "original", "source_text", "source_segment"),
+    "target": ("target", "tgt", "translation", "mt", "hypothesis", "hyp", "mt_output", "machine_translation"),
+    "scores": (*HIGHER, *LOWER, *UNSTATED),
+    "post_edit": ("post_edit", "post_edited", "postedit", "postedited", "pe"),
+    "reference": ("reference", "ref"),
+    "id": ("id", "segment_id", "seg_id", "sent_id"),
+    "doc_id": ("doc_id", "document_id", "document", "doc"),
+}
+_OPTION = "--columns"
+
+
+def parse_columns(given: Iterable[str]) -> dict[str, str]:
+    """`ROLE=HEADER,...` as ROLE -> HEADER; an empty header leaves the role out.
+
+    >>> parse_columns(["source=en,target=de", "id="])
+    {'source': 'en', 'target': 'de', 'id': ''}
+
+    Raises InputError for what is not of that form, and for roles that are unknown or given twice.
+    """
+    roles = name_pairs(given, _OPTION, "ROLE")
+    for role in roles:
+        if role not in HEADERS:
+            raise unknown_name("role", role, HEADERS, where=_OPTION)
+    return roles
+
+
+def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) -> dict[str, str]:
+    """Role -> header, of the roles that the table has.
+
+    >>> recognised(["SRC", "mt", "z_mean", "model"], {}, "a.tsv")
+    {'source': 'SRC', 'target': 'mt', 'scores': 'z_mean'}
+
+    Raises InputError if source, target or label is not there, if several headers could be the same role, and
+    for a given header that the table lacks.
+    """
+    roles = {role: _header(role, headers, given, where) for role in HEADERS}
+    chosen = {role: header for role, header in roles.items() if header}
+    has = f"the table has {', '.join(headers)}; the first line must be the header"
+    for role in ("source", "target"):
+        if role not in chosen:
+            raise InputError(
+                f"no column is known as the {role}",
+                where=where,
+                remedy=f"name it: {_OPTION} {role}=HEADER; {has}",
+            )
+    if not {"scores", "post_edit"} & chosen.keys():
+        raise InputError(
+            "no column is known as the score, and none as the post-edit",
+            where=where,
+            remedy=f"name it: {_OPTION} scores=HEADER; {has}; without labels: `qe unsupervised`",
+        )
+    twice = {header for header in chosen.values() if list(chosen.values()).count(header) > 1}
+    if twice:
+        raise InputError(f"the column '{min(twice)}' stands for two roles", where=_OPTION)
+    return chosen
+
+
+def higher_is_better(header: str, given: bool | None) -> bool:
+    """The direction of a score: as given, or as the header says.
+
+    Raises InputError if neither does: `score` may be an error rate.
+    """
+    if given is not None:
+        return given
+    key = _key(header)
+    if key in HIGHER or key in LOWER:
+        return key in HIGHER
+    raise InputError(
+        f"the direction of the score '{header}' is not known",
+        remedy="say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)",
+    )
+
+
+def is_rate(header: str) -> bool:
+    """Whether a score is an edit rate: none is below 0."""
+    return _key(header) in LOWER
+
+
+def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: object) -> str:
+    """The header of a role; empty if there is none."""
+    if role in given:
+        if given[role] and given[role] not in headers:
+            raise unknown_name("column", given[role], headers, where=where)
+        return given[role]
+    candidates = [h for h in headers if _key(h) in HEADERS[role] and h not in given.values()]
+    if len(candidates) > 1:
+        none = "" if role in ("source", "target") else f", or {_OPTION} {role}= for none"
+        raise InputError(
+            f"several columns could be the {role}: {', '.join(candidates)}",
+            where=where,
+            remedy=f"say which: {_OPTION} {role}={candidates[0]}{none}",
+        )
+    return candidates[0] if candidates else ""
+
+
+def _key(header: str) -> str:
+    return header.strip().casefold().replace("-", "_").replace(" ", "_")

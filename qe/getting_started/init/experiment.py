@@ -1,0 +1,138 @@
+"""A first experiment for a table: what the data allow, and what each choice costs and gains."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.storage import strict_yaml
+from features.storage.files import atomic_file, read_lines
+from features.storage.outputs import check_output, locked_file
+from qe.config.experiment import Experiment, made
+from qe.data.dataset import Split
+from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
+from qe.getting_started.init.text import Choices, Folds, written
+from qe.resources.cache import rows_of_own_corpus
+from qe.training.check import check
+
+FOLDS = 5
+SMALLEST_OWN_CORPUS = 300  # rows, of which a third is the corpus
+MOST_OF_SVR = 20_000  # rows; the time of an SVR grows with their square
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """A first experiment, in a file; `notes` are what was decided for the user."""
+
+    path: Path
+    experiment: Experiment
+    table: LabelledTable
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        scale, scores = self.table.dataset.scale, self.table.split.scores
+        assert scores is not None
+        return {
+            "experiment": str(self.path),
+            "segments": len(self.table.split),
+            "columns": self.table.options["columns"],
+            "label": {"name": scale.name, "higher_is_better": scale.higher_is_better},
+            "labels": {"low": float(scores.min()), "high": float(scores.max())},
+            "notes": list(self.notes),
+        }
+
+
+def begin(
+    path: Path,
+    wishes: Wishes,
+    output: Path,
+    *,
+    parallel: tuple[Path, Path] | None = None,
+    own_corpus: bool = False,
+    overwrite: bool = False,
+) -> Beginning:
+    """Writes an experiment for the labelled table at `path`, which trains as it stands.
+
+    parallel    two files of parallel text, one sentence per line
+    own_corpus  whether a third of the rows, not learned from, takes the place of parallel text
+
+    Raises InputError for data that cannot be learned from, columns in doubt, and an output that is there
+    (unless `overwrite`) or that is an input.
+    """
+    check_output(output, [path, *(parallel or ())])
+    if output.exists() and not overwrite:
+        raise InputError("is there already", where=output, remedy="choose another output, or add --overwrite")
+    if own_corpus and parallel is not None:
+        raise InputError("--own-corpus and --parallel exclude each other")
+    pairs = None if parallel is None else _pairs(*parallel)
+    table = read_labelled(path, wishes)
+    if own_corpus:
+        _check_own_corpus(table)
+    text = written(_choices(table, output, parallel, pairs, own_corpus))
+    with locked_file(output):  # paths lead through the output's folder, so that it must be there
+        experiment = made(strict_yaml.parse(text, output), output.parent, where=output)
+        check(experiment)
+        with atomic_file(output) as temporary:
+            temporary.write_text(text, "utf-8", newline="")
+    return Beginning(output, experiment, table, table.notes)
+
+
+def _choices(
+    table: LabelledTable,
+    output: Path,
+    parallel: tuple[Path, Path] | None,
+    pairs: int | None,
+    own_corpus: bool,
+) -> Choices:
+    """What the data allow."""
+    split = table.split
+    learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
+    return Choices(
+        name=re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first",
+        output=output,
+        table=table,
+        parallel=parallel,
+        pairs=pairs,
+        own_corpus=own_corpus,
+        folds=_folds(learned),
+        learned=len(learned),
+        learner="svr_rbf" if len(learned) <= MOST_OF_SVR else "lightgbm",
+    )
+
+
+def _check_own_corpus(table: LabelledTable) -> None:
+    """Raises InputError for rows of which some cannot be a corpus for the others."""
+    rows = len(table.split)
+    repeated = rows - len({*table.split.segments.source})
+    remedy = "leave --own-corpus out, or give --parallel SOURCE TARGET"
+    if rows < SMALLEST_OWN_CORPUS:
+        what = f"{rows} rows are too few to make a corpus of a third; {SMALLEST_OWN_CORPUS} are the least"
+        raise InputError(what, where=table.path, remedy=remedy)
+    if repeated:
+        what = f"{repeated:,} rows have the source of an earlier row: a corpus of some would know the others"
+        raise InputError(what, where=table.path, remedy=remedy)
+
+
+def _folds(split: Split) -> Folds:
+    """Folds that keep together what belongs together: a document, or the translations of one source."""
+    documents = split.segments.doc_id
+    if documents is not None and len({*documents}) >= FOLDS:
+        return "documents"
+    sources = {*split.segments.source}
+    return "sources" if documents is None and FOLDS <= len(sources) < len(split) else "random"
+
+
+def _pairs(source: Path, target: Path) -> int:
+    """The number of sentence pairs. Raises InputError for files that differ in length, or have no lines."""
+    lengths = [sum(1 for _ in read_lines(path)) for path in (source, target)]
+    if lengths[0] != lengths[1]:
+        raise InputError(
+            f"has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
+            where=source,
+            remedy="line i of both files must be the same sentence",
+        )
+    if not lengths[0]:
+        raise InputError("the file is empty", where=source, remedy="give one sentence per line")
+    return lengths[0]

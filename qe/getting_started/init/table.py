@@ -1,0 +1,99 @@
+"""A labelled table of the user's: its columns, label and size, read with the care of training."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from qe.data.dataset import Dataset, Split
+from qe.data.format import make_format
+from qe.data.formats.table import read_table
+from qe.data.reading import Reading
+from qe.getting_started.init.columns import higher_is_better, is_rate, recognised
+
+FEWEST = 20  # rows: folds of four
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What the user says of a table.
+
+    languages         of source and target, ISO 639
+    columns           role -> header, where the headers do not say it (`qe.getting_started.init.columns`)
+    higher_is_better  the direction of the score, where its header does not say it
+    quoting, kind     as the format `table` takes them
+    """
+
+    languages: tuple[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    higher_is_better: bool | None = None
+    quoting: bool | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """A table that can be learned from.
+
+    options  the keys of `dataset:` beside `format` and `path`
+    notes    what was decided for the user, a sentence each
+    """
+
+    path: Path
+    options: Mapping[str, Any]
+    dataset: Dataset
+    notes: tuple[str, ...]
+
+    @property
+    def split(self) -> Split:
+        """The labelled rows."""
+        return self.dataset.splits["train"]
+
+
+def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
+    """The table at `path`.
+
+    Raises InputError for columns in doubt, whatever the format finds wrong, fewer than 20 rows, and labels
+    that are all the same.
+    """
+    columns = read_table(Reading(path), path, wishes.kind, wishes.quoting)
+    roles, notes = recognised(list(columns), wishes.columns, path), list[str]()
+    if "id" in roles and "id" not in wishes.columns:
+        ids = [text.rstrip() for text in columns[roles["id"]].texts]
+        if len({*ids}) < len(ids) or "" in ids:
+            notes.append(
+                f"the column '{roles['id']}' names no segment: values repeat, or are missing; left out"
+            )
+            del roles["id"]
+    options = _options(roles, wishes)
+    dataset = make_format("table", options).read(path)
+    _check(dataset.splits["train"], path)
+    return LabelledTable(path, options, dataset, (*notes, *dataset.notes))
+
+
+def _options(roles: Mapping[str, str], wishes: Wishes) -> dict[str, Any]:
+    """The keys of `dataset:` for the format `table`."""
+    source, target = wishes.languages
+    options: dict[str, Any] = {"source_language": source, "target_language": target}
+    options |= {key: value for key in ("kind", "quoting") if (value := getattr(wishes, key)) is not None}
+    if "scores" in roles:
+        header = roles["scores"]
+        up = higher_is_better(header, wishes.higher_is_better)
+        low = 0 if is_rate(header) else None
+        options["label"] = {"name": header, "low": low, "high": None, "higher_is_better": up}
+    else:
+        options["label"] = "hter"
+    return {**options, "columns": dict(roles)}
+
+
+def _check(split: Split, path: Path) -> None:
+    if len(split) < FEWEST:
+        raise InputError(
+            f"{len(split)} labelled segments are too few to learn from",
+            where=path,
+            remedy=f"{FEWEST} are the least; good models begin at some thousands",
+        )
+    assert split.scores is not None  # the format refuses tables without
+    if split.scores.min() == split.scores.max():
+        raise InputError(f"all labels are {split.scores[0]:g}: there is nothing to learn", where=path)

@@ -1,0 +1,237 @@
+"""The text of a first experiment: YAML with a comment at every choice."""
+
+import os
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from features.basics.errors import InputError
+from qe.getting_started.catalogue.costs import FeatureCosts
+from qe.getting_started.init.table import LabelledTable
+
+Folds = Literal["documents", "sources", "random"]
+
+WITH_PARALLEL = ("baseline17", "surface", "ngram_frequency", "lm", "ibm1", "alignment")
+WITH_OWN = ("baseline17", "surface", "bag_of_words")
+WITHOUT = ("surface", "bag_of_words")
+_GAINS = {
+    "baseline17": "the 17 of WMT12: lengths, language models, frequencies, lexicon",
+    "surface": "characters, numbers, brackets, quotes; needs no resources",
+    "ngram_frequency": "how common the n-grams of both sides are",
+    "lm": "language models of several orders, of both sides",
+    "ibm1": "how well the words translate each other",
+    "alignment": "words without a counterpart, and how far words move",
+    "bag_of_words": "words that go with good and bad translations; fitted inside the folds",
+}
+_WIDTH = 108
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choices:
+    """What the data allow.
+
+    own_corpus  whether resources are built from a part of the table
+    learned     rows that are learned from
+    """
+
+    name: str
+    output: Path
+    table: LabelledTable
+    parallel: tuple[Path, Path] | None
+    pairs: int | None
+    own_corpus: bool
+    folds: Folds
+    learned: int
+    learner: str
+
+
+def written(choices: Choices) -> str:
+    """The experiment file. Raises InputError for paths that YAML cannot hold."""
+    blocks = (_head, _dataset, _resources, _features, _split, _learner, _rest)
+    return "\n".join(line for block in blocks for line in block(choices)) + "\n"
+
+
+def _head(choices: Choices) -> list[str]:
+    languages, file = "-".join(_languages(choices)), _printable(choices.output.name)
+    rows = f"{len(choices.table.split):,}"
+    return [
+        f"# A first experiment, written by `qe init`: {rows} labelled segments, {languages}.",
+        "#",
+        f"#   qe train {file} --check      says what would be run",
+        f"#   qe train {file}              trains, and reports figures with intervals",
+        "#",
+        *_comment("docs/own-data.md goes on from here; docs/experiments.md explains every key."),
+        f"name: {_flow(choices.name)}",
+        f"description: {_flow(f'A first model of {choices.table.dataset.scale.name}, {languages}')}",
+    ]
+
+
+def _dataset(choices: Choices) -> list[str]:
+    options = dict(choices.table.options)
+    label, columns = options.pop("label"), dict(options.pop("columns"))
+    if choices.folds == "sources":
+        columns["doc_id"] = columns["source"]
+    lines = [
+        "format: table",
+        f"path: {_path(choices.table.path, choices.output)}",
+        *(f"{key}: {_flow(value)}" for key, value in options.items()),
+        *_label(choices, label),
+        *_comment("What is what: our name, and the header in the file. Other columns are not read."),
+        f"columns: {_flow(columns)}",
+        *_comment(
+            "A test split, on which the final model is scored: a second table with the same headers. In "
+            "place of `path`, with both files in FOLDER, and with `test: test` in `split` below:"
+        ),
+        "#   path: FOLDER",
+        "#   splits: {train: train.tsv, test: test.tsv}",
+    ]
+    return ["", "dataset:", *(f"  {line}" for line in lines)]
+
+
+def _label(choices: Choices, label: Any) -> list[str]:
+    scores = choices.table.split.scores
+    assert scores is not None
+    seen = f"Values in this file: {scores.min():g} .. {scores.max():g}."
+    if label == "hter":
+        what = "The label: HTER, the edit rate of the translation against its post-edit; LOWER IS BETTER. "
+        return [*_comment(what + seen), "label: hter"]
+    direction = "HIGHER" if label["higher_is_better"] else "LOWER"
+    text = (
+        f"The label: {direction} IS BETTER. {seen} EDIT: set `low` and `high` to the ends of its scale, if "
+        "it has any (null: open). Predictions then stay between them, and a label outside is an error."
+    )
+    return [*_comment(text), f"label: {_flow(label)}"]
+
+
+def _resources(choices: Choices) -> list[str]:
+    if choices.parallel is not None:
+        source, target = (_path(path, choices.output) for path in choices.parallel)
+        text = (
+            f"{choices.pairs:,} sentence pairs, from which language models, counts, lexicons and an "
+            "alignment model are built on first use, and kept. They must not hold the segments of the table: "
+            "features of text that a model knows look better than those of new text."
+        )
+        return ["", *_comment(text), "resources:", f"  source: {source}", f"  target: {target}"]
+    if choices.own_corpus:
+        every, lost = len(choices.table.split), len(choices.table.split) - choices.learned
+        text = (
+            "Every third row of the table is the corpus from which language models, counts and a lexicon are "
+            "built, and is not learned from. It gains the features of `baseline17`; it costs "
+            f"{lost:,} of {every:,} labels. `qe init --parallel SOURCE TARGET` loses none."
+        )
+        return ["", *_comment(text), "resources: {optional: true}"]
+    text = (
+        "No parallel text was given: the features below need none, and all labels are learned from. "
+        "`qe init --parallel SOURCE TARGET` adds language models, a lexicon and word alignment. "
+        "`qe init --own-corpus` makes a corpus of a third of the rows, which is then not learned from: "
+        "where that was measured, it cost more than it gained (docs/own-data.md)."
+    )
+    return ["", *_comment(text)]
+
+
+def _features(choices: Choices) -> list[str]:
+    names: tuple[str, ...] = WITHOUT
+    if choices.parallel is not None:
+        names = WITH_PARALLEL
+    elif choices.own_corpus:
+        names = WITH_OWN
+    costs = FeatureCosts.load().families
+    width = max(map(len, names))
+    lines = [f"{name:<{width}}  # {costs[name]:.0f} us: {_GAINS[name]}" for name in names]
+    if choices.parallel is not None and choices.table.split.post_edit is not None:
+        lines.append(
+            f"word_quality  # {costs['word_quality']:.0f} us: which words the post-edits would change"
+        )
+        lines[-1] = f"# - {lines[-1]}"
+    text = (
+        "Families, with microseconds (us) of processor time per segment; `qe features list` has all of them."
+    )
+    return [
+        "",
+        *_comment(text),
+        "features:",
+        *(f"  {line}" if line.startswith("#") else f"  - {line}" for line in lines),
+    ]
+
+
+def _split(choices: Choices) -> list[str]:
+    by, why = {
+        "documents": ("document", "whole documents are held out"),
+        "sources": ("document", "all translations of a source are held out together (doc_id is the source)"),
+        "random": ("random", "rows are held out at random, which is right if neighbours are unrelated"),
+    }[choices.folds]
+    text = (
+        f"Cross-validation: {why}. `outer: 5` adds nested cross-validation: figures that the search for "
+        "parameters does not flatter, at about five times the time."
+    )
+    return ["", *_comment(text), f"split: {{folds: 5, by: {by}, seed: 0}}"]
+
+
+def _learner(choices: Choices) -> list[str]:
+    why = {
+        "svr_rbf": "Support vector regression; time grows with the square of the rows. `ridge` is faster.",
+        "lightgbm": "Boosted trees; the time of an SVR (`svr_rbf`) grows with the square of the rows.",
+    }[choices.learner]
+    return [
+        "",
+        *_comment(why),
+        f"learner: {{kind: {choices.learner}}}",
+        *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
+        "search: {trials: 25, objective: mae}",
+    ]
+
+
+def _rest(choices: Choices) -> list[str]:
+    return [
+        "",
+        *_comment(
+            "What orders models that wait for promotion: mae asks for the value, spearman for the order."
+        ),
+        "evaluation: {metric: mae}",
+        f"tracking: {{model_name: {_flow('qe-' + choices.name)}}}",
+    ]
+
+
+def _languages(choices: Choices) -> tuple[str, str]:
+    options = choices.table.options
+    return options["source_language"], options["target_language"]
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML; where its letters are not all printable, they are written as escapes."""
+    return next(filter(str.isprintable, (_dumped(value, unicode) for unicode in (True, False))))
+
+
+def _dumped(value: Any, unicode: bool) -> str:
+    width = float("inf")
+    text = yaml.safe_dump(
+        [value], default_flow_style=True, allow_unicode=unicode, sort_keys=False, width=width
+    )
+    return text.strip()[1:-1]  # in a list: a bare value would end with `...`
+
+
+def _path(path: Path, output: Path) -> str:
+    """A path as the experiment has it, relative to the experiment's folder.
+
+    Raises InputError for one that is no text, and one with braces, which stand for languages there.
+    """
+    relative = os.path.relpath(path.parent.resolve() / path.name, output.parent.resolve())
+    if any("\ud800" <= letter <= "\udfff" for letter in relative) or "{" in relative:
+        raise InputError(
+            "an experiment cannot hold this name", where=path, remedy="rename it: no braces, and UTF-8"
+        )
+    return _flow(Path(relative).as_posix())
+
+
+def _comment(text: str) -> list[str]:
+    """Comment lines; words that no line of YAML may hold are shown with question marks."""
+    return textwrap.wrap(
+        _printable(text), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

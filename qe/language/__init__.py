@@ -1,0 +1,1 @@
+"""Annotate and translate text: annotators trained here, programs outside."""

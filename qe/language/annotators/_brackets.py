@@ -1,0 +1,186 @@
+"""Bracketed treebanks: trees of the Penn Treebank's and of CESS's kind, as nested nodes."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+
+_PIECES: Final = re.compile(r"[()]|[^\s()]+")
+ROOT: Final = "ROOT"  # above every tree
+_TRACES: Final = frozenset({"-NONE-"})  # tags of words that are not there
+_ELLIPSIS: Final = re.compile(r"\*\d*\*")  # CESS: the form of a subject that is left out
+
+# How treebanks write signs that brackets and blanks forbid -> the signs.
+_SIGNS: Final = {
+    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"',
+    "-Fpa-": "(", "-Fpt-": ")", "-fpa-": "(", "-fpt-": ")", "\\/": "/", "\\*": "*",
+}  # fmt: skip
+_UNSIGNS: Final = {"(": "-LRB-", ")": "-RRB-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A constituent with children, or a word (`word` not empty) under its tag."""
+
+    label: str
+    children: tuple["Node", ...] = ()
+    word: str = ""
+
+    def leaves(self) -> Iterator["Node"]:
+        """The words, left to right."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.word:
+                yield node
+            waiting += reversed(node.children)
+
+    def words(self) -> list[str]:
+        return [leaf.word for leaf in self.leaves()]
+
+    def __str__(self) -> str:
+        """In brackets, on one line."""
+        parts: list[str] = []
+        waiting: list[Node | str] = [self]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                parts[-1] += item
+            elif item.word:
+                parts.append(f"({item.label} {escaped(item.word)})")
+            else:
+                parts.append(f"({item.label}")
+                waiting += [")", *reversed(item.children)]
+        return " ".join(parts)
+
+
+def escaped(word: str) -> str:
+    """The word without blanks and brackets: `-LRB-` and `-RRB-` stand for brackets, `_` for a blank.
+
+    >>> escaped("(a b")
+    '-LRB-a_b'
+    """
+    return "_".join("".join(_UNSIGNS.get(c, c) for c in word).split()) or "_"
+
+
+def read_trees(path: Path) -> tuple[list[Node], list[str]]:
+    """The trees of a bracketed file, plain or gzip, as `plain` leaves them; and what was passed over.
+
+    A leaf is `(tag form)` or `(tag form lemma)`. Where trees begin at the beginnings of lines, one whose own
+    brackets do not match is passed over, and the second result names its line; so it does for trees in which
+    no word is left.
+
+    Raises InputError, with the line, where brackets do not match in more than one tree of a hundred, or hold
+    something else.
+    """
+    lines = list(read_lines(path))
+    starts = [k for k, line in enumerate(lines) if line.startswith("(")]
+    if not starts:
+        raise InputError(
+            "holds no tree", where=path, remedy="write trees as (S (NP (N Mary)) (VP (V slept)))"
+        )
+    notes: list[str] = []
+    try:
+        numbered = list(_nodes(lines, 0, path))
+    except _Unmatched as error:
+        numbered = []
+        for low, high in pairwise([*starts, len(lines)]):
+            try:
+                numbered += list(_nodes(lines[low:high], low, path))
+            except _Unmatched:
+                notes.append(f"{path}:{low + 1}: brackets do not match")
+        if 100 * len(notes) > len(starts):
+            raise InputError(error.what, where=error.where) from None
+    trees: list[Node] = []
+    for line, tree in numbered:
+        kept = plain(tree)
+        if kept is None:
+            notes.append(f"{path}:{line}: no word is left")
+        else:
+            trees.append(kept)
+    return trees, notes
+
+
+class _Unmatched(InputError):
+    """Brackets that do not match."""
+
+
+def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int, Node]]:
+    """(line where it begins, tree) of every pair of outermost brackets; `before` lines came first."""
+    open_: list[list[str | Node]] = []
+    first = 0
+    for number, line in enumerate(lines, start=before + 1):
+        for piece in _PIECES.findall(line):
+            if piece == "(":
+                first = first if open_ else number
+                open_.append([])
+            elif not open_:
+                raise _Unmatched(f"{piece[:40]!r} stands outside of brackets", where=f"{path}:{number}")
+            elif piece == ")":
+                node = _node(open_.pop(), f"{path}:{number}")
+                if open_:
+                    open_[-1].append(node)
+                else:
+                    yield first, node
+            else:
+                open_[-1].append(piece)
+    if open_:
+        raise _Unmatched(f"{len(open_)} brackets are not closed", where=f"{path}:{first}")
+
+
+def _node(items: list[str | Node], where: str) -> Node:
+    texts = [item for item in items if isinstance(item, str)]
+    children = tuple(item for item in items if isinstance(item, Node))
+    if not children and len(texts) in (2, 3):
+        return Node(texts[0], word=texts[1])
+    if children and len(texts) <= 1 and items[: len(texts)] == texts:
+        return Node(texts[0] if texts else "", children)
+    raise InputError(
+        f"a bracket holds {' '.join(texts)[:40]!r} and {len(children)} brackets",
+        where=where,
+        remedy="a leaf is (tag word) or (tag word lemma), a constituent (label ...) of brackets",
+    )
+
+
+def plain(tree: Node) -> Node | None:
+    """The tree with one root `ROOT`, without traces and what they leave empty, functions and escapes.
+
+    None if no word is left.
+    """
+    node = _plain(tree)
+    if node is None:
+        return None
+    while node.label in ("", ROOT, "TOP") and len(node.children) == 1 and not node.children[0].word:
+        node = node.children[0]
+    return Node(ROOT, node.children if node.label in ("", ROOT, "TOP") and node.children else (node,))
+
+
+def _plain(node: Node) -> Node | None:
+    if node.word:
+        if node.label in _TRACES or _ELLIPSIS.fullmatch(node.word):
+            return None
+        return Node(node.label, word=_SIGNS.get(node.word, node.word).replace("\\/", "/"))
+    children = tuple(kept for child in node.children if (kept := _plain(child)) is not None)
+    return Node(category(node.label), children) if children else None
+
+
+def category(label: str) -> str:
+    """The label without function, index and alternative.
+
+    >>> [category(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-", "grup.nom.ms", "sn-SUJ")]
+    ['NP', 'NP', 'PRT', '-LRB-', 'grup.nom.ms', 'sn']
+    """
+    return label if label.startswith("-") else re.split("[-=|]", label, maxsplit=1)[0] or label
+
+
+def transformed(node: Node, leaf: Callable[[Node], Iterable[Node]]) -> Node:
+    """The tree with every word replaced by the nodes that `leaf` gives for it."""
+    children: list[Node] = []
+    for child in node.children:
+        children += leaf(child) if child.word else [transformed(child, leaf)]
+    return Node(node.label, tuple(children))

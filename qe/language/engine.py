@@ -1,0 +1,32 @@
+"""Engine: translates lines from one language into another."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from features.basics.catalogue import Catalogue
+
+
+class Engine(ABC):
+    """A translation engine for one language pair; made from the codes of its two languages."""
+
+    @abstractmethod
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """One line out per line in, in order."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Identifies program, version and languages."""
+
+
+ENGINES: Catalogue[Engine] = Catalogue("qe.language.programs.engines", Engine, "translation engine")
+
+
+def engine(name: str, source_language: str, target_language: str) -> Engine:
+    """The engine `name` for a language pair.
+
+    Raises InputError for an unknown name.
+    """
+    make: Any = ENGINES.get(name)
+    return cast(Engine, make(source_language, target_language))

@@ -1,0 +1,106 @@
+"""Annotation of a file: one segment per line in, one CoNLL-U block per line out; resumable."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.storage.files import atomic_file, digest, read_lines, sha256
+from features.storage.outputs import check_output, locked_file
+from features.text.tokenizer import Tokenizer, batches
+from qe.language.programs.taggers import Tagger
+
+CHUNK: Final = 5000  # lines that are written together
+EMPTY: Final = "# no tokens"  # the block of a line without any
+
+
+@dataclass(frozen=True)
+class AnnotatedFile:
+    """lines    segments annotated
+    tokens   of them
+    resumed  chunks that an earlier run had finished
+    """
+
+    lines: int
+    tokens: int
+    resumed: int
+
+
+def annotate_file(
+    source: Path,
+    output: Path,
+    by: Tagger,
+    tokenizer: Tokenizer,
+    *,
+    chunk: int = CHUNK,
+    progress: Progress = silent,
+) -> AnnotatedFile:
+    """Writes the CoNLL-U of every line of `source` to `output` (`.gz`: compressed), an empty line after each.
+
+    Finished chunks lie in `OUTPUT.partial/` until all are done; the same command goes on after the last of
+    them, and ends with the same bytes. What another command has left there is removed.
+
+    Raises InputError for files that cannot be read or written, and if `output` is the source, or another
+    process writes it.
+    """
+    check_output(output, [source])
+    with locked_file(output):
+        return _annotated(source, output, by, tokenizer, chunk, progress)
+
+
+def _annotated(
+    source: Path, output: Path, by: Tagger, tokenizer: Tokenizer, chunk: int, progress: Progress
+) -> AnnotatedFile:
+    folder = output.with_name(output.name + ".partial")
+    key = digest("annotation", 1, by.fingerprint, sha256(source), tokenizer.settings(), chunk)
+    _open(folder, key)
+    lines = tokens = resumed = 0
+    parts: list[Path] = []
+    for number, texts in enumerate(batches(read_lines(source), chunk)):
+        part = folder / f"{number:06d}.conllu"
+        words = tokenizer.tokens(texts)
+        if part.is_file():
+            resumed += 1
+        else:
+            _write(part, by.annotate([words.words(i) for i in range(len(words))]))
+        parts.append(part)
+        lines, tokens = lines + len(texts), tokens + len(words.ids)
+        progress("annotating (segments)", lines, None)
+    _join(parts, output)
+    shutil.rmtree(folder)
+    return AnnotatedFile(lines, tokens, resumed)
+
+
+def _open(folder: Path, key: str) -> None:
+    """The folder of finished chunks, empty if they are another job's."""
+    job = folder / "job.json"
+    if job.is_file() and json.loads(job.read_text("utf-8")) == key:
+        return
+    if folder.exists():
+        if not job.is_file() and any(folder.iterdir()):
+            raise InputError("is in the way: it holds no annotation job", where=folder, remedy="remove it")
+        shutil.rmtree(folder)
+    with atomic_file(job) as temporary:
+        temporary.write_text(json.dumps(key), "utf-8")
+
+
+def _write(part: Path, blocks: Iterator[str]) -> None:
+    with atomic_file(part) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        for block in blocks:
+            stream.write((block or EMPTY) + "\n\n")
+
+
+def _join(parts: Sequence[Path], output: Path) -> None:
+    with atomic_file(output) as temporary, temporary.open("wb") as raw:
+        if output.suffix == ".gz":
+            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as stream:
+                for part in parts:
+                    stream.write(part.read_bytes())
+        else:
+            for part in parts:
+                raw.write(part.read_bytes())

@@ -1,0 +1,141 @@
+"""The rule-based engine Apertium."""
+
+import os
+import shutil
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from features.basics.errors import InputError
+from features.storage.files import digest
+from features.text.tokenizer import batches, normalise
+from qe.language.engine import Engine
+from qe.language.programs.apertium import MODES, apertium_code, call, paragraphs, pipeline
+
+CHUNK = 250  # lines per process: starting one costs as much as some 30 lines
+
+# What Apertium's stream format uses; the programs escape it, but not everywhere. `~` is left: it survives.
+_STREAM_SIGNS = "^$/<>{}[]\\@|*"
+_CLEAN: Final = {ord(sign): " " for sign in _STREAM_SIGNS}
+
+
+@dataclass(frozen=True)
+class Apertium(Engine):
+    """The Apertium program (Forcada et al. 2011), as Debian packages it.
+
+    Lines are normalised (`features.text.tokenizer.normalise`) and freed of the signs of Apertium's stream
+    format; white space at the ends is dropped, unknown words stay as they are, without a mark. A line
+    with nothing left gives an empty line. Every other line is a paragraph of its own, and has the tagger for
+    itself where that has not seen its like: a line's translation does not depend on the batch.
+
+    Raises InputError if the program or the language pair is not installed, and if the program
+    fails or gives another number of lines even for one line alone.
+    """
+
+    source_language: str
+    target_language: str
+    program: str = "apertium"
+    workers: int = 0  # processes at a time; 0: one per core
+    folder: Path = MODES
+
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
+        workers = self.workers or os.cpu_count() or 1
+        ahead: deque[Future[list[str]]] = deque()
+        mode = self.mode  # refuses before any work is done
+        with pipeline(self._path, self.folder, mode) as stages, ThreadPoolExecutor(workers) as pool:
+            run = self._whole if stages is None else stages.run
+            try:
+                for chunk in batches(lines, CHUNK):
+                    ahead.append(pool.submit(self._chunk, run, [clean(line) for line in chunk]))
+                    if len(ahead) > 2 * workers:
+                        yield from ahead.popleft().result()
+                while ahead:
+                    yield from ahead.popleft().result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _chunk(self, run: Callable[[Sequence[str]], str], lines: Sequence[str]) -> list[str]:
+        """The translations of cleaned lines; empty ones are not shown to the program."""
+        filled = [line for line in lines if line]
+        translations = iter(self._filled(run, filled))
+        return [next(translations) if line else "" for line in lines]
+
+    def _filled(self, run: Callable[[Sequence[str]], str], lines: list[str]) -> list[str]:
+        """One translation per line; where the program mixes lines up, halves are translated apart."""
+        if not lines:
+            return []
+        translations = apart(run(lines), len(lines))
+        if translations is not None:
+            return translations
+        if len(lines) == 1:
+            raise InputError(
+                f"{self.program} -u {self.mode} did not give one line for {lines[0]!r}",
+                remedy="leave this line out, or make it plain text",
+            )
+        middle = len(lines) // 2
+        return self._filled(run, lines[:middle]) + self._filled(run, lines[middle:])
+
+    def _whole(self, lines: Sequence[str]) -> str:
+        return self._run(["-u", self.mode], paragraphs(lines))
+
+    def _run(self, arguments: Sequence[str], text: str = "") -> str:
+        return call([self._path, *arguments], text)[0]
+
+    @cached_property
+    def _path(self) -> str:
+        program = shutil.which(self.program)
+        if program is None:
+            raise InputError(
+                f"the program {self.program} is not installed",
+                remedy="on Debian: apt-get install apertium apertium-eng-spa",
+            )
+        return program
+
+    @cached_property
+    def mode(self) -> str:
+        """Apertium's name of the language pair, such as `eng-spa`."""
+        installed = self._run(["-l"]).split()
+        pair = (self.source_language, self.target_language)
+        long = "-".join(apertium_code(code) for code in pair)
+        for name in (long, "-".join(pair)):
+            if name in installed:
+                return name
+        package = "-".join(sorted(long.split("-")))
+        raise InputError(
+            f"Apertium has no language pair {long} here; installed: {', '.join(installed) or 'none'}",
+            remedy=f"on Debian: apt-get install apertium-{package}, if there is such a package",
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies version and language pair."""
+        return digest("apertium", 2, self._run(["-V"]), self.mode)
+
+
+def clean(line: str) -> str:
+    """Plain text for Apertium: quotes and dashes normalised, stream signs and control characters removed.
+
+    >>> clean(" a*b “c” \\x00[1/2] ")
+    'a b "c" 1 2'
+    """
+    text = normalise(line).translate(_CLEAN)
+    return " ".join("".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs")).split())
+
+
+def apart(text: str, n: int) -> list[str] | None:
+    """The n paragraphs of one line each that `text` consists of, or None if it does not.
+
+    >>> apart("one \\n\\ntwo\\n\\n", 2), apart("one\\ntwo\\n\\n\\n", 2)
+    (['one', 'two'], None)
+    """
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    filled, gaps = lines[::2], lines[1::2]
+    return filled if len(filled) == n and all(filled) and not any(gaps) else None

@@ -1,0 +1,93 @@
+"""Parses of English by link grammar (Sleator and Temperley 1991): the program link-parser."""
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from features.basics.errors import InputError
+from features.basics.threads import cores
+from features.storage.files import digest
+from features.text.tokenizer import batches
+from qe.language.programs.apertium import call
+from qe.language.programs.spelling import Addition
+
+CHUNK: Final = 50  # texts of a process
+SECONDS: Final = 5  # of a parse, after which the program gives up
+LIMIT: Final = 100  # linkages that it orders
+
+_FOUND: Final = re.compile(r"^Found (\d+) linkages? ", re.MULTILINE)
+_COST: Final = re.compile(r"cost vector = \(UNUSED= *(\d+) DIS= *([\d.]+) LEN= *(\d+)\)")
+_VERSION: Final = re.compile(r"Version: (\S+)")
+
+
+@dataclass(frozen=True)
+class LinkGrammar:
+    """Adds comments of the best linkage: `link_grammar_linkages` (how many there are), `link_grammar_unused`
+    (words in none of its links; 0: the sentence is grammatical to the program), `link_grammar_cost` (of its
+    disjuncts), `link_grammar_length` (sum of link lengths). A text that the program gives up on has none.
+
+    Raises InputError if the program is not installed, or the language is not English.
+    """
+
+    language: str
+
+    def additions(self, texts: Sequence[Sequence[str]]) -> Iterator[Addition]:
+        """What is added to the block of every text; all cores."""
+        self._check()
+        with ThreadPoolExecutor(cores()) as pool:
+            for comments in pool.map(_of_texts, batches(texts, CHUNK)):
+                yield from ((of_text, {}) for of_text in comments)
+
+    def _check(self) -> None:
+        if self.language != "en":
+            raise InputError(f"link grammar parses English (en), not '{self.language}'")
+        if shutil.which("link-parser") is None:
+            raise InputError(
+                "the program link-parser is not installed", remedy="on Debian: apt-get install link-grammar"
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the program's version and limits."""
+        self._check()
+        said = "".join(call(["link-parser", "--version"]))
+        version = _VERSION.search(said)
+        return digest("link-grammar", 1, version.group(1) if version else said, SECONDS, LIMIT)
+
+
+def _of_texts(texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The comments of every text; a command after each marks where its answer ends."""
+    command = [
+        "link-parser", "en", "-graphics=0", "-verbosity=1", "-panic=0", "-spell=0", f"-timeout={SECONDS}",
+        f"-limit={LIMIT}",
+    ]  # fmt: skip
+    end = f"limit set to {LIMIT}\n"
+    shown = [_shown(text) for text in texts]
+    asked = "".join(f"{text}\n!limit={LIMIT}\n" for text in shown)
+    answers = call(command, asked)[0].split(end)
+    answers = answers[len(answers) - len(texts) - 1 : -1]  # what comes before is about the options
+    return [_comments(answer) if text else [] for answer, text in zip(answers, shown, strict=True)]
+
+
+def _comments(answer: str) -> list[str]:
+    counts, cost = _FOUND.findall(answer), _COST.search(answer)
+    if not counts or cost is None:
+        return []
+    values = {
+        "linkages": counts[-1], "unused": cost.group(1), "cost": cost.group(2), "length": cost.group(3)
+    }  # fmt: skip
+    return [f"link_grammar_{name} = {value}" for name, value in values.items()]
+
+
+def _shown(text: Sequence[str]) -> str:
+    """The text as one line that the program does not take for a command: without `!` at its beginning.
+
+    >>> _shown(["!", "file", "x"])
+    'file x'
+    """
+    line = " ".join("".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in word) for word in text)
+    return line.lstrip("!# ")

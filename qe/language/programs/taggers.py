@@ -1,0 +1,410 @@
+"""Annotation of texts as CoNLL-U blocks: by Apertium's taggers, by trained annotators, by models of users."""
+
+import json
+import os
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final, Protocol
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.segments import Segments
+from features.storage.files import atomic_file, clone_or_copy, digest, read_lines, sha256
+from features.text.annotation import LAYERS, NOTHING, Layer, block_of
+from features.text.tokenizer import batches
+from features.text.tokens import Tokens
+from qe.language.annotator_folder import MANIFEST, AnnotatorFolder, export
+from qe.language.programs.apertium import MODES, apertium_code, call, unseen
+from qe.language.programs.link_grammar import LinkGrammar
+from qe.language.programs.spelling import Hunspell
+
+STOP = "."  # around every text: the tagger's context ends there
+CHUNK = 250  # texts analysed at a time
+
+# Signs of Apertium's stream format are shown to it as a letter that no analysis begins with.
+_SIGNS: Final = str.maketrans(dict.fromkeys("^$/<>{}[]\\@|*~+#", "_"))
+_UNIT: Final = re.compile(r"\^(.*?)\$", re.DOTALL)
+_TAG: Final = re.compile(r"<([^<>]+)>")
+
+# The first tag of an Apertium analysis -> universal part of speech.
+_UNIVERSAL: Final[Mapping[str, str]] = {
+    "n": "NOUN", "np": "PROPN", "vblex": "VERB", "vbser": "AUX", "vbhaver": "AUX", "vbmod": "AUX",
+    "vaux": "AUX", "vbdo": "AUX", "adj": "ADJ", "adv": "ADV", "preadv": "ADV", "det": "DET", "predet": "DET",
+    "prn": "PRON", "rel": "PRON", "pr": "ADP", "post": "ADP", "cnjcoo": "CCONJ", "cnjsub": "SCONJ",
+    "cnjadv": "SCONJ", "num": "NUM", "ij": "INTJ", "part": "PART", "cm": "PUNCT", "sent": "PUNCT",
+    "guio": "PUNCT", "lpar": "PUNCT", "rpar": "PUNCT", "lquest": "PUNCT", "quot": "PUNCT", "apos": "PUNCT",
+}  # fmt: skip
+
+# Column of Segments -> the side that is annotated.
+SIDES: Final[Mapping[str, str]] = {
+    f"annotation_{side}": side for side in ("source", "target", "pseudo_reference")
+}
+
+
+class Tagger(Protocol):
+    """An annotator of tokenized text in one language."""
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        """One CoNLL-U block per text, with a word per token."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies program, version and language."""
+
+
+@dataclass(frozen=True)
+class ApertiumTagger:
+    """Apertium's morphological analyser and part-of-speech tagger for one side of an installed language pair.
+
+    A word of several tokens (`New York`) gives each its analysis; of a contraction (`del`) the first part
+    counts. `xpos` is the whole analysis (`n.f.sg`); a word that the analyser does not know is `X`, `_`, and
+    so are all words of a text whose letters the program does not give back as they were.
+
+    The tagger learns ambiguities that it meets, so that a word's tag can depend on texts before it: by
+    default texts with any have a process of their own, and every text is annotated alike in every batch. For
+    corpora, `together` is faster.
+
+    Raises InputError if the program or the language pair is not installed, or if the program fails.
+    """
+
+    language: str
+    other: str
+    folder: Path = MODES
+    workers: int = 0  # processes at a time; 0: one per core
+    together: int = 1  # texts that one process of the tagger sees
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        """One block per text, in order."""
+        paths = self._paths
+        with ThreadPoolExecutor(self.workers or os.cpu_count() or 1) as pool:
+            for blocks in pool.map(
+                lambda chunk: self._chunk(paths, chunk),
+                batches(texts, self.together if self.together > 1 else CHUNK),
+            ):
+                yield from blocks
+
+    def _chunk(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[str]:
+        return [
+            block_of([_word(form, analysis) for form, analysis in zip(text, analyses, strict=True)])
+            for text, analyses in zip(texts, self._analyse(paths, texts), strict=True)
+        ]
+
+    def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Analyses of every token; none in texts whose letters the programs garble."""
+        shown = [[STOP, *(_shown(token) for token in text), STOP] for text in texts]
+        text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
+        analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], text)
+        analyses: dict[int, list[str]] = {}
+        for rows, tagged in self._tagged(paths[1], analysed.split("\0")[: len(texts)]):
+            analyses |= zip(rows, _analyses_of_lines(tagged, [shown[i] for i in rows]), strict=True)
+        return [analyses[i][1:-1] for i in range(len(texts))]
+
+    def _tagged(self, path: Path, analysed: Sequence[str]) -> list[tuple[list[int], str]]:
+        """Which texts were tagged by one process, and what it wrote for them: a line for each."""
+
+        def run(some: Sequence[str]) -> tuple[str, str]:
+            return call(["apertium-tagger", "-g", "-d", "-p", str(path)], "".join(some))
+
+        if self.together > 1:
+            return [(list(range(len(analysed))), run(analysed)[0])]
+        return unseen(analysed, run)
+
+    @cached_property
+    def _paths(self) -> tuple[Path, Path]:
+        """Analyser and tagger of the pair that translates from the language, else of one into it."""
+        if not (shutil.which("lt-proc") and shutil.which("apertium-tagger")):
+            raise InputError(
+                "the program apertium-tagger is not installed",
+                remedy="on Debian: apt-get install apertium apertium-eng-spa",
+            )
+        mode = f"{apertium_code(self.language)}-{apertium_code(self.other)}"
+        for folder in sorted(self.folder.glob("apertium-*")):
+            files = folder / f"{mode}.automorf.bin", folder / f"{mode}.prob"
+            if all(file.is_file() for file in files):
+                return files
+        raise InputError(
+            f"Apertium has no tagger for {mode} here",
+            where=self.folder,
+            remedy=f"on Debian: apt-get install apertium-{mode} or the pair the other way round",
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the language data and how analyses are read."""
+        return digest("apertium-tagger", 3, self.together, *(sha256(path) for path in self._paths))
+
+
+TAGGERS: Final[Mapping[str, type[ApertiumTagger]]] = {"apertium": ApertiumTagger}
+MODELS: Final = ("udpipe", "spacy", "stanza")  # of users, by name: `spacy:es_core_news_md`
+ADDED: Final = ("hunspell", "link-grammar")  # to what another says: `annotators/en+hunspell`
+KNOWN: Final = (
+    f"{', '.join(TAGGERS)}, a folder of trained annotators (qe annotate train), udpipe:FILE, spacy:NAME, "
+    f"stanza:LANGUAGE; with + {', + '.join(ADDED)}"
+)
+
+
+class Addition(Protocol):
+    """A program that says more of tokenized texts: comments, and what MISC holds."""
+
+    def additions(self, texts: Sequence[Sequence[str]]) -> Iterator[tuple[list[str], dict[int, str]]]:
+        """(comments, token -> what is added to its MISC) of every text."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies program, version and data."""
+
+
+def is_tagger(name: str) -> bool:
+    """Whether `tagger` knows what kind of annotator `name` is."""
+    first, *_ = _parts(name)
+    known = first in TAGGERS or first in ADDED or first.partition(":")[0] in MODELS
+    return known or (Path(first) / MANIFEST).is_file()
+
+
+def for_corpora(by: Tagger, layers: Sequence[Layer] = LAYERS) -> Tagger:
+    """The annotator without what is not kept of an annotated corpus: other layers, what programs add."""
+    if isinstance(by, Combined) and by.base is not None:
+        return for_corpora(by.base, layers)
+    return by.for_layers(layers) if isinstance(by, AnnotatorFolder) else by
+
+
+def is_program(name: str) -> bool:
+    """Whether `name` says an installed program, or the name of an installed model, and no file or folder.
+
+    >>> is_program("apertium+hunspell"), is_program("spacy:es_core_news_md"), is_program("spacy:../model")
+    (True, True, False)
+    """
+    first, *_ = _parts(name)
+    kind, _, model = first.partition(":")
+    installed = kind in ("spacy", "stanza") and re.fullmatch(r"\w[\w-]*", model) is not None
+    return first in TAGGERS or first in ADDED or installed
+
+
+def tagger(name: str, language: str, other: str, together: int = 1) -> Tagger:
+    """The annotator `name` of a language: a program, a folder of trained annotators, or a user's model; with
+    what other programs add after `+` (`annotators/en+hunspell+link-grammar`).
+
+    other     the language of the pair whose data a program uses
+    together  the number of texts that may see each other, of programs (of a corpus: many)
+
+    Raises InputError for an unknown name, or annotators of another language.
+    """
+    first, *added = _parts(name)
+    if first in ADDED:
+        first, added = "", [first, *added]
+    if not added:
+        return _tagger(first, language, other, together)
+    base = _tagger(first, language, other, together) if first else None
+    return Combined(base, tuple(_addition(part, language) for part in added))
+
+
+def _parts(name: str) -> list[str]:
+    """A name and what is added to it; a folder's path may itself hold a `+`.
+
+    >>> _parts("apertium+hunspell"), _parts("a+b+hunspell")
+    (['apertium', 'hunspell'], ['a+b', 'hunspell'])
+    """
+    parts, added = name.split("+"), list[str]()
+    while len(parts) > 1 and parts[-1] in ADDED:
+        added.insert(0, parts.pop())
+    return ["+".join(parts), *added]
+
+
+def _addition(name: str, language: str) -> Addition:
+    if name == "hunspell":
+        return Hunspell(language)
+    return LinkGrammar(language)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What one annotator says (None: nothing but the tokens), and what programs add."""
+
+    base: Tagger | None
+    added: tuple[Addition, ...]
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        """One block per text, in order."""
+        blocks = self.base.annotate(texts) if self.base else (_forms(text) for text in texts)
+        for block, *more in zip(blocks, *(part.additions(texts) for part in self.added), strict=True):
+            for comments, misc in more:
+                block = _with_more(block, comments, misc)
+            yield block
+
+    @property
+    def fingerprint(self) -> str:
+        """Those of all parts."""
+        return digest("combined", self.base and self.base.fingerprint, *(p.fingerprint for p in self.added))
+
+
+def _forms(text: Sequence[str]) -> str:
+    return block_of([(word, NOTHING, NOTHING, NOTHING) for word in text])
+
+
+def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> str:
+    """The block with comments before its own lines, and more in MISC of its words, counted from 0."""
+    lines = [f"# {comment}" for comment in comments]
+    word = 0
+    for line in block.split("\n") if block else ():
+        if line[:1].isdigit() and line.partition("\t")[0].isdigit():
+            if word in misc:
+                rest, _, last = line.rpartition("\t")
+                line = f"{rest}\t{misc[word] if last == NOTHING else f'{last}|{misc[word]}'}"
+            word += 1
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _tagger(name: str, language: str, other: str, together: int) -> Tagger:
+    kind, _, model = name.partition(":")
+    if name in TAGGERS:
+        return TAGGERS[name](language, other, together=together)
+    if kind in MODELS and model:
+        return _of_user(kind, model)
+    if (Path(name) / MANIFEST).is_file():
+        folder = _trained(Path(name), (Path(name) / MANIFEST).stat().st_mtime_ns)
+        if folder.language != language:
+            raise InputError(
+                f"holds annotators of '{folder.language}', but the text is '{language}'", where=Path(name)
+            )
+        return folder
+    raise InputError(f"unknown annotator '{name}'", remedy=f"known: {KNOWN}")
+
+
+@lru_cache(maxsize=4)
+def _trained(path: Path, changed: int) -> AnnotatorFolder:
+    """The folder, loaded once for all chunks of a job; `changed` is when."""
+    return AnnotatorFolder(path)
+
+
+def _of_user(kind: str, model: str) -> Tagger:
+    """Imported here: their packages are heavy, and may not be installed."""
+    if kind == "udpipe":
+        from qe.language.programs.udpipe import UDPipeTagger
+
+        return UDPipeTagger(Path(model))
+    if kind == "spacy":
+        from qe.language.programs.spacy import SpacyTagger
+
+        return SpacyTagger(model)
+    from qe.language.programs.stanza import StanzaTagger
+
+    return StanzaTagger(model)
+
+
+def kept_with(name: str, folder: Path) -> str:
+    """The annotator's name once its files, if they are the user's, lie in `folder`, as a model keeps them."""
+    first, *added = _parts(name)
+    kind, _, model = first.partition(":")
+    if kind == "udpipe" and model:
+        folder.mkdir(parents=True, exist_ok=True)
+        clone_or_copy(Path(model), folder / "model.udpipe")
+        first = f"udpipe:{folder / 'model.udpipe'}"
+    elif first not in TAGGERS and first not in ADDED and kind not in MODELS:
+        export(Path(first), folder)
+        first = str(folder)
+    return "+".join((first, *added))
+
+
+def with_annotations(
+    segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
+) -> Segments:
+    """The segments with the columns `annotation_source`, `annotation_target`, `annotation_pseudo_reference`:
+    CoNLL-U of their tokens.
+
+    columns  column -> name of the annotator that makes it
+    cache    folder where annotations are kept, by annotator and tokens
+
+    Raises InputError for another column, one that is there already, an unknown annotator, or a program or
+    language that is not installed.
+    """
+    made: dict[str, tuple[str, ...]] = {}
+    pair = segments.source_tokenizer.language, segments.target_tokenizer.language
+    for column, name in columns.items():
+        if column not in SIDES:
+            raise InputError(f"'{column}' is no annotation", remedy=f"known: {', '.join(SIDES)}")
+        if getattr(segments, column) is not None:
+            raise InputError(
+                f"the segments have a column '{column}' already", remedy="leave it out of `annotations`"
+            )
+        side = SIDES[column]
+        by = tagger(name, *(pair if side == "source" else reversed(pair)))
+        tokens = getattr(segments, f"{side}_tokens")
+        made[column] = annotated(tokens, by, cache, f"{column} by {name}", progress)
+    return replace(segments, **made)  # type: ignore[arg-type]
+
+
+def annotated(
+    tokens: Tokens, by: Tagger, cache: Path | None, stage: str = "annotating", progress: Progress = silent
+) -> tuple[str, ...]:
+    """(n,) CoNLL-U blocks of n tokenized texts; kept in `cache`, one JSON string a line."""
+    path = cache and cache / "annotations" / f"{digest(by.fingerprint, tokens.fingerprint)}.jsonl"
+    if path and path.is_file():
+        return tuple(json.loads(line) for line in read_lines(path))
+    blocks = []
+    for block in by.annotate([tokens.words(i) for i in range(len(tokens))]):
+        blocks.append(block)
+        progress(stage, len(blocks), len(tokens))
+    if path:
+        with atomic_file(path) as temporary:
+            temporary.write_text("".join(json.dumps(block) + "\n" for block in blocks), "utf-8", newline="")
+    return tuple(blocks)
+
+
+def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The analyses of every token of every text, from one line each.
+
+    Raises InputError for another number of lines.
+    """
+    lines = tagged.split("\n")[:-1]
+    if len(lines) != len(texts):
+        raise InputError(f"apertium-tagger gave {len(lines)} lines for {len(texts)} texts")
+    return [_analyses(line, text) for line, text in zip(lines, texts, strict=True)]
+
+
+def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:
+    """The analysis of every token: that of the first unit which covers one of its letters, else empty.
+
+    All are empty if the programs did not give the tokens back letter by letter.
+    """
+    letters: list[str] = []
+    owner: list[str] = []
+    last = 0
+    for unit in _UNIT.finditer(tagged):
+        surface, _, analysis = unit.group(1).partition("/")
+        between = tagged[last : unit.start()]
+        letters += [between, surface]
+        owner += [""] * len(between) + [analysis] * len(surface)
+        last = unit.end()
+    letters.append(tagged[last:])
+    owner += [""] * len(letters[-1])
+    text, place = "".join(letters), 0
+    analyses = []
+    for token in tokens:
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if not text.startswith(token, place):
+            return [""] * len(tokens)
+        analyses.append(next((a for a in owner[place : place + len(token)] if a), ""))
+        place += len(token)
+    return analyses
+
+
+def _shown(token: str) -> str:
+    """The token without signs and control characters that the stream format could mistake; never empty."""
+    return "".join("_" if unicodedata.category(c)[0] in "CZ" else c for c in token.translate(_SIGNS)) or "_"
+
+
+def _word(form: str, analysis: str) -> tuple[str, str, str, str]:
+    """(form, lemma, upos, xpos) of a token and its analysis (`casa<n><f><sg>`)."""
+    first = analysis.split("+", 1)[0]
+    tags = _TAG.findall(first)
+    if not tags:
+        return form, NOTHING, "X", NOTHING
+    return form, first.split("<", 1)[0] or NOTHING, _UNIVERSAL.get(tags[0], "X"), ".".join(tags)

@@ -1,0 +1,84 @@
+"""Second translations from another engine: pseudo-references and back-translations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.segments import Segments
+from features.storage.files import atomic_file, digest, read_lines
+from qe.language.engine import Engine, engine
+
+# Column of Segments -> the side that is translated and the language it is translated into.
+DIRECTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "pseudo_reference": ("source", "target"),
+    "back_translation": ("target", "source"),
+}
+
+
+def translate_file(source: Path, output: Path, by: Engine, progress: Progress = silent) -> int:
+    """Translates a file line by line (plain or gzip in); returns the number of lines.
+
+    `output` is only there once it is complete. Raises InputError as `read_lines` and the engine do.
+    """
+    total = sum(1 for _ in read_lines(source))
+    done = 0
+    with atomic_file(output) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        for done, line in enumerate(by.translate(read_lines(source)), start=1):
+            stream.write(line + "\n")
+            progress("translating", done, total)
+    return done
+
+
+def with_translations(
+    segments: Segments, columns: Mapping[str, str], cache: Path | None = None, progress: Progress = silent
+) -> Segments:
+    """The segments with second translations: `pseudo_reference` (of the source) or `back_translation`
+    (of the target).
+
+    columns  column -> name of the engine that makes it, from and into the tokenizers' languages
+    cache    folder where translations are kept, by engine, languages and text
+
+    Raises InputError for a column that is no second translation or is there already, an unknown engine,
+    a program or language pair that is not installed.
+    """
+    made: dict[str, tuple[str, ...]] = {}
+    for column, name in columns.items():
+        if column not in DIRECTIONS:
+            raise InputError(
+                f"'{column}' is no column of translations", remedy=f"known: {', '.join(DIRECTIONS)}"
+            )
+        if getattr(segments, column) is not None:
+            raise InputError(
+                f"the segments have a column '{column}' already",
+                remedy=f"leave it out of `translations`, or out of the data: {name} would make it again",
+            )
+        side, into = DIRECTIONS[column]
+        languages = {
+            "source": segments.source_tokenizer.language,
+            "target": segments.target_tokenizer.language,
+        }
+        by = engine(name, languages[side], languages[into])
+        made[column] = _cached(getattr(segments, side), by, cache, f"{column} by {name}", progress)
+    return replace(segments, **made)  # type: ignore[arg-type]
+
+
+def _cached(
+    texts: Sequence[str], by: Engine, cache: Path | None, stage: str, progress: Progress
+) -> tuple[str, ...]:
+    """The translations of `texts`; equal texts are translated once."""
+    distinct = list(dict.fromkeys(texts))
+    path = cache and cache / "translations" / f"{digest(by.fingerprint, distinct)}.txt"
+    translations = list(read_lines(path)) if path and path.is_file() else []
+    if len(translations) != len(distinct):
+        translations = []
+        for line in by.translate(distinct):
+            translations.append(line)
+            progress(stage, len(translations), len(distinct))
+        if path:
+            with atomic_file(path) as temporary:
+                temporary.write_text("".join(line + "\n" for line in translations), "utf-8", newline="")
+    of = dict(zip(distinct, translations, strict=True))
+    return tuple(of[text] for text in texts)

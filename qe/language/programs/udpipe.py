@@ -1,0 +1,64 @@
+"""UDPipe 1 models of users (Straka and Strakova 2017): tags, base forms, dependencies; `udpipe:FILE`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.storage.files import digest, sha256
+
+
+@dataclass(frozen=True)
+class UDPipeTagger:
+    """Runs a model on tokens as they are: a word per token.
+
+    The model is read by UDPipe's own code (C++): take models from people you know.
+
+    Raises InputError if the package `ufal.udpipe` is not installed, or the file is no model.
+    """
+
+    model: Path
+
+    def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
+        """One block per text, in order; one core."""
+        package, model = self._loaded
+        writer = package.OutputFormat.newOutputFormat("conllu")
+        for text in texts:
+            sentence = package.Sentence()
+            for token in text:
+                sentence.addWord(token)
+            error = package.ProcessingError()
+            if text and not model.tag(sentence, package.Model.DEFAULT, error):
+                raise InputError(f"UDPipe cannot tag ({error.message})", where=self.model)
+            if text and not model.parse(sentence, package.Model.DEFAULT):
+                _forget_heads(sentence)  # a model without a parser
+            yield writer.writeSentence(sentence).rstrip("\n") if text else ""
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        try:
+            import ufal.udpipe as package
+        except ImportError:
+            raise InputError(
+                "the package ufal.udpipe is not installed", remedy="pip install ufal.udpipe"
+            ) from None
+        if not self.model.is_file():
+            raise InputError("no such file", where=self.model, remedy="give a UDPipe model: udpipe:FILE")
+        model = package.Model.load(str(self.model))
+        if model is None:
+            raise InputError("is no model that UDPipe can read", where=self.model)
+        return package, model
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the model by its content."""
+        if not self.model.is_file():
+            raise InputError("no such file", where=self.model, remedy="give a UDPipe model: udpipe:FILE")
+        return digest("udpipe", 1, sha256(self.model))
+
+
+def _forget_heads(sentence: Any) -> None:
+    for word in list(sentence.words)[1:]:
+        word.head, word.deprel = -1, ""

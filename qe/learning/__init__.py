@@ -1,0 +1,1 @@
+"""Learners and selectors, one a file."""

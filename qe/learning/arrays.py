@@ -1,0 +1,91 @@
+"""Checks of a stored estimator's arrays, before compiled code follows their numbers."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
+
+from features.storage.arrays import typed, within
+from features.storage.damage import Damaged
+
+
+def check_estimators(root: BaseEstimator) -> None:
+    """Checks an estimator and all within it: by its own `check_arrays`, or as scikit-learn's code needs it.
+
+    Raises Damaged if an array would be read outside of its bounds.
+    """
+    for estimator in estimators(root):
+        own = getattr(estimator, "check_arrays", None)
+        check = own or next((c for kind, c in _CHECKS.items() if isinstance(estimator, kind)), None)
+        if own is not None:
+            own()
+        elif check is not None:
+            check(estimator)
+
+
+def estimators(root: Any) -> Iterator[BaseEstimator]:
+    """The estimators that an object consists of, itself first, each once."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, BaseEstimator):
+            yield item
+            waiting += vars(item).values()
+        elif isinstance(item, Mapping):
+            waiting += item.values()
+        elif isinstance(item, list | tuple):
+            waiting += item
+
+
+def _width(estimator: Any) -> int:
+    """Columns that an estimator takes, as scikit-learn compares rows with."""
+    width = estimator.n_features_in_
+    if not isinstance(width, int) or width < 1:
+        raise Damaged(f"`n_features_in_` must be a whole number above 0, but is {width!r}")
+    return width
+
+
+def _check_libsvm(machine: Any) -> None:
+    """Support vectors of scikit-learn's SVR and SVC, which libsvm takes as plain memory."""
+    classes = len(machine.classes_) if isinstance(machine, SVC) else 2
+    pairs, size, width = classes * (classes - 1) // 2, len(machine.support_), _width(machine)
+    if {"_impl", "_sparse_kernels"} & vars(machine).keys() or machine._sparse or classes < 2:
+        raise Damaged("a support vector machine is of another kind than its class")
+    typed("support_", machine.support_, np.int32, size)
+    typed("_n_support", machine._n_support, np.int32, classes)
+    typed("_dual_coef_", machine._dual_coef_, np.float64, classes - 1, size)
+    typed("_intercept_", machine._intercept_, np.float64, pairs)
+    for name in ("_probA", "_probB"):
+        typed(name, getattr(machine, name), np.float64, 0)
+    if isinstance(machine, SVC):
+        within("_n_support", machine._n_support, 0, size + 1)
+        if machine._n_support.sum() != size:
+            raise Damaged("the support vectors of the classes are not all")
+    if machine.kernel == "precomputed":
+        within("support_", machine.support_, 0, width)
+        typed("support_vectors_", machine.support_vectors_, np.float64, 0, 0)
+    else:
+        typed("support_vectors_", machine.support_vectors_, np.float64, size, width)
+
+
+def _check_neighbours(model: Any) -> None:
+    """The training rows of scikit-learn's nearest neighbours."""
+    rows = model.n_samples_fit_
+    typed("_fit_X", model._fit_X, np.float64, rows, _width(model))
+    if isinstance(model, KNeighborsClassifier):
+        typed("_y", model._y, np.int64, rows)
+        within("_y", model._y, 0, len(model.classes_))
+
+
+_CHECKS: Mapping[type, Callable[[Any], None]] = {
+    SVR: _check_libsvm,
+    SVC: _check_libsvm,
+    KNeighborsRegressor: _check_neighbours,
+    KNeighborsClassifier: _check_neighbours,
+}

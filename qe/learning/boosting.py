@@ -1,0 +1,105 @@
+"""LightGBM behind scikit-learn's interface, with what the LightGBM learners share."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from annotated_types import Ge, Le, Lt
+from lightgbm import LGBMRegressor
+from numpy.typing import ArrayLike
+
+from features.basics.array_types import FloatArray
+from features.basics.hints import Count, NotNegative, Positive, Share
+from features.storage.damage import Damaged
+from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.config.ranges import Part, Threads
+
+# Reproducible on any number of cores: https://lightgbm.readthedocs.io/en/stable/Parameters.html#deterministic
+REPRODUCIBLE: dict[str, Any] = {
+    "n_jobs": 1,
+    "verbose": -1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "subsample_freq": 1,  # without it `subsample` has no effect
+}
+# The shape of small trees, for data of some thousand segments; `n_estimators` comes before it in a space.
+SMALL_TREES: Mapping[str, Distribution] = {
+    "learning_rate": FloatRange(0.01, 0.2, log=True),
+    "num_leaves": IntRange(3, 31, log=True),
+    "min_child_samples": IntRange(5, 100, log=True),
+    "colsample_bytree": FloatRange(0.1, 1.0),
+    "reg_lambda": FloatRange(1e-2, 100.0, log=True),
+}
+TRUSTED_TYPES = ("collections.OrderedDict", "lightgbm.basic.Booster", "qe.learning.boosting.BoostedTrees")
+
+
+Leaves = Annotated[int, Ge(2), Le(131_072)]
+_MOST_THREADS = 1024  # more than any machine has: OpenMP ends the process where it cannot start them
+
+
+def check_settings(model: Any) -> None:
+    """Raises Damaged for settings of a stored LightGBM model that would lead LightGBM out of its arrays."""
+    threads = model.n_jobs
+    if not (threads is None or (isinstance(threads, int) and abs(threads) <= _MOST_THREADS)):
+        raise Damaged(f"`n_jobs` must be a whole number up to {_MOST_THREADS}, but is {threads!r}")
+    if any("disable_shape_check" in str(name) for name in {**vars(model), **model._other_params}):
+        raise Damaged("a model without a check of its input")
+
+
+class BoostedTrees(LGBMRegressor):
+    """LGBMRegressor on plain arrays: LightGBM refuses column names that hold `,`, `:`, `[` or `"`."""
+
+    # https://lightgbm.readthedocs.io/en/stable/Parameters.html, by the names of scikit-learn's interface
+    stated: ClassVar[Mapping[str, Any]] = {
+        "boosting_type": Literal["gbdt", "rf", "dart"],
+        "num_leaves": Leaves,
+        "max_depth": int,
+        "learning_rate": Positive,
+        "n_estimators": Count,
+        "subsample_for_bin": Count,
+        "objective": Literal[
+            "regression", "regression_l1", "huber", "fair", "poisson", "quantile", "mape", "gamma", "tweedie"
+        ] | None,
+        "class_weight": None,
+        "min_split_gain": NotNegative,
+        "min_child_weight": NotNegative,
+        "min_child_samples": Annotated[int, Ge(0)],
+        "subsample": Part,
+        "subsample_freq": Annotated[int, Ge(0)],
+        "colsample_bytree": Part,
+        "reg_alpha": NotNegative,
+        "reg_lambda": NotNegative,
+        "random_state": Annotated[int, Ge(0), Le(2**32 - 1)] | None,
+        "n_jobs": Threads,
+        "importance_type": Literal["split", "gain"],
+        "alpha": Positive,  # of Huber's loss and of the quantile
+        "deterministic": bool,
+        "drop_rate": Share,
+        "extra_trees": bool,
+        "fair_c": Positive,
+        "feature_fraction_bynode": Part,
+        "force_col_wise": bool,
+        "force_row_wise": bool,
+        "linear_lambda": NotNegative,
+        "linear_tree": bool,
+        "max_bin": Annotated[int, Ge(2), Le(65_535)],
+        "max_delta_step": float,
+        "min_data_in_bin": Count,
+        "path_smooth": NotNegative,
+        "tweedie_variance_power": Annotated[float, Ge(1), Lt(2)],
+        "verbose": int,
+    }  # fmt: skip
+
+    def fit(  # type: ignore[override]  # scikit-learn's arguments, without LightGBM's evaluation sets
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **more: Any
+    ) -> Self:
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        super().fit(np.asarray(X, np.float64), np.asarray(y), sample_weight=weights, **more)
+        return self
+
+    def check_arrays(self) -> None:
+        """Raises Damaged for settings that LightGBM cannot be run with; its trees are checked as text."""
+        check_settings(self)
+
+    def predict(self, X: ArrayLike, **more: Any) -> FloatArray:  # type: ignore[override]
+        return np.asarray(super().predict(np.asarray(X, np.float64), **more), np.float64)

@@ -1,0 +1,49 @@
+"""Learner: a scikit-learn estimator and its search space. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from features.basics.catalogue import Catalogue
+from qe.config.distributions import Distribution
+from qe.config.spaces import draw
+
+if TYPE_CHECKING:
+    import optuna
+
+
+class Learner(ABC):
+    """Names an estimator's parameters and where to search for them; holds no state.
+
+    space          parameter -> the distribution that `suggest` draws from
+    scale          whether its inputs are standardised first
+    takes_trees    whether it works with columns of trees; it then gets its inputs as a table (DataFrame)
+    takes_names    whether its parameters name features; it then gets a table, too
+    trusted_types  fully qualified names of the classes within a fitted estimator, scikit-learn's included:
+                   model files may hold these, the estimator's own class, and no others
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {}
+    scale: ClassVar[bool] = True
+    takes_trees: ClassVar[bool] = False
+    takes_names: ClassVar[bool] = False
+    trusted_types: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        """An unfitted regressor. `seed` feeds whatever is random in it."""
+
+    def suggest(
+        self,
+        trial: "optuna.trial.BaseTrial",
+        space: Mapping[str, Distribution] | None = None,
+        prefix: str = "",
+    ) -> dict[str, Any]:
+        """Draws one value for each parameter of `space` (default: the learner's own)."""
+        chosen = self.space if space is None else space
+        return {name: draw(trial, prefix + name, distribution) for name, distribution in chosen.items()}
+
+
+LEARNERS: Catalogue[Learner] = Catalogue("qe.learning.learners", Learner, "learner")

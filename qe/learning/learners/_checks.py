@@ -1,0 +1,48 @@
+"""scikit-learn's input checks, typed."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from features.basics.array_types import FloatArray
+
+
+def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+    """(n, k) features and (n,) labels, finite float64; sets `n_features_in_` and `feature_names_in_`."""
+    X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True)
+    return np.ascontiguousarray(X), np.asarray(y, np.float64)
+
+
+def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
+    """(n, k) finite float64, of rows without labels; sets `n_features_in_` and `feature_names_in_`."""
+    return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
+
+
+def relative_weights(sample_weight: Any, n: int) -> FloatArray:
+    """(n,) weights divided by their mean, so that penalties keep their meaning; ones for None.
+
+    Raises ValueError for weights that are negative, not finite, all 0, or not n.
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, np.float64)
+    if (
+        weights.shape != (n,)
+        or not np.isfinite(weights).all()
+        or (weights < 0).any()
+        or not weights.sum() > 0
+    ):
+        raise ValueError(f"sample_weight must be {n} finite numbers, none negative, not all 0")
+    return np.asarray(weights / weights.mean())
+
+
+def rows_to_predict(estimator: BaseEstimator, X: Any) -> FloatArray:
+    """(n, k) finite float64 of a fitted estimator's columns."""
+    check_is_fitted(estimator)
+    if isinstance(X, pd.DataFrame) and (X.dtypes == np.float64).all():  # not looked at column by column
+        X = validate_data(estimator, X, reset=False, skip_check_array=True)  # names and number of columns
+        return np.asarray(check_array(X.to_numpy(), dtype=np.float64, estimator=estimator))
+    return np.asarray(validate_data(estimator, X, reset=False, dtype=np.float64))

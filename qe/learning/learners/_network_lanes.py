@@ -1,0 +1,213 @@
+"""Small networks trained side by side in compiled code, while the interpreter is free.
+
+The numbers of g networks lie beside each other, so that the processor's vectors hold as many networks as they
+can. Products of matrices are loops, not BLAS's: no digit depends on how many threads there are.
+"""
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray, IntArray
+
+Array = NDArray[Any]
+
+# A sum is rounded once less; division is as in C: its check for 0 would keep loops from being vectorised.
+_FAST: dict[str, Any] = {
+    "cache": True, "nogil": True, "fastmath": {"contract"}, "error_model": "numpy",
+}  # fmt: skip
+
+
+class Lanes(NamedTuple):
+    """Parameters, or gradients, of g networks of k inputs and h tanh units.
+
+    [..., j g + m] is of unit j of network m.
+
+    into (k, h g), out (h g,)   weights into and out of the units
+    hidden (h g,), bias (g,)    biases of the units and of the output
+    """
+
+    into: Array
+    out: Array
+    hidden: Array
+    bias: Array
+
+
+class LabelledRows(NamedTuple):
+    """n rows and what is learned of them: inputs (n, k), labels (n,), weights (n,)."""
+
+    inputs: Array
+    labels: Array
+    weights: Array
+
+
+class Flat(NamedTuple):
+    """p parameters, their gradients, and the moments of these, (p,) each; `decaying` weights first."""
+
+    values: Array
+    gradients: Array
+    first: Array
+    second: Array
+    decaying: int
+
+
+def begun(lanes: Lanes) -> tuple[Flat, Lanes, Lanes]:
+    """The state before the first step; views into it: parameters, gradients.
+
+    >>> state, parameters, _ = begun(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
+    >>> parameters.out[:] = 7
+    >>> state.values.tolist(), state.decaying
+    ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
+    """
+    values = np.concatenate([part.reshape(-1) for part in lanes])
+    gradients, first, second = (np.zeros_like(values) for _ in range(3))
+    state = Flat(values, gradients, first, second, lanes.into.size + lanes.out.size)
+    ends = np.cumsum([part.size for part in lanes])[:-1]
+
+    def views(flat: Array) -> Lanes:
+        parts = zip(np.split(flat, ends), lanes, strict=True)
+        return Lanes(*(part.reshape(like.shape) for part, like in parts))
+
+    return state, views(state.values), views(state.gradients)
+
+
+@numba.njit(**_FAST)
+def epoch(
+    rows: LabelledRows,
+    order: IntArray,
+    batch: int,
+    done: int,
+    rates: FloatArray,
+    decay: float,
+    lanes: Lanes,
+    slopes: Lanes,
+    state: Flat,
+) -> None:
+    """Changes the parameters in place, by one batch of rows after the other.
+
+    order          (n,) the rows; a batch has the next `batch` of them
+    done           steps of earlier epochs
+    rates          (steps,) of Adam, those of earlier epochs too
+    lanes, slopes  views into `state`: parameters, gradients
+    """
+    for start in range(0, len(order), batch):
+        taken = order[start : start + batch]
+        batch_rows = LabelledRows(rows.inputs[taken], rows.labels[taken], rows.weights[taken])
+        batch_gradients(batch_rows, lanes, slopes)
+        _adam(state, rates[done], done + 1, decay)
+        done += 1
+
+
+@numba.njit(**_FAST)
+def batch_gradients(rows: LabelledRows, lanes: Lanes, slopes: Lanes) -> None:
+    """Into `slopes`: of half the mean squared error of each network, rows weighted by their importance."""
+    n, width = len(rows.labels), len(lanes.out)
+    units = np.empty((n, width), rows.inputs.dtype)
+    errors = np.empty((n, len(lanes.bias)), rows.inputs.dtype)
+    _product(rows.inputs, lanes.into, units)
+    _tanh(units, lanes.hidden)
+    _errors(units, rows, lanes, errors)
+    _back(units, errors, lanes, slopes)
+    _product(np.ascontiguousarray(rows.inputs.T), units, slopes.into)
+
+
+@numba.njit(**_FAST)
+def _product(left: Array, right: Array, out: Array) -> None:
+    """out = left @ right: two rows and four inner numbers at a time, all columns in a vectorised loop."""
+    inner, width = right.shape
+    out[:] = 0
+    for r in range(0, len(left), 2):
+        q = min(r + 1, len(left) - 1)  # of an odd number of rows, the last is its own pair
+        one, two = left[r], left[q]
+        a, b = out[r], out[q] if q > r else np.empty_like(out[r])
+        k = 0
+        while k + 4 <= inner:
+            v, w, x, y = right[k], right[k + 1], right[k + 2], right[k + 3]
+            a0, a1, a2, a3 = one[k], one[k + 1], one[k + 2], one[k + 3]
+            b0, b1, b2, b3 = two[k], two[k + 1], two[k + 2], two[k + 3]
+            for c in range(width):
+                a[c] += (a0 * v[c] + a1 * w[c]) + (a2 * x[c] + a3 * y[c])
+                b[c] += (b0 * v[c] + b1 * w[c]) + (b2 * x[c] + b3 * y[c])
+            k += 4
+        while k < inner:
+            v, a0, b0 = right[k], one[k], two[k]
+            for c in range(width):
+                a[c] += a0 * v[c]
+                b[c] += b0 * v[c]
+            k += 1
+
+
+@numba.njit(**_FAST)
+def _tanh(units: Array, bias: Array) -> None:
+    """tanh(units + bias) in place, to within 4e-7.
+
+    Source: Eigen's `generic_fast_tanh_float`, a quotient of polynomials.
+    """
+    kind = units.dtype.type
+    most = kind(7.90531110763549805)
+    for r in range(len(units)):
+        row = units[r]  # (of `for row in units` no vectors are made)
+        for c in range(len(row)):
+            x = max(-most, min(most, row[c] + bias[c]))
+            s = x * x
+            p = kind(2.00018790482477e-13) - s * kind(2.76076847742355e-16)
+            p = s * p - kind(8.60467152213735e-11)
+            p = s * p + kind(5.12229709037114e-08)
+            p = s * p + kind(1.48572235717979e-05)
+            p = s * p + kind(6.37261928875436e-04)
+            p = s * p + kind(4.89352455891786e-03)
+            q = s * kind(1.19825839466702e-06) + kind(1.18534705686654e-04)
+            q = s * q + kind(2.26843463243900e-03)
+            q = s * q + kind(4.89352518554385e-03)
+            row[c] = x * p / q
+
+
+@numba.njit(**_FAST)
+def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> None:
+    """Into `errors` (n, g): outputs less labels, times the rows' weights, of n rows."""
+    n, g = errors.shape
+    for r in range(n):
+        row, error, label = units[r], errors[r], rows.labels[r]
+        error[:] = lanes.bias
+        for j in range(0, len(row), g):
+            unit, out = row[j : j + g], lanes.out[j : j + g]
+            for m in range(g):
+                error[m] += unit[m] * out[m]
+        weight = rows.weights[r] / units.dtype.type(n)
+        for m in range(g):
+            error[m] = (error[m] - label) * weight
+
+
+@numba.njit(**_FAST)
+def _back(units: Array, errors: Array, lanes: Lanes, slopes: Lanes) -> None:
+    """Gradients but those of `into`; `units` become the derivatives by what goes into them."""
+    one, g = units.dtype.type(1), errors.shape[1]
+    slopes.out[:], slopes.hidden[:], slopes.bias[:] = 0, 0, 0
+    for r in range(len(units)):
+        row, error = units[r], errors[r]
+        for m in range(g):
+            slopes.bias[m] += error[m]
+        for j in range(0, len(row), g):
+            unit, out = row[j : j + g], lanes.out[j : j + g]
+            by_out, by_bias = slopes.out[j : j + g], slopes.hidden[j : j + g]
+            for m in range(g):
+                by_out[m] += error[m] * unit[m]
+                unit[m] = error[m] * out[m] * (one - unit[m] * unit[m])
+                by_bias[m] += unit[m]
+
+
+@numba.njit(**_FAST)
+def _adam(state: Flat, rate: float, step: int, decay: float) -> None:
+    """One step, the `step`-th, of Adam (Kingma and Ba 2015, algorithm 1); biases do not decay."""
+    kind = state.values.dtype.type
+    slow, slower, least, by = kind(0.1), kind(0.001), kind(1e-8), kind(rate)
+    lift, lift_second = kind(1 / (1 - 0.9**step)), kind(1 / (1 - 0.999**step))
+    values, gradients, first, second, decaying = state
+    for lo, hi, less in ((0, decaying, kind(decay)), (decaying, len(values), kind(0))):
+        v, g, a, b = values[lo:hi], gradients[lo:hi], first[lo:hi], second[lo:hi]
+        for i in range(len(v)):
+            a[i] += slow * (g[i] - a[i])
+            b[i] += slower * (g[i] * g[i] - b[i])
+            v[i] -= by * (a[i] * lift / (np.sqrt(b[i] * lift_second) + least) + less * v[i])

@@ -1,0 +1,34 @@
+"""Gradient-boosted regression trees by LightGBM."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.learning.boosting import REPRODUCIBLE, TRUSTED_TYPES, BoostedTrees
+from qe.learning.learner import Learner
+
+
+class LightGBM(Learner):
+    """Boosted trees: the parameters of `lightgbm.LGBMRegressor`, `objective` included.
+
+    Deterministic for one `seed`; one thread by default (`n_jobs`), since folds run in parallel.
+
+    Source: Ke et al. 2017.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(50, 800, log=True),
+        "learning_rate": FloatRange(0.01, 0.2, log=True),
+        "num_leaves": IntRange(3, 63, log=True),
+        "min_child_samples": IntRange(5, 100, log=True),
+        "colsample_bytree": FloatRange(0.1, 1.0),
+        "subsample": FloatRange(0.4, 1.0),
+        "reg_lambda": FloatRange(1e-3, 100.0, log=True),
+    }
+    scale: ClassVar[bool] = False
+    trusted_types: ClassVar[tuple[str, ...]] = TRUSTED_TYPES
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return BoostedTrees(**{**REPRODUCIBLE, "random_state": seed, **params})

@@ -1,0 +1,28 @@
+"""Random forests."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from qe.config.distributions import Distribution, FloatRange, IntRange
+from qe.learning.learner import Learner
+from qe.learning.learners._forest import ForestRegressor
+
+
+class RandomForest(Learner):
+    """Mean of trees, each grown on a bootstrap sample with a random share of features tried per split.
+
+    Parameters: those of ForestRegressor. Deterministic for one `seed`. Source: Breiman 2001; WMT12 LIMSI.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {
+        "n_estimators": IntRange(100, 500, step=100),
+        "max_features": FloatRange(0.05, 1.0, log=True),
+        "min_samples_leaf": IntRange(1, 30, log=True),
+    }
+    scale: ClassVar[bool] = False
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners._forest.ForestRegressor",)
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return ForestRegressor(**{"seed": seed, **params})

@@ -1,0 +1,84 @@
+"""Mean of the features, calibrated to the scale."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.config.distributions import Choice, Distribution
+from qe.learning.learner import Learner
+from qe.learning.learners._calibration import Calibration
+from qe.learning.learners._checks import all_rows, rows_to_predict, training_data
+
+
+class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Ranks by the arithmetic mean of the (standardised) features; the labels only set the scale. Without
+    labels the mean of the rows it is fitted on is 0, and their deviation 1.
+
+    negative      names of features (or column numbers, from 0) that are high where quality is low
+    label_sign    1 where a higher label is better, -1 where it is worse (HTER)
+    calibration   `linear` or `isotonic`, see Calibration
+
+    After fit: `signs_` (k,); `calibration_`. Raises InputError for a name that is no feature.
+
+    Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
+    """
+
+    def __init__(
+        self,
+        negative: Sequence[str | int] = (),
+        label_sign: float = 1.0,
+        calibration: Literal["linear", "isotonic"] = "linear",
+    ) -> None:
+        self.negative = negative
+        self.label_sign = label_sign
+        self.calibration = calibration
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X, y = (all_rows(self, X), None) if y is None else training_data(self, X, y)
+        names: list[Any] = list(getattr(self, "feature_names_in_", []))
+        self.signs_ = np.ones(X.shape[1])
+        for column in self.negative:
+            self.signs_[_position(column, names, X.shape[1])] = -1.0
+        means = self._means(X)
+        quality = _standardised(means) if y is None else self.label_sign * y
+        self.calibration_ = Calibration(self.calibration).fit(means, quality)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        return self.label_sign * self.calibration_.predict(self._means(rows_to_predict(self, X)))
+
+    def _means(self, X: FloatArray) -> FloatArray:
+        return np.asarray(X @ self.signs_ / len(self.signs_))
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    deviation = float(values.std())
+    return np.asarray((values - values.mean()) / (deviation if deviation > 0 else 1.0))
+
+
+def _position(column: str | int, names: list[Any], width: int) -> int:
+    if isinstance(column, int) and 0 <= column < width:
+        return column
+    if column in names:
+        return names.index(column)
+    known = ", ".join(names) if names else f"columns 0 .. {width - 1} (the features have no names here)"
+    raise InputError(f"no feature '{column}'", remedy=f"known: {known}")
+
+
+class UnsupervisedMean(Learner):
+    """The mean of the features as a score; with one feature, that feature. See FeatureMean."""
+
+    space: ClassVar[Mapping[str, Distribution]] = {"calibration": Choice(["linear", "isotonic"])}
+    trusted_types: ClassVar[tuple[str, ...]] = (
+        "qe.learning.learners.unsupervised_mean.FeatureMean",
+        "qe.learning.learners._calibration.Calibration",
+    )
+
+    takes_names = True
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return FeatureMean(**params)

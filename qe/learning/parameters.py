@@ -1,0 +1,202 @@
+"""Parameters of learners and selectors, checked before anything is fitted: names, types and ranges.
+
+They are stated where the strategy is: in the annotations of its estimator's `__init__` (bounds by
+`Annotated`), or, of scikit-learn's estimators, in their own `_parameter_constraints`. An estimator whose
+annotations are not ours has `stated`, parameter -> annotation. What concerns several parameters, it says in
+`check_parameters`, which raises InputError.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import has_fit_parameter
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, did_you_mean, shown, unknown_name
+from features.basics.hints import Mistake, mistakes
+from features.basics.packages import missing
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
+from qe.config.spaces import parse_space
+
+_NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # what scikit-learn takes beside
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """A note in `Annotated[str, ...]`: the name of an entry of a catalogue."""
+
+    catalogue: Catalogue[Any]
+
+    def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
+        if value not in self.catalogue.names:
+            yield place, unknown_name(self.catalogue.noun, value, self.catalogue.names).args[0]
+
+
+@dataclass(frozen=True)
+class StrategyIn:
+    """A note in `Annotated[Mapping[str, Any], ...]`: `{kind: NAME, parameter: value, ...}` of a catalogue.
+
+    fixed  parameters that it must not have: they are given
+    """
+
+    catalogue: Catalogue[Any]
+    fixed: tuple[str, ...] = ()
+
+    def mistakes(self, value: Any, place: str) -> Iterator[Mistake]:
+        if "kind" not in value:
+            yield place, f"needs a `kind`, but got {shown(value)}"
+            return
+        params = {name: given for name, given in value.items() if name != "kind"}
+        for name in self.fixed:
+            if params.pop(name, None) is not None:
+                yield f"{place}.{name}", "is given by what it is a part of; leave it out"
+        yield from strategy_mistakes(self.catalogue, value["kind"], params, None, place, place)
+
+
+def strategy_mistakes(
+    catalogue: Catalogue[Any],
+    kind: Any,
+    params: Mapping[str, Any],
+    space: Mapping[str, Any] | None,
+    place: str,
+    inside: str,
+) -> Iterator[Mistake]:
+    """Everything that is wrong with a learner or selector: its name, its parameters, its search space.
+
+    place   where it stands
+    inside  where its parameters stand
+    """
+    if kind not in catalogue.names:
+        yield f"{place}.kind", unknown_name(catalogue.noun, kind, catalogue.names).args[0]
+        return
+    try:
+        make = maker(catalogue, kind)
+        known = Parameters.of(make, f"{catalogue.noun} '{kind}'")
+    except ModuleNotFoundError as error:
+        yield f"{place}.kind", str(missing(str(error.name)))
+        return
+    wrong = list(known.mistakes(params, inside))
+    yield from wrong
+    if space:
+        yield from known.space_mistakes(space, f"{place}.space")
+    if not wrong:
+        yield from known.joint_mistakes(make, params, inside)
+
+
+def maker(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
+    """What makes the estimator of a learner, or the selector, from its parameters."""
+    strategy = catalogue.get(kind)
+    return strategy if issubclass(strategy, BaseEstimator) else strategy().estimator
+
+
+def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
+    """Whether what `kind` makes can weigh rows."""
+    return bool(has_fit_parameter(maker(catalogue, kind)(), "sample_weight"))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a strategy's estimator takes.
+
+    hints        parameter -> annotation
+    constraints  parameter -> scikit-learn's constraints, of those without an annotation
+    """
+
+    whose: str
+    names: tuple[str, ...]
+    hints: Mapping[str, Any]
+    constraints: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, make: Callable[..., BaseEstimator], whose: str) -> "Parameters":
+        default = make()
+        kind: Any = type(default)
+        stated = getattr(kind, "stated", {})
+        hints = {**get_type_hints(kind.__init__, include_extras=True), **stated}
+        names = {**default.get_params(deep=False), **stated}
+        return cls(whose, tuple(names), hints, getattr(kind, "_parameter_constraints", {}))
+
+    def mistakes(self, params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+        """What is wrong with the parameters one by one."""
+        for name, value in params.items():
+            yield from self.value_mistakes(name, value, f"{place}.{name}")
+
+    def value_mistakes(self, name: str, value: Any, place: str) -> Iterator[Mistake]:
+        if name not in self.names:
+            remedy = f"known: {', '.join(self.names) or 'none'}{did_you_mean(str(name), self.names)}"
+            yield place, f"the {self.whose} has no such parameter; {remedy}"
+        elif name in self.hints:
+            yield from mistakes(value, self.hints[name], place)
+        elif name in self.constraints:
+            yield from _of_scikit_learn(value, self.constraints[name], place)
+
+    def space_mistakes(self, space: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+        """What is wrong with a search space: how it is written, its parameters, and what would be drawn."""
+        for name, written in space.items():
+            try:
+                entries = parse_space({name: written}, place)
+            except InputError as error:
+                yield str(error.where), str(InputError(error.what, remedy=error.remedy))
+                continue
+            for entry, distribution in entries.items():
+                yield from self._drawn_mistakes(entry, distribution, place)
+
+    def _drawn_mistakes(self, entry: str, distribution: Distribution, place: str) -> Iterator[Mistake]:
+        parameter, _, inner = entry.partition(".")
+        for value in ends(distribution):
+            given = {inner: value} if inner else value
+            wrong = list(self.value_mistakes(parameter, given, f"{place}.{parameter}"))
+            if wrong:
+                yield wrong[0]
+                return
+
+    def joint_mistakes(
+        self, make: Callable[..., BaseEstimator], params: Mapping[str, Any], place: str
+    ) -> Iterator[Mistake]:
+        """What is wrong with parameters, each of which is right alone: that they do not go together, ..."""
+        made = make(**params)
+        taken = made.get_params(deep=False)
+        for name, value in params.items():
+            if name in taken and taken[name] is not value and taken[name] != value:
+                yield f"{place}.{name}", f"the {self.whose} sets it to {shown(taken[name])}; leave it out"
+        if hasattr(made, "check_parameters"):
+            try:
+                made.check_parameters()
+            except InputError as error:
+                yield place, str(error)
+
+
+def ends(distribution: Distribution) -> tuple[Any, ...]:
+    """The values of a choice, or the limits of a range: if these are allowed, all between are."""
+    if isinstance(distribution, Choice):
+        return distribution.choices
+    assert isinstance(distribution, FloatRange | IntRange)
+    return distribution.low, distribution.high
+
+
+def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mistake]:
+    """What scikit-learn would say when it fits; it takes infinity and truth values for numbers, we do not."""
+    from sklearn.utils._param_validation import make_constraint
+
+    if isinstance(constraints, str):  # "no_validation"
+        return
+    # An experiment has one label: where lists have a value for each of several, a number says it.
+    allowed = [
+        make_constraint(each) for each in constraints if not isinstance(each, str) or each != "array-like"
+    ]
+    satisfied = [constraint for constraint in allowed if constraint.is_satisfied_by(value)]
+    if isinstance(value, bool):
+        satisfied = [constraint for constraint in satisfied if "bool" in str(constraint)]
+    elif isinstance(value, float) and not math.isfinite(value):
+        satisfied = []
+    if not satisfied:
+        words = [str(c) for c in allowed if not c.hidden and not any(sign in str(c) for sign in _NOT_IN_YAML)]
+        yield place, f"must be {' or '.join(words)}, but got {shown(value)}"
+
+
+def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+    """What is wrong with the parameters of an estimator of scikit-learn's own."""
+    yield from Parameters.of(kind, kind.__name__).mistakes(params, place)

@@ -1,0 +1,28 @@
+"""scikit-learn's input checks, typed."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from features.basics.array_types import BoolArray, FloatArray
+
+
+def training_data(selector: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+    """(n, k) features and (n,) labels, finite float64; sets `n_features_in_` and `feature_names_in_`."""
+    X, y = validate_data(selector, X, y, dtype=np.float64, y_numeric=True)
+    return np.ascontiguousarray(X), np.asarray(y, np.float64)
+
+
+def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
+    """(k,) |Pearson's r| of each column with y; 0 where either is constant."""
+    varies = (np.ptp(X, axis=0) > 0) & (np.ptp(y) > 0)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    norm = np.sqrt((centred**2).sum(axis=0) * (target @ target))
+    return np.where(varies, np.abs(centred.T @ target), 0.0) / np.where(varies & (norm > 0), norm, 1.0)
+
+
+def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
+    """The support, or where it is empty the one feature of the highest score: a learner needs a column."""
+    return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())

@@ -1,0 +1,196 @@
+"""Adding or dropping one feature at a time: what each candidate would predict for held-out rows.
+
+Linear models are updated, not refitted: a step over k candidates costs O(n k). Any other learner is refitted
+for every candidate, on all cores.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.svm import SVR
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.threads import side_by_side
+from qe.learning.learner import LEARNERS
+from qe.learning.selectors._kernel_paths import MOST_ROWS, KernelRefit
+
+Parts = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+_SPANNED = 1e-9  # share of its squared norm below which a column lies in the span of those taken
+_RIDGE = 1e-6  # of the mean diagonal: backward steps start from all features, which may be collinear
+
+
+class Path(Protocol):
+    """`predictions` of the current set for the pooled held-out rows (n,); candidates are one change away."""
+
+    predictions: FloatArray
+
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        """(n, k) predictions after changing feature j; of those that are not wanted, anything finite."""
+        ...
+
+    def change(self, feature: int) -> None:
+        """Adds (forward) or drops (backward) the feature."""
+        ...
+
+
+def forward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
+    """From no feature upward; `learner` None: least squares."""
+    return _LinearForward(X, y, parts) if learner is None else _refit(X, y, parts, learner, False)
+
+
+def backward_path(X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any] | None) -> Path:
+    """From all features downward; `learner` None: least squares."""
+    return _LinearBackward(X, y, parts) if learner is None else _refit(X, y, parts, learner, True)
+
+
+def _refit(
+    X: FloatArray, y: FloatArray, parts: Parts, learner: Mapping[str, Any], all_features: bool
+) -> Path:
+    estimator = estimator_of(learner)
+    small = max((len(train) for train, _ in parts), default=0) <= MOST_ROWS
+    if type(estimator) is SVR and estimator.kernel == "rbf" and small:
+        return KernelRefit(X, y, parts, estimator, all_features)
+    return _Refit(X, y, parts, estimator, all_features)
+
+
+class _LinearForward:
+    """Gram-Schmidt: the columns not taken are kept orthogonal to those taken, in train and held-out rows."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
+        self.parts = [_centred(X, y, train, held) for train, held in parts]
+        self.powers = [(train**2).sum(axis=0) for train, _, _, _ in self.parts]
+        self.predictions = np.concatenate([np.full(len(held), mean) for _, held, _, mean in self.parts])
+
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        changes = [held * self._slopes(i) for i, (_, held, _, _) in enumerate(self.parts)]
+        return np.asarray(self.predictions[:, None] + np.concatenate(changes))
+
+    def change(self, feature: int) -> None:
+        steps = []
+        for i, (train, held, residual, _) in enumerate(self.parts):
+            slope = self._slopes(i)[feature]
+            column, beyond = train[:, feature].copy(), held[:, feature].copy()
+            steps.append(beyond * slope)
+            residual -= column * slope
+            power = float(column @ column)
+            if power > _SPANNED * self.powers[i][feature]:
+                shares = column @ train / power
+                train -= np.outer(column, shares)
+                held -= np.outer(beyond, shares)
+            train[:, feature] = 0.0
+        self.predictions = self.predictions + np.concatenate(steps)
+
+    def _slopes(self, i: int) -> FloatArray:
+        train, _, residual, _ = self.parts[i]
+        power = (train**2).sum(axis=0)
+        usable = power > _SPANNED * self.powers[i]
+        return np.where(usable, residual @ train, 0.0) / np.where(usable, power, 1.0)
+
+
+class _LinearBackward:
+    """Keeps, per split, the inverse of the Gram matrix and its product with the held-out rows."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, parts: Parts) -> None:
+        self.inverses, self.betas, self.products, start = [], [], [], []
+        for train_rows, held_rows in parts:
+            train, held, residual, mean = _centred(X, y, train_rows, held_rows)
+            gram = train.T @ train
+            ridge = _RIDGE * max(float(np.trace(gram)) / len(gram), 1e-300)
+            inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+            beta = inverse @ (train.T @ residual)
+            self.inverses.append(inverse)
+            self.betas.append(beta)
+            self.products.append(held @ inverse)
+            start.append(held @ beta + mean)
+        self.kept = np.ones(X.shape[1], np.bool_)
+        self.predictions = np.concatenate(start)
+
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        changes = [product * self._steps(i) for i, product in enumerate(self.products)]
+        return np.asarray(self.predictions[:, None] - np.concatenate(changes))
+
+    def change(self, feature: int) -> None:
+        changes = []
+        self.kept[feature] = False
+        for i, (inverse, beta, product) in enumerate(
+            zip(self.inverses, self.betas, self.products, strict=True)
+        ):
+            step = self._steps(i, feature)[feature]
+            changes.append(product[:, feature] * step)
+            row = inverse[feature] / inverse[feature, feature]
+            beta -= step * inverse[feature]
+            product -= np.outer(product[:, feature], row)
+            inverse -= np.outer(inverse[:, feature], row)
+            beta[~self.kept] = 0.0
+        self.predictions = self.predictions - np.concatenate(changes)
+
+    def _steps(self, i: int, leaving: int = -1) -> FloatArray:
+        there = self.kept.copy()
+        there[leaving] = there[leaving] or leaving >= 0
+        diagonal = np.where(there, np.diag(self.inverses[i]), 1.0)
+        return np.where(there, self.betas[i], 0.0) / diagonal
+
+
+def estimator_of(learner: Mapping[str, Any]) -> BaseEstimator:
+    """The unfitted estimator of `{kind: NAME, parameter: value, ...}`."""
+    params = {name: value for name, value in learner.items() if name != "kind"}
+    return LEARNERS.get(learner["kind"])().estimator(**params)
+
+
+def held_out_predictions(
+    estimator: BaseEstimator, X: FloatArray, y: FloatArray, parts: Parts, taken: BoolArray
+) -> FloatArray:
+    """(n,) predictions for the held-out rows of all parts by the features taken; the mean without any."""
+    predicted = []
+    for train, held in parts:
+        if taken.any():
+            model = clone(estimator).fit(X[train][:, taken], y[train])
+            predicted.append(model.predict(X[held][:, taken]))
+        else:
+            predicted.append(np.full(len(held), y[train].mean()))
+    return np.concatenate(predicted)
+
+
+class _Refit:
+    """Any learner, refitted for every candidate; without features it predicts the mean."""
+
+    def __init__(
+        self, X: FloatArray, y: FloatArray, parts: Parts, estimator: BaseEstimator, all_features: bool
+    ) -> None:
+        self.estimator = estimator
+        self.X, self.y, self.parts = X, y, parts
+        self.taken = np.full(X.shape[1], all_features)
+        self.predictions = self._predict(self.taken)
+
+    def candidates(self, wanted: BoolArray | None = None) -> FloatArray:
+        k = self.X.shape[1]
+        asked = list(range(k)) if wanted is None else np.flatnonzero(wanted).tolist()
+        result = np.repeat(self.predictions[:, None], k, axis=1)
+        changed = [self._changed(j) for j in asked]
+        for feature, predicted in zip(asked, side_by_side(self._predict, changed), strict=True):
+            result[:, feature] = predicted
+        return result
+
+    def change(self, feature: int) -> None:
+        self.taken = self._changed(feature)
+        self.predictions = self._predict(self.taken)
+
+    def _changed(self, feature: int) -> BoolArray:
+        taken = self.taken.copy()
+        taken[feature] = not taken[feature]
+        return taken
+
+    def _predict(self, taken: BoolArray) -> FloatArray:
+        return held_out_predictions(self.estimator, self.X, self.y, self.parts, taken)
+
+
+def _centred(
+    X: FloatArray, y: FloatArray, train: NDArray[np.int64], held: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Train and held-out features, train labels, all less the train means; the mean label."""
+    means, mean = X[train].mean(axis=0), float(y[train].mean())
+    return X[train] - means, X[held] - means, y[train] - mean, mean

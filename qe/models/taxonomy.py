@@ -1,0 +1,91 @@
+"""Taxonomy: groups of segments whose intervals are calibrated apart. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
+
+Column = Sequence[str]
+UNKNOWN = -1  # number of a group that was not there when the intervals were calibrated
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What an experiment says of the groups: how many `bands`, or where they end, or their `column`."""
+
+    by: str
+    bands: int = 5
+    edges: tuple[float, ...] = ()
+    column: str | None = None
+
+
+class Taxonomy(ABC):
+    """Sorts segments into `size` groups, in each of which intervals hold the level that is asked for.
+
+    A subclass is a dataclass whose fields are JSON values, as they are saved. Source: Mondrian conformal
+    prediction (Vovk, Gammerman and Shafer 2005, section 4.5).
+
+    options  the settings of `Grouping` that it takes
+    """
+
+    options: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    @abstractmethod
+    def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
+        """From (n,) out-of-fold predictions, labels and the column's values (empty without a column)."""
+
+    @property
+    def reads(self) -> str | None:
+        """The column of the segments that it reads; None: none."""
+        return None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many groups there are."""
+
+    @abstractmethod
+    def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
+        """(n,) group of each labelled row, 0 .. size - 1, or UNKNOWN."""
+
+    @abstractmethod
+    def bounds(
+        self, predicted: FloatArray, reach: FloatArray, column: Column
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) lower and upper bounds; NaN for a row of an unknown group.
+
+        reach  (n, size) how far the interval would go to either side if the row were of each group
+        """
+
+    def extended(self, column: Column) -> Self:
+        """With groups for values of the column that it did not know, where it has such groups."""
+        return self
+
+
+TAXONOMIES: Catalogue[Taxonomy] = Catalogue("qe.models.taxonomies", Taxonomy, "taxonomy")
+
+
+def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
+    """The inner quantiles that cut values into `bands` groups of about one size; fewer where values tie."""
+    inner = np.quantile(values, np.arange(1, bands) / bands)
+    return sorted({float(cut) for cut in inner if cut > values.min()})
+
+
+def checked_cuts(edges: Sequence[float]) -> list[float]:
+    """Given cut points. Raises InputError if they do not rise."""
+    if any(high <= low for low, high in pairwise(edges)):
+        raise InputError(f"`edges` must rise, but are {list(edges)}", where="intervals.edges")
+    return list(map(float, edges))
+
+
+def to_json(taxonomy: Taxonomy) -> dict[str, Any]:
+    """The name and the fields."""
+    return {"by": type(taxonomy).__module__.rpartition(".")[2], **vars(taxonomy)}

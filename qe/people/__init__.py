@@ -1,0 +1,1 @@
+"""What people judged: rankings, correlations, post-editing effort."""

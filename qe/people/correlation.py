@@ -1,0 +1,87 @@
+"""Correlation: how well the scores of a metric agree with people. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.catalogue import Catalogue
+from qe.people.human import Human
+
+Level = Literal["segment", "system"]
+
+
+class Problem(ABC):
+    """One correlation with one set of human judgements, asked of many metrics.
+
+    cells      (n, 2) segment and system of every value that a metric gives; for scores of whole systems the
+               segment is 0
+    groups     how many groups the correlation is a mean over
+    williams   observations that Williams' test counts; None if the correlation is no single Pearson's
+    """
+
+    cells: NDArray[np.int64]
+    groups: int = 1
+    williams: int | None = None
+
+    def __init__(self, human: Human) -> None:
+        self.human = human
+        self.each_segment = np.ones(len(human.segments))
+        self.each_system = np.ones(len(human.systems))
+
+    @abstractmethod
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        """The correlation of (n,) values on the common scale, with weights of segments (s,), systems (k,).
+
+        A bootstrap sample is a vector of weights. NaN if it is undefined.
+        """
+
+    def score(self, values: FloatArray) -> float:
+        """The correlation of (n,) raw values; NaN if it is undefined."""
+        return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
+
+    def on_common_scale(self, values: FloatArray) -> FloatArray:
+        """The values such that those of two metrics may be exchanged: mean 0, standard deviation 1."""
+        spread = values.std()
+        return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        """(B,) differences of correlations after values on the common scale change sides, heads (n, B)."""
+        values = np.empty(heads.shape[1])
+        for i, change in enumerate(np.ascontiguousarray(heads.T)):
+            first, second = np.where(change, other, own), np.where(change, own, other)
+            values[i] = self.weighted(first, self.each_segment, self.each_system) - self.weighted(
+                second, self.each_segment, self.each_system
+            )
+        return values
+
+    def between(self, own: FloatArray, other: FloatArray) -> float:
+        """Pearson's correlation of two metrics' values as this correlation takes them, for Williams' test."""
+        return float("nan")
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        """What else to tell of a metric, such as the threshold that ties were calibrated to."""
+        return {}
+
+
+class Correlation(ABC):
+    """Makes the problem of one kind of correlation.
+
+    level  of single segments, or of whole systems
+    """
+
+    level: ClassVar[Level]
+
+    @abstractmethod
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+        """The problem for metrics that have scores for the cells known (s, k).
+
+        whole_systems  whether the metrics give one score per system instead; for the system level
+
+        Raises InputError if such judgements do not allow this correlation.
+        """
+
+
+CORRELATIONS: Catalogue[Correlation] = Catalogue("qe.people.correlations", Correlation, "correlation")

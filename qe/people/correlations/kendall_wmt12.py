@@ -1,0 +1,55 @@
+"""Kendall's tau of segment scores, as the metrics task of WMT 2012 defines it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+
+from features.basics.array_types import BoolArray, FloatArray
+from qe.people.correlation import Correlation, Level, Problem
+from qe.people.correlations._pairs import pairs_within_segments
+from qe.people.human import Human
+
+
+@dataclass(frozen=True)
+class KendallWmt12(Correlation):
+    """(concordant - discordant) / all pairs that people found different.
+
+    Pairs are translations of one segment: from rankings, every judgement is one, as often as it was made;
+    from scores, every two systems. A pair that the metric scores equal counts as discordant. Source:
+    Callison-Burch et al. 2012, section 5.2, as Machacek and Bojar 2014, section 4, spell it out.
+    """
+
+    level: ClassVar[Level] = "segment"
+
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
+        return _KendallProblem(human, known)
+
+
+class _KendallProblem(Problem):
+    def __init__(self, human: Human, known: BoolArray) -> None:
+        super().__init__(human)
+        self.pairs = pairs_within_segments(human, known, ties=False)
+        self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
+
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        pairs = self.pairs
+        cell, whole = systems[pairs.cells[:, 1]], segments[pairs.groups]
+        return float(_tau(values, pairs.left, pairs.right, pairs.sign, pairs.starts, cell, whole))
+
+    def details(self, values: FloatArray) -> dict[str, float]:
+        return {"pairs": float(len(self.pairs.sign))}
+
+
+@numba.njit(cache=True, nogil=True)
+def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, whole: Any) -> Any:
+    net, total = 0.0, 0.0
+    for g in range(len(whole)):
+        if whole[g] > 0:
+            for p in range(starts[g], starts[g + 1]):
+                a, b = left[p], right[p]
+                weight = whole[g] * cell[a] * cell[b]
+                net += weight if (values[a] - values[b]) * sign[p] > 0 else -weight
+                total += weight
+    return net / total if total > 0 else np.nan

@@ -1,0 +1,22 @@
+"""Pairwise accuracy of system scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from qe.people.correlations._systems import SystemCorrelation
+
+
+@dataclass(frozen=True)
+class PairwiseAccuracy(SystemCorrelation):
+    """Share of pairs of systems whose difference has the same sign by metric and people; 0 is a sign, too.
+
+    Source: Kocmi et al. 2021, "To Ship or Not to Ship", equation 1.
+    """
+
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
+        a, b = np.triu_indices(len(metric), 1)
+        same = np.sign(metric[a] - metric[b]) == np.sign(human[a] - human[b])
+        drawn = weights[a] * weights[b]  # a system is no pair with itself
+        return float(drawn @ same / drawn.sum())

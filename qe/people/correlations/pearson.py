@@ -1,0 +1,23 @@
+"""Pearson's correlation of segment scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from features.basics.array_types import BoolArray
+from qe.people.correlation import Correlation, Level
+from qe.people.correlations._moments import Group, MomentProblem
+from qe.people.human import Human
+
+
+@dataclass(frozen=True)
+class Pearson(Correlation):
+    """Pearson's r of all translations, or within segments (`item`) or systems, averaged.
+
+    A segment in which a side is constant is left out of the average.
+    """
+
+    level: ClassVar[Level] = "segment"
+    group: Group = "none"
+
+    def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> MomentProblem:
+        return MomentProblem(human, known, self.group, ranks=False)

@@ -1,0 +1,23 @@
+"""Spearman's correlation of system scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import stats
+
+from features.basics.array_types import FloatArray
+from qe.people.correlations._systems import SystemCorrelation
+from qe.people.correlations.system_pearson import weighted_pearson
+
+
+@dataclass(frozen=True)
+class SystemSpearman(SystemCorrelation):
+    """Spearman's rho of the scores of systems, as the metrics tasks up to 2013 report it."""
+
+    pearson: ClassVar[bool] = True  # of ranks
+
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
+        count = weights.astype(np.int64)
+        ranks = [stats.rankdata(np.repeat(values, count)) for values in (metric, human)]
+        return weighted_pearson(ranks[0], ranks[1], np.ones(len(ranks[0])))

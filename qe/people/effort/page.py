@@ -1,0 +1,52 @@
+"""The effort report as one HTML page that needs nothing else: tables, plots, segments with marked edits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from qe.display.page import figures, render
+from qe.people.effort.report import EffortReport
+from qe.people.effort.tables import category_title, number, overall, percent, strongest
+
+STRONGEST = 12  # correlations by word class that are shown of each population
+
+
+def page(
+    report: EffortReport,
+    title: str,
+    languages: tuple[str, str] = ("", ""),
+    plots: Mapping[str, bytes] | None = None,
+) -> str:
+    """The page; all text of the data is escaped.
+
+    plots      what each shows -> PNG
+    languages  ISO codes of source and target, for hyphenation and speech; empty if not known
+    """
+    limits = report.recipe["limits"]
+    return render(
+        "qe.people.effort",
+        "page.html",
+        {"number": number, "percent": percent, "category": category_title},
+        title=title,
+        report=report,
+        languages=languages,
+        limits=f"score at most {limits['low_effort']:g} and TER at most {limits['low_ter']:g}; "
+        f"score at least {limits['high_effort']:g} and TER at least {limits['high_ter']:g}",
+        sets={name: report.describe(rows) for name, rows in report.sets.items()},
+        figures=figures(plots or {}),
+        overall=overall(report),
+        strongest={
+            name: strongest(correlations, STRONGEST) for name, correlations in report.correlations.items()
+        },
+        recipe=_recipe(report),
+    )
+
+
+def _recipe(report: EffortReport) -> str:
+    recipe: Any = report.recipe
+    shown = {
+        key: recipe[key]
+        for key in ("samples", "permutations", "seed", "correction", "tagger")
+        if key in recipe
+    }
+    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    return " · ".join([*(f"{key}: {value}" for key, value in shown.items()), versions])

@@ -1,0 +1,106 @@
+"""The four sets: segments whose effort scores do not fit their edits, each with a set to compare."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+
+Rows = NDArray[np.int64]
+
+_TIE = 1e-9  # far below any difference of two TERs
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which segments are chosen: effort scores (higher is less effort) and TER.
+
+    Source: Koponen 2012, section 3.
+    """
+
+    low_effort: float = 2.5
+    high_effort: float = 4.0
+    low_ter: float = 0.33
+    high_ter: float = 0.45
+
+    def __post_init__(self) -> None:
+        for low, high in ((self.low_effort, self.high_effort), (self.low_ter, self.high_ter)):
+            if not -np.inf < low <= high < np.inf:
+                raise InputError(
+                    f"low <= high must hold for the limits of the sets, but got {low} and {high}",
+                    remedy="give finite numbers",
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class SetPair:
+    """Segments of similar TER with low and with high scores; row i of one side belongs to row i of the other.
+
+    name        `low TER` or `high TER`
+    low, high   rows with low scores (much effort) and with high ones
+    chosen      the side that was chosen by its limits: `low` or `high`; the other is its comparison
+    difference  largest difference of TER between segments that belong together; NaN for empty sets
+    unmatched   chosen segments that no segment was left for; they are in neither side
+    """
+
+    name: str
+    low: Rows
+    high: Rows
+    chosen: str
+    difference: float
+    unmatched: int = 0
+
+    @property
+    def rows(self) -> Rows:
+        """Both sides."""
+        return np.concatenate([self.low, self.high])
+
+
+def four_sets(
+    effort: FloatArray, ter: FloatArray, limits: Limits | None = None, seed: int = 0
+) -> tuple[SetPair, SetPair]:
+    """The pairs `low TER` and `high TER`.
+
+    effort  (n,) scores, higher is less effort
+    ter     (n,) edits per word of the post-edit; segments whose TER is undefined (NaN) are in no set
+    seed    of the lot that decides between segments of equal TER
+
+    Segments with much perceived effort though little was edited are compared with as many segments of high
+    scores; those with little perceived effort though much was edited with as many of low scores. The
+    comparison is the assignment with the least sum of differences of TER.
+
+    Source: Koponen 2012, "Comparing human perceptions of post-editing effort with post-editing operations",
+    section 3.
+    """
+    limits = limits or Limits()
+    low, high = effort <= limits.low_effort, effort >= limits.high_effort
+    little, much = (
+        np.flatnonzero(low & (ter <= limits.low_ter)),
+        np.flatnonzero(high & (ter >= limits.high_ter)),
+    )
+    defined = np.isfinite(ter)
+    generator = np.random.default_rng(seed)
+    chosen, others = _matched(little, np.flatnonzero(high & defined), ter, generator)
+    low_ter = SetPair(
+        "low TER", chosen, others, "low", _largest(ter, chosen, others), len(little) - len(chosen)
+    )
+    chosen, others = _matched(much, np.flatnonzero(low & defined), ter, generator)
+    return low_ter, SetPair(
+        "high TER", others, chosen, "high", _largest(ter, chosen, others), len(much) - len(chosen)
+    )
+
+
+def _matched(
+    chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """The chosen rows, and one candidate of similar TER for each; fewer if there are fewer candidates."""
+    costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
+    left, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
+    return chosen[left], candidates[right]
+
+
+def _largest(ter: FloatArray, left: Rows, right: Rows) -> float:
+    return float(np.abs(ter[left] - ter[right]).max()) if len(left) else float("nan")

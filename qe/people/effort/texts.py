@@ -1,0 +1,70 @@
+"""Annotated texts: words, lemmas and word classes of translations or post-edits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from features.basics.progress import Progress, silent
+from features.text.annotation import LAYERS, layers, words_of
+from features.text.lemmas import annotated_lemmas
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from features.text.word_classes import word_class_tokens
+from qe.language.programs.taggers import Tagger, annotated
+from qe.resources.annotations import read_blocks
+
+_FORM = 1  # column of CoNLL-U
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedTexts:
+    """n texts, one entry per word in each of the three layers.
+
+    words    as they were written
+    lemmas   see `features.text.lemmas.annotated_lemmas`
+    classes  see `features.text.word_classes`
+    """
+
+    words: Tokens
+    lemmas: Tokens
+    classes: Tokens
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def tagged_texts(
+    texts: Sequence[str],
+    language: str,
+    by: Tagger,
+    cache: Path | None = None,
+    name: str = "texts",
+    progress: Progress = silent,
+) -> AnnotatedTexts:
+    """Raw texts, tokenized as for HTER (typographic characters stay) and annotated by a tagger.
+
+    cache  folder where annotations are kept, by tagger and tokens
+    """
+    words = Tokenizer(language, normalise=False).tokens(texts)
+    blocks = annotated(words, by, cache, f"tagging {name}", progress)
+    return _with_layers(words, blocks, language, name)
+
+
+def read_conllu(path: Path, language: str) -> AnnotatedTexts:
+    """Texts from a CoNLL-U file, plain or gzip: a block per text, its words as they stand there.
+
+    Raises InputError for what is no CoNLL-U.
+    """
+    blocks = list(read_blocks(path))
+    rows = [[row[_FORM] for row in words_of(block, str(path), k)] for k, block in enumerate(blocks, start=1)]
+    return _with_layers(Tokens.from_lists(rows), blocks, language, str(path))
+
+
+def is_conllu(path: Path) -> bool:
+    """Whether the file's name says that it is CoNLL-U."""
+    return path.name.removesuffix(".gz").endswith(".conllu")
+
+
+def _with_layers(words: Tokens, blocks: Sequence[str], language: str, where: str) -> AnnotatedTexts:
+    lemma, upos, _ = layers(blocks, words, LAYERS, where)
+    return AnnotatedTexts(words, annotated_lemmas(words, lemma, language), word_class_tokens(words, upos))

@@ -1,0 +1,88 @@
+"""What people said of the translations of several systems: scores, preferences, or scores of systems."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray, IntArray
+from qe.people.ranking_method import ScoreMethod
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """m pairwise judgements: of the translations of one segment by two systems, which one is better.
+
+    segment, left, right  (m,) places in the lists of segments and systems
+    outcome               (m,) 1 if left was judged better, -1 if right was, 0 for a tie
+    method                makes scores of systems from their counts
+    """
+
+    segment: IntArray
+    left: IntArray
+    right: IntArray
+    outcome: NDArray[np.int8]
+    method: ScoreMethod
+
+    def system_scores(self, weights: FloatArray, systems: int) -> FloatArray:
+        """(k,) scores of the systems; each judgement counts with the weight of its segment."""
+        better = np.where(self.outcome < 0, self.right, self.left)
+        worse = np.where(self.outcome < 0, self.left, self.right)
+        tied = self.outcome == 0
+        flat = better * systems + worse + tied * systems**2
+        sums = np.bincount(flat, weights[self.segment], 2 * systems**2).reshape(2, systems, systems)
+        scores = self.method.scores(sums[0], sums[1] + sums[1].T)
+        return scores if self.method.higher_is_better else -scores
+
+    def net_wins(self, segments: int, pairs: list[tuple[int, int]]) -> FloatArray:
+        """(s, p) wins minus losses of each pair's first system on each segment."""
+        column = {pair: i for i, pair in enumerate(pairs)}
+        table = np.zeros((segments, len(pairs)))
+        for segment, a, b, outcome in zip(self.segment, self.left, self.right, self.outcome, strict=True):
+            place = column.get((min(a, b), max(a, b)))
+            if place is not None:
+                table[segment, place] += outcome if a < b else -outcome
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class Human:
+    """Human judgements of s segments translated by k systems; at least one of the three is given.
+
+    systems        k names
+    segments       s names
+    scores         (s, k) higher is better, NaN if nobody judged
+    preferences    pairwise judgements
+    system_scores  (k,) scores of whole systems, higher is better; where they are not given, they are made
+                   from the scores (means) or the preferences
+    """
+
+    systems: tuple[str, ...]
+    segments: tuple[str, ...]
+    scores: FloatArray | None = None
+    preferences: Preferences | None = None
+    system_scores: FloatArray | None = None
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of systems, the smaller place first."""
+        return list(combinations(range(len(self.systems)), 2))
+
+    def of_systems(self, weights: FloatArray | None = None) -> FloatArray:
+        """(k,) scores of the systems, judgements weighted by their segments (s,); NaN if there is none."""
+        if self.system_scores is not None:
+            return self.system_scores
+        weights = np.ones(len(self.segments)) if weights is None else weights
+        if self.scores is not None:
+            return column_means(self.scores, weights)
+        if self.preferences is None:
+            raise ValueError("no judgements at all")
+        return self.preferences.system_scores(weights, len(self.systems))
+
+
+def column_means(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """(k,) means of the columns of (s, k), rows weighted; NaN entries are left out."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((weights @ np.where(known, values, 0.0)) / (weights @ known))

@@ -1,0 +1,76 @@
+"""Bootstrap over tasks: the rankings that other samples of tasks would have given."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray, IntArray
+from features.basics.progress import Progress, silent
+from features.basics.threads import side_by_side
+from qe.people.judgements.comparisons import Comparisons, tables
+from qe.people.ranking_method import RankingMethod
+from qe.statistics.result import check_samples
+from qe.statistics.sums import bootstrap_counts
+
+_BLOCK_BYTES = 1 << 25  # of counts that one thread holds
+
+
+def resampled_tables(
+    judged: Comparisons, samples: int = 1000, seed: int = 0, progress: Progress = silent
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Blocks of (b, k, k) wins and ties of as many tasks, drawn with replacement; `samples` in all.
+
+    The same seed draws the same tasks, whatever the number of threads.
+    Raises InputError for fewer than one sample.
+    """
+    check_samples(samples)
+    k = len(judged.systems)
+    cells, starts = judged.cells, np.searchsorted(judged.task, np.arange(judged.tasks + 1))
+    block = max(1, min(64, _BLOCK_BYTES // (4 * judged.tasks + 16 * k * k)))
+    firsts = range(0, samples, block)
+
+    def draw(first: int) -> NDArray[np.int64]:
+        last = min(first + block, samples)
+        flat = np.zeros((last - first, 2 * k * k), np.int64)
+        _add_up(bootstrap_counts(judged.tasks, seed, first, last), starts, cells, flat)
+        return flat
+
+    for first, flat in zip(firsts, side_by_side(draw, firsts), strict=True):
+        progress("bootstrap", first, samples)
+        wins, ties = tables(flat, k)
+        yield wins.astype(np.float64), ties.astype(np.float64)
+
+
+def resampled_ranks(
+    judged: Comparisons,
+    methods: Mapping[str, RankingMethod],
+    systems: Mapping[str, Sequence[int]],
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, IntArray]:
+    """Method -> (samples, k) ranks of its systems in each sample, 1 for the best.
+
+    systems  method -> indices of the k systems that it ranks
+    """
+    ranks: dict[str, list[IntArray]] = {name: [] for name in methods}
+    for wins, ties in resampled_tables(judged, samples, seed, progress):
+        for name, method in methods.items():
+            own = np.ix_(range(len(wins)), systems[name], systems[name])
+            ranks[name].append(method.ranks(wins[own], ties[own]))
+    return {name: np.concatenate(blocks) for name, blocks in ranks.items()}
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_up(counts: Any, starts: Any, cells: Any, flat: Any) -> None:
+    """flat[s] gets every task's cells as often as the sample drew the task."""
+    for s in range(len(counts)):
+        for task in range(counts.shape[1]):
+            drawn = counts[s, task]
+            if drawn:
+                for i in range(starts[task], starts[task + 1]):
+                    flat[s, cells[i]] += drawn

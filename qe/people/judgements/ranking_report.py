@@ -1,0 +1,264 @@
+"""Ranks the systems of one language pair by several methods, with all that tells how sure the ranks are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from qe.people.judgements.agreement import Agreement, agreement
+from qe.people.judgements.bootstrap import resampled_ranks
+from qe.people.judgements.circles import Circle, circles, knots
+from qe.people.judgements.collection import JudgedPair
+from qe.people.judgements.method_correlations import MethodCorrelations, method_correlations
+from qe.people.judgements.pairwise import PairwiseCounts
+from qe.people.judgements.power import Power, power
+from qe.people.judgements.rank_ranges import clusters, rank_ranges
+from qe.people.judgements.sign_tests import corrected, sign_tests, winners
+from qe.people.judgements.violations import Violation, violations
+from qe.people.ranking_method import Ranking, RankingMethod, ScoreMethod
+
+
+@dataclass(frozen=True)
+class RankSettings:
+    """How to rank.
+
+    reference       name of the human reference among the systems
+    with_reference  whether every method treats it as a system like any other
+    ranges          methods with rank ranges; None: those that rank bootstrap samples quickly
+    samples         bootstrap samples of tasks; 0 for none
+    seed            of all random draws
+    confidence      of the rank ranges
+    level           of the sign test that decides who wins (findings of WMT 2012, Table 4)
+    """
+
+    reference: str = "_ref"
+    with_reference: bool = False
+    ranges: tuple[str, ...] | None = None
+    samples: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+    level: float = 0.10
+
+    def __post_init__(self) -> None:
+        if self.samples < 0:
+            raise InputError(f"samples must be at least 0, but got {self.samples}")
+        for name in ("confidence", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise InputError(f"0 < {name} < 1 must hold, but got {getattr(self, name):g}")
+
+
+@dataclass(frozen=True, eq=False)
+class MethodResult:
+    """What one method says.
+
+    order       the systems it ranks, best first
+    scores      their scores in that order, NaN if undefined; None for a method without scores
+    unique      whether no other order is as good
+    cost        what the method minimises, if it does
+    unit        what a score is; empty without scores
+    violations  preferences that the order violates, the reference aside
+    ranges      system -> lowest and highest rank; None if none were asked for, or there are no tasks
+    clusters    groups of systems that rank ranges cannot tell apart, best first
+    """
+
+    order: tuple[str, ...]
+    scores: tuple[float, ...] | None
+    unique: bool
+    cost: float | None
+    unit: str
+    violations: tuple[Violation, ...]
+    ranges: Mapping[str, tuple[int, int]] | None = None
+    clusters: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def cost_in_judgements(self) -> int:
+        """The sum of margins of the violated preferences."""
+        return sum(violation.margin for violation in self.violations)
+
+
+@dataclass(frozen=True, eq=False)
+class RankingReport:
+    """One language pair.
+
+    counts     of the systems that are ranked, without the reference unless it is one of them
+    shown      tasks, segments and judges; empty if only counts were given
+    p_values   (k, k) of the sign tests, in the order of counts.systems
+    corrected  (k, k) the same, corrected by Holm's method for all pairs
+    winners    systems that no other is significantly better than, uncorrected
+    agreement  between and within judges, the reference among the systems; None without tasks
+    power      None without tasks, and for a single system
+    """
+
+    name: str
+    counts: PairwiseCounts
+    shown: Mapping[str, int]
+    methods: Mapping[str, MethodResult]
+    p_values: FloatArray
+    corrected: FloatArray
+    winners: tuple[str, ...]
+    circles: tuple[Circle, ...]
+    knots: tuple[tuple[str, ...], ...]
+    correlations: MethodCorrelations
+    agreement: Agreement | None
+    power: Power | None
+    recipe: Mapping[str, Any]
+    notes: tuple[str, ...] = field(default=())
+
+
+def ranking_report(
+    judged: JudgedPair,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings | None = None,
+    *,
+    optional: bool = False,
+    progress: Progress = silent,
+) -> RankingReport:
+    """Ranks the systems of one language pair by every method.
+
+    optional  whether a method that cannot rank these systems is told of in a note and left out
+
+    Raises InputError if fewer than two systems remain, for rank ranges of unknown methods, and if a
+    method cannot rank and is not optional.
+    """
+    settings = settings or RankSettings()
+    counts = judged.counts if settings.with_reference else judged.counts.without(settings.reference)
+    if len(counts.systems) < 2 or counts.total == 0:
+        raise InputError(
+            f"no two systems of {judged.name} are compared, the reference '{settings.reference}' aside",
+            remedy="add --with-reference to rank it like a system",
+        )
+    rankings, notes = _rankings(judged, counts, methods, settings, optional)
+    kept = {name: methods[name] for name in rankings}
+    ranges = _ranges(judged, counts, kept, settings, progress)
+    tables = {name: _ranked_by(method, judged, counts) for name, method in kept.items()}
+    results = {
+        name: _result(methods[name], ranking, tables[name], counts, ranges.get(name))
+        for name, ranking in rankings.items()
+    }
+    p_values = sign_tests(counts.wins)
+    wins = winners(counts.wins, p_values, settings.level)
+    tasks = judged.comparisons
+    own = [] if tasks is None else [tasks.systems.index(name) for name in counts.systems]
+    return RankingReport(
+        judged.name,
+        counts,
+        _shown(judged),
+        results,
+        p_values,
+        corrected(p_values),
+        tuple(name for name, won in zip(counts.systems, wins, strict=True) if won),
+        tuple(circles(counts)),
+        tuple(map(tuple, knots(counts))),
+        method_correlations({name: _without(result.order, counts) for name, result in results.items()}),
+        None if tasks is None else agreement([tasks], settings.samples, settings.seed),
+        None if tasks is None else power(tasks, own, seed=settings.seed),
+        {
+            **vars(settings),
+            "methods": {name: str(method) for name, method in kept.items()},
+            "versions": versions(DISTRIBUTION, "numpy", "scipy", "numba"),
+        },
+        (*judged.notes, *notes),
+    )
+
+
+def _rankings(
+    judged: JudgedPair,
+    counts: PairwiseCounts,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings,
+    optional: bool,
+) -> tuple[dict[str, Ranking], list[str]]:
+    """Method -> its ranking; notes about those left out."""
+    rankings, notes = {}, []
+    for name, method in methods.items():
+        table = _ranked_by(method, judged, counts)
+        try:
+            rankings[name] = method.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
+        except InputError as error:
+            if not optional:
+                raise InputError(error.what, where=f"{judged.name}, {name}", remedy=error.remedy) from None
+            notes.append(f"{name} is left out: {error.what}")
+    undefined = [
+        f"{name} is undefined for {system}"
+        for name, ranking in rankings.items()
+        if ranking.scores is not None
+        for system, score in zip(
+            _ranked_by(methods[name], judged, counts).systems, ranking.scores, strict=True
+        )
+        if np.isnan(score)
+    ]
+    if not settings.samples and judged.comparisons is not None:
+        notes.append("no bootstrap samples: no rank ranges")
+    return rankings, [*notes, *undefined]
+
+
+def _ranked_by(method: RankingMethod, judged: JudgedPair, counts: PairwiseCounts) -> PairwiseCounts:
+    """The table that a method sees: with the reference for one that counts it."""
+    return judged.counts if method.counts_reference else counts
+
+
+def _ranges(
+    judged: JudgedPair,
+    counts: PairwiseCounts,
+    methods: Mapping[str, RankingMethod],
+    settings: RankSettings,
+    progress: Progress,
+) -> dict[str, NDArray[np.int64]]:
+    """Method -> (k, 2) rank ranges of the systems of its table."""
+    wanted = settings.ranges
+    chosen = {
+        name: method
+        for name, method in methods.items()
+        if (method.resampled if wanted is None else name in wanted)
+    }
+    if judged.comparisons is None or settings.samples == 0 or not chosen:
+        return {}
+    systems = {
+        name: [judged.counts.systems.index(system) for system in _ranked_by(method, judged, counts).systems]
+        for name, method in chosen.items()
+    }
+    ranks = resampled_ranks(
+        judged.comparisons, chosen, systems,
+        samples=settings.samples, seed=settings.seed, progress=progress,
+    )  # fmt: skip
+    return {name: rank_ranges(drawn, settings.confidence) for name, drawn in ranks.items()}
+
+
+def _result(
+    method: RankingMethod,
+    ranking: Ranking,
+    table: PairwiseCounts,
+    counts: PairwiseCounts,
+    ranges: NDArray[np.int64] | None,
+) -> MethodResult:
+    order = tuple(table.systems[i] for i in ranking.order)
+    scores = None if ranking.scores is None else tuple(float(ranking.scores[i]) for i in ranking.order)
+    told = groups = None
+    if ranges is not None:
+        told = {name: (int(low), int(high)) for name, (low, high) in zip(table.systems, ranges, strict=True)}
+        groups = tuple(tuple(table.systems[i] for i in group) for group in clusters(ranking.order, ranges))
+    violated = tuple(violations(_without(order, counts), counts))
+    unit = method.unit if isinstance(method, ScoreMethod) else ""
+    return MethodResult(order, scores, ranking.unique, ranking.cost, unit, violated, told, groups)
+
+
+def _without(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
+    """The order among the systems of the counts."""
+    return [name for name in order if name in counts.systems]
+
+
+def _shown(judged: JudgedPair) -> dict[str, int]:
+    tasks = judged.comparisons
+    if tasks is None:
+        return {}
+    return {
+        "tasks": tasks.tasks,
+        "segments": len(np.unique(tasks.segment)),
+        "judges": len(np.unique(tasks.judge)),
+    }

@@ -1,0 +1,303 @@
+"""Metrics compared by one correlation with people: scores, intervals, who is significantly better."""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.progress import Progress, silent
+from qe.people.correlation import Correlation, Level, Problem
+from qe.people.metric_evaluation.scores import Evaluation, Metric
+from qe.statistics.clusters import clusters
+from qe.statistics.correlations import williams_test
+from qe.statistics.draws import independent_seed
+from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.intervals import percentile_interval
+from qe.statistics.randomization import randomization_test_rescored
+from qe.statistics.result import TestResult, check_enough, check_samples, check_seed
+from qe.statistics.sums import bootstrap_counts
+
+Resample = Literal["both", "segments"]
+NAME = "permutation of both inputs"
+_ENOUGH = 100  # exchanges at least as extreme, after which a p-value needs no more
+_DEFINED = 0.95  # share of bootstrap samples that must have a correlation
+_DRAWS = 1000  # bootstrap samples drawn at a time
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How metrics are compared.
+
+    samples       bootstrap samples of the intervals; 0 for none
+    permutations  exchanges of the tests; 0 for no tests
+    seed          of all random draws
+    confidence    of the intervals
+    correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
+    level         a corrected p-value up to it is a difference
+    resample      what the bootstrap draws: segments and systems, or segments alone
+    """
+
+    samples: int = 1000
+    permutations: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+    correct: str = "holm"
+    level: float = 0.05
+    resample: Resample = "both"
+
+    def __post_init__(self) -> None:
+        if self.samples:
+            check_samples(self.samples)
+        if self.permutations:
+            check_samples(self.permutations)
+            check_enough(self.permutations, "--permutations")
+        check_seed(self.seed)
+        if not 0 < self.confidence < 1:
+            raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
+        if self.resample not in ("both", "segments"):
+            raise unknown_name("kind of bootstrap", self.resample, ("both", "segments"), where="--resample")
+        Rule("metric", self.correct, self.level)
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One metric by one correlation.
+
+    score    NaN if undefined
+    ci       percentile interval; NaN without one
+    details  such as the threshold of calibrated ties
+    """
+
+    name: str
+    score: float
+    ci: tuple[float, float]
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationResult:
+    """All metrics by one correlation.
+
+    metrics   best first, undefined ones last
+    values    scores of each metric that the correlation looks at
+    groups    groups that it is a mean over, or systems
+    tests     (better, worse, name) -> the test of the pair, corrected
+    williams  (better, worse) -> Williams' test of the same pair, uncorrected, where it applies
+    clusters  groups of metrics that cannot be told apart, best first; None without tests
+    """
+
+    name: str
+    level: Level
+    metrics: tuple[MetricResult, ...]
+    values: int
+    groups: int
+    tests: Mapping[Key, Judged]
+    williams: Mapping[tuple[str, str], TestResult]
+    clusters: tuple[tuple[str, ...], ...] | None
+    notes: tuple[str, ...] = ()
+
+    def cluster_of(self, metric: str) -> int | None:
+        """Rank of the metric's cluster, from 1; None without tests."""
+        if self.clusters is None:
+            return None
+        return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
+
+    def worse_than(self, metric: str, level: float) -> list[str]:
+        """The metrics that this one is significantly better than."""
+        return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A metric with its values for one problem, raw and on the common scale."""
+
+    name: str
+    problem: Problem
+    values: FloatArray
+    scaled: FloatArray
+    score: float
+
+
+def compare(
+    name: str,
+    correlation: Correlation,
+    evaluation: Evaluation,
+    settings: Settings,
+    progress: Progress = silent,
+) -> CorrelationResult:
+    """Compares all metrics by one correlation, on the translations that people and all of them score.
+
+    The test exchanges each score of two metrics, on a common scale, with probability 1/2 (permutation of both
+    inputs, Deutsch et al. 2021, section 3.2). By system correlations of metrics that give scores of whole
+    systems, these are exchanged.
+
+    Raises InputError if the judgements do not allow the correlation, or no metric has what it needs.
+    """
+    fits, whole, notes = _candidates(correlation, evaluation)
+    ranked = sorted(fits.values(), key=lambda fit: (np.isnan(fit.score), -np.nan_to_num(fit.score)))
+    results = []
+    for done, fit in enumerate(ranked):
+        progress(f"{name}: intervals", done, len(ranked))
+        ci = _interval(fit, correlation.level, settings)
+        results.append(MetricResult(fit.name, fit.score, ci, fit.problem.details(fit.values)))
+    defined = [fit for fit in ranked if not np.isnan(fit.score)]
+    if settings.samples and (
+        without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
+    ):
+        notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
+    tests, williams, more = _tests(name, defined, whole, settings, progress)
+    groups = None
+    if tests:
+        p_values = {key[:2]: one.p_corrected for key, one in tests.items()}
+        groups = tuple(map(tuple, clusters([fit.name for fit in defined], p_values, settings.level)))
+    problem = ranked[0].problem
+    return CorrelationResult(
+        name, correlation.level, tuple(results), len(problem.cells), problem.groups,
+        tests, williams, groups, (*notes, *more),
+    )  # fmt: skip
+
+
+def _candidates(
+    correlation: Correlation, evaluation: Evaluation
+) -> tuple[dict[str, _Candidate], dict[str, _Candidate], list[str]]:
+    """The metrics as they are scored; as scores of whole systems, where some have no others; notes."""
+    human, metrics = evaluation.human, evaluation.metrics
+    by_segment = [
+        m for m in metrics if m.scores is not None and (correlation.level == "segment" or m.systems is None)
+    ]
+    notes = []
+    known = evaluation.known(by_segment)
+    fits: dict[str, _Candidate] = {}
+    whole: dict[str, _Candidate] = {}
+    others = [m for m in metrics if m not in by_segment]
+    if correlation.level == "system" and others:
+        table = evaluation.whole_systems(metrics)
+        shared = ~np.isnan(table).any(axis=0)
+        known = known & shared
+        try:
+            problem = correlation.problem(human, np.broadcast_to(shared, known.shape), whole_systems=True)
+        except InputError:
+            if not by_segment:
+                raise
+            problem = None
+        if problem is not None:
+            rows = {m.name: values for m, values in zip(metrics, table, strict=True)}
+            whole = {n: _candidate(n, problem, values[problem.cells[:, 1]]) for n, values in rows.items()}
+            others_names = {m.name for m in others}
+            fits = {n: fit for n, fit in whole.items() if n in others_names}
+    lost = [m.name for m in others if m.name not in fits]
+    if lost:
+        notes.append(f"without segment scores, left out: {', '.join(lost)}")
+    if by_segment:
+        problem = correlation.problem(human, known)
+        for metric in by_segment:
+            fits[metric.name] = _candidate(metric.name, problem, _values(metric, problem))
+    if not fits:
+        raise InputError("needs segment scores of the metrics, but they score systems only")
+    return {m.name: fits[m.name] for m in metrics if m.name in fits}, whole, notes
+
+
+def _values(metric: Metric, problem: Problem) -> FloatArray:
+    if metric.scores is None:
+        raise ValueError(f"{metric.name} has no segment scores")
+    return np.ascontiguousarray(metric.scores[problem.cells[:, 0], problem.cells[:, 1]])
+
+
+def _candidate(name: str, problem: Problem, values: FloatArray) -> _Candidate:
+    values = np.ascontiguousarray(values)
+    return _Candidate(name, problem, values, problem.on_common_scale(values), problem.score(values))
+
+
+def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float, float]:
+    undefined = float("nan"), float("nan")
+    if not settings.samples or np.isnan(fit.score):
+        return undefined
+    problem = fit.problem
+    segments, systems = (np.unique(column) for column in problem.cells.T)
+    if level == "system":
+        segments = np.arange(len(problem.each_segment))
+    if settings.resample == "segments":
+        systems = systems[:0]
+    if max(len(segments), len(systems)) < 2:
+        return undefined
+    drawn = np.empty(settings.samples)
+    for first in range(0, settings.samples, _DRAWS):
+        last = min(first + _DRAWS, settings.samples)
+        of_segments = _weights(len(problem.each_segment), segments, settings.seed, first, last)
+        of_systems = _weights(
+            len(problem.each_system), systems, independent_seed(settings.seed, 1), first, last
+        )
+        for i in range(last - first):
+            drawn[first + i] = problem.weighted(fit.scaled, of_segments[i], of_systems[i])
+    drawn = drawn[~np.isnan(drawn)]
+    # A sample in which one system was drawn again and again has no correlation.
+    if len(drawn) < _DEFINED * settings.samples:
+        return undefined
+    return percentile_interval(drawn, settings.confidence)
+
+
+def _weights(
+    size: int, units: "np.ndarray[tuple[int], np.dtype[np.int64]]", seed: int, first: int, last: int
+) -> FloatArray:
+    """(last - first, size) how often each unit was drawn; 1 if there are fewer than two to draw from."""
+    if len(units) < 2:
+        return np.ones((last - first, size))
+    weights = np.zeros((last - first, size))
+    weights[:, units] = bootstrap_counts(len(units), seed, first, last)
+    return weights
+
+
+def _tests(
+    name: str,
+    fits: Sequence[_Candidate],
+    whole: Mapping[str, _Candidate],
+    settings: Settings,
+    progress: Progress,
+) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
+    pairs = list(combinations(fits, 2))
+    if not pairs or not settings.permutations:
+        return {}, {}, []
+    chosen = [
+        (own, other) if own.problem is other.problem else (whole[own.name], whole[other.name])
+        for own, other in pairs
+    ]
+    results: dict[Key, TestResult] = {}
+    williams: dict[tuple[str, str], TestResult] = {}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), chosen)
+        for done, ((own, other), result) in enumerate(zip(chosen, tested, strict=True), start=1):
+            results[own.name, other.name, name] = result
+            progress(f"{name}: tests", done, len(pairs))
+    for own, other in chosen:
+        n = own.problem.williams
+        if n is not None:
+            between = own.problem.between(own.scaled, other.scaled)
+            williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
+    table = Table.of(list(results), Rule("metric", settings.correct, settings.level))
+    judged = table.judge(results)
+    short = table.short_of_samples(judged)
+    notes = [f"{len(short)} comparisons need --permutations {max(short.values())}"] if short else []
+    undecided = sum(bool(one.result.undecided) for one in judged.values())
+    if undecided:
+        notes.append(f"{undecided} comparisons have too few scores that differ to be decided")
+    return judged, williams, notes
+
+
+def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
+    problem = own.problem
+    result = randomization_test_rescored(
+        partial(problem.exchanged, own.scaled, other.scaled),
+        own.scaled != other.scaled,
+        samples=settings.permutations,
+        seed=settings.seed,
+        enough=min(_ENOUGH, max(settings.permutations // 4, 1)),
+    )
+    unit = "system" if problem.cells[:, 0].max() == 0 and len(problem.each_segment) > 1 else "score"
+    return replace(result, difference=own.score - other.score, test=NAME, exchange=unit)

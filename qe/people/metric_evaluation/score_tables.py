@@ -1,0 +1,166 @@
+"""Tables of scores: columns system and segment, and one column per metric."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from features.basics.errors import InputError, unknown_name
+from qe.data.formats.table import KINDS, read_table
+from qe.data.reading import Column, Reading, number_in, number_problem
+from qe.data.score_files import read_scores
+from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
+
+SEGMENT = ("segment", "id", "index")  # names of the column of segments, the first that a table has
+SYSTEM = "system"
+JUDGE = "judge"
+_MISSING = ("", "none", "nan", "na", "null")
+
+
+def read_metric_tables(
+    arguments: Sequence[str], columns: Sequence[str] | None = None
+) -> tuple[list[ScoreTable], list[Path]]:
+    """Metrics from tables: FILE, or SYSTEM=FILE for the scores of one system; and the files.
+
+    columns  those to read; default: all that hold numbers
+
+    A metric that stands in several files has its parts from all of them.
+    Raises InputError for a table without scores, a column that no table has, and a score given twice.
+    """
+    metrics: dict[str, ScoreTable] = {}
+    files = []
+    for argument in arguments:
+        system, path = _named(argument)
+        files.append(path)
+        for table in read_table_of_scores(path, system, columns):
+            known = metrics.setdefault(table.name, ScoreTable(table.name))
+            _joined(known, table, path)
+    for name in columns or ():
+        if name not in metrics:
+            every = [_named(argument) for argument in arguments]
+            names = {t.name: None for system, path in every for t in read_table_of_scores(path, system, None)}
+            raise unknown_name("column", name, names, where="--columns")
+    if not metrics:
+        raise InputError("the tables hold no column of numbers", where=files[0] if files else None)
+    return list(metrics.values()), files
+
+
+def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
+    """Human scores; several judges (rows with a column `judge`) are averaged.
+
+    column  the column of scores; default `score`, or the only one that holds numbers
+    """
+    tables = {table.name: table for table in read_table_of_scores(path, None, [column] if column else None)}
+    if column is None and len(tables) > 1 and "score" not in tables:
+        raise InputError(
+            "which column holds the human scores?",
+            where=path,
+            remedy=f"name it with --human-column: {', '.join(tables)}",
+        )
+    if not tables or (column is not None and column not in tables):
+        raise InputError(f"no column '{column or 'score'}' of scores", where=path)
+    chosen = column or ("score" if "score" in tables else next(iter(tables)))
+    return tables[chosen]
+
+
+def read_table_of_scores(path: Path, system: str | None, columns: Sequence[str] | None) -> list[ScoreTable]:
+    """One ScoreTable per column of numbers.
+
+    A table without a column `system` is about one system, named by `system`; one without a column of
+    segments holds scores of whole systems. A file that is no table by its name has one score per line, of the
+    segments 1 to n. Empty cells, None and NaN are missing scores.
+    """
+    if path.name.removesuffix(".gz").rpartition(".")[2].lower() not in KINDS:
+        return [_of_lines(path, system)]
+    reading = Reading(path.parent)
+    cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
+    segment = next((name for name in SEGMENT if name in cells), None)
+    keys = {SYSTEM, JUDGE, segment}
+    if segment is None and SYSTEM not in cells:
+        raise InputError("has neither a column 'system' nor 'segment'", where=f"{path}:1")
+    if SYSTEM in cells and system is not None:
+        raise InputError(f"has a column 'system', and is given as that of '{system}'", where=path)
+    rows = len(next(iter(cells.values())))
+    systems = cells[SYSTEM].texts if SYSTEM in cells else [system or ONE_SYSTEM] * rows
+    segments = cells[segment].texts if segment is not None else None
+    judges = cells[JUDGE].texts if JUDGE in cells else None
+    _check_keys(cells, systems, segments, judges)
+    wanted = [name for name in cells if name not in keys and (columns is None or name in columns)]
+    tables = []
+    for name in wanted:
+        if columns is None and not _numeric(cells[name]):
+            continue
+        tables.append(_table(name, cells[name], systems, segments))
+    return tables
+
+
+def _of_lines(path: Path, system: str | None) -> ScoreTable:
+    """One score per line: segments are named by their lines, from 1."""
+    file = read_scores(path)
+    scores = {(system or ONE_SYSTEM, str(i)): float(v) for i, v in enumerate(file.scores, start=1)}
+    return ScoreTable(file.name, scores)
+
+
+def _table(name: str, column: Column, systems: Sequence[str], segments: Sequence[str] | None) -> ScoreTable:
+    values = [_score(column, row) for row in range(len(column))]
+    if segments is None:
+        return ScoreTable(name, systems=dict(zip(systems, values, strict=True)))
+    parts: dict[tuple[str, str], list[float]] = {}
+    for system, segment, value in zip(systems, segments, values, strict=True):
+        parts.setdefault((system, segment), []).append(value)
+    return ScoreTable(name, averages(parts))
+
+
+def _check_keys(
+    cells: Mapping[str, Column],
+    systems: Sequence[str],
+    segments: Sequence[str] | None,
+    judges: Sequence[str] | None,
+) -> None:
+    """No row without a name, and none twice."""
+    first = next(iter(cells.values()))
+    rows = zip(systems, segments or [""] * len(systems), judges or [""] * len(systems), strict=True)
+    seen: dict[tuple[str, str, str], int] = {}
+    for row, key in enumerate(rows):
+        if not key[0].strip() or (segments is not None and not key[1].strip()):
+            raise InputError("a score without a system or a segment", where=first.where(row))
+        if key in seen:
+            what = " ".join(part for part in key if part)
+            raise InputError(
+                f"'{what}' has two rows (the first is {first.where(seen[key])})",
+                where=first.where(row),
+                remedy="give one score per system and segment; several judges need a column 'judge'",
+            )
+        seen[key] = row
+
+
+def _numeric(column: Column) -> bool:
+    """Whether all cells that are not missing are numbers, and there is one."""
+    known = [text for text in column.texts if text.strip().lower() not in _MISSING]
+    return bool(known) and all(number_problem(text, None, None) is None for text in known)
+
+
+def _score(column: Column, row: int) -> float:
+    text = column.texts[row]
+    if row in column.absent or text.strip().lower() in _MISSING:
+        return float("nan")
+    problem = number_problem(text, None, None)
+    if problem is not None:
+        raise InputError(f"the score {problem[0]}", where=column.where(row), remedy=problem[1])
+    return number_in(text)
+
+
+def _joined(known: ScoreTable, more: ScoreTable, path: Path) -> None:
+    twice = [" ".join(key) for key in more.segments if key in known.segments]
+    twice += [name for name in more.systems if name in known.systems]
+    if twice:
+        raise InputError(
+            f"'{known.name}' of '{twice[0]}' has been read from another file already", where=path
+        )
+    known.segments |= more.segments
+    known.systems |= more.systems
+
+
+def _named(argument: str) -> tuple[str | None, Path]:
+    name, equals, rest = argument.partition("=")
+    if equals and not Path(argument).exists():
+        return name, Path(rest)
+    return None, Path(argument)

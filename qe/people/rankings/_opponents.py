@@ -1,0 +1,26 @@
+"""Means over the opponents that a system has met."""
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+
+
+def mean_over_opponents(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """(..., k) mean over b of numerator[..., a, b] / denominator[..., a, b], where the denominator is not 0.
+
+    NaN for a system without such an opponent.
+    """
+    met = denominator > 0
+    ratios = np.divide(numerator, denominator, out=np.zeros(met.shape), where=met)
+    return share(ratios.sum(axis=-1), met.sum(axis=-1))
+
+
+def share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """part / whole, NaN if the whole is 0."""
+    undefined = np.full(np.shape(whole), np.nan)
+    return np.asarray(np.divide(part, whole, out=undefined, where=whole > 0))
+
+
+def losses(wins: FloatArray) -> FloatArray:
+    """(..., k, k) how often a was judged worse than b."""
+    return np.swapaxes(wins, -1, -2)

@@ -1,0 +1,188 @@
+"""The pairwise classifier, and scores of translations from its votes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import Pipeline
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.packages import DISTRIBUTION, versions
+from features.basics.progress import Progress, silent
+from features.storage.damage import Damaged, whole
+from features.storage.files import atomic_file
+from qe.learning.learner import LEARNERS
+from qe.models.pipeline import Candidate
+from qe.models.pipeline_file import load_pipeline, save_pipeline
+from qe.people.terrorcat.frequencies import FREQUENCIES, Frequencies
+from qe.people.terrorcat.ranked_pairs import RankedPairs
+
+NAME = "terrorcat.json"
+_PIPELINE = "pipeline.skops"
+_FORMAT = 1
+_FOLDS = 5
+_FEWEST = 20  # pairs to train on
+
+
+@dataclass(frozen=True, eq=False)
+class TerrorCat:
+    """Says of two translations which is better, from the differences of their error frequencies.
+
+    slope  of the logistic function that turns a margin into the probability of being better, without
+           intercept: fitted to margins of pairs whose segments were held out
+    about  what it was trained from
+    """
+
+    pipeline: Pipeline
+    candidate: Candidate
+    language: str
+    slope: float
+    about: dict[str, Any]
+
+    def margins(self, differences: FloatArray) -> FloatArray:
+        """(p,) how much better the first translation is; the other order gives the exact negative."""
+        return _margins(self.pipeline, differences)
+
+    def scores(self, frequencies: Frequencies, weighted: bool = True) -> FloatArray:
+        """(n, k) for each translation the share of the others of its segment that it wins against.
+
+        weighted  a win counts as much as the classifier is sure of it, |2 p - 1|, instead of 1
+
+        Translations with the same frequencies win nothing from each other. Sources: the TerrorCat paper,
+        section 1 and Figure 1; section 3.1, "weighted wins".
+        """
+        values = frequencies.values
+        systems, segments = values.shape[:2]
+        wins = np.zeros((segments, systems))
+        for a in range(systems):
+            for b in range(a + 1, systems):
+                margin = self.margins(values[a] - values[b])
+                reward = np.abs(2 * expit(self.slope * margin) - 1) if weighted else np.ones(segments)
+                wins[:, a] += reward * (margin > 0)
+                wins[:, b] += reward * (margin < 0)
+        return np.asarray(wins / (systems - 1))
+
+    def save(self, folder: Path) -> None:
+        """Writes pipeline.skops and terrorcat.json, without pickle."""
+        with atomic_file(folder / _PIPELINE) as temporary:
+            save_pipeline(self.pipeline, temporary)
+        told = {
+            "format": _FORMAT,
+            **self.candidate.settings(),
+            "features": list(FREQUENCIES),
+            "target_language": self.language,
+            "slope": self.slope,
+            "about": self.about,
+        }
+        with atomic_file(folder / NAME) as temporary:
+            temporary.write_text(json.dumps(told, indent=1, allow_nan=False) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TerrorCat":
+        """What `save` wrote. Raises InputError for anything else."""
+        path = folder / NAME
+        if not path.is_file():
+            raise InputError("is no TerrorCat model", where=folder, remedy="make one: qe terrorcat train")
+        with whole("the model", path, "train it again"):
+            told = json.loads(path.read_text("utf-8"))
+            if told["format"] != _FORMAT or tuple(told["features"]) != FREQUENCIES:
+                raise Damaged("written by another version")
+            candidate = Candidate(str(told["learner"]), dict(told["learner_params"]))
+            slope, language, about = float(told["slope"]), str(told["target_language"]), dict(told["about"])
+            if not np.isfinite(slope):
+                raise Damaged(f"the slope is {slope}")
+        pipeline = load_pipeline(folder / _PIPELINE, candidate, len(FREQUENCIES))
+        return cls(pipeline, candidate, language, slope, about)
+
+
+def train(
+    pairs: RankedPairs,
+    segment_names: Sequence[str],
+    frequencies: Frequencies,
+    language: str,
+    *,
+    learner: str = "ridge",
+    reference: str = "_ref",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> TerrorCat:
+    """Trains the classifier on ranked pairs, each in both directions.
+
+    segment_names  names of the segments by the codes of the pairs
+    frequencies    of the ranked systems; pairs of systems or segments that are not there are left out
+    reference      system whose translations have no errors: pairs with it are kept without frequencies
+    learner        a learner of the project; it learns 1 for a better, -1 for a worse translation
+
+    Raises InputError for fewer than 20 pairs, and a learner that takes trees or kernels.
+    """
+    candidate = Candidate(learner)
+    if LEARNERS.get(learner).takes_trees or candidate.pairwise:
+        raise InputError(f"the learner '{learner}' takes no plain features", where="--learner")
+    differences, segment = _differences(pairs, segment_names, frequencies, reference)
+    if len(differences) < _FEWEST:
+        raise InputError(
+            f"{len(differences)} ranked pairs have translations, fewer than {_FEWEST}",
+            remedy="systems and segments must have the names that the rankings give them; see --segments",
+        )
+    held_out = np.empty(len(differences))
+    folds = min(_FOLDS, len(np.unique(segment)))
+    if folds < 2:
+        raise InputError("all ranked pairs are of one segment")
+    for done, (rows, test) in enumerate(GroupKFold(folds).split(differences, groups=segment)):
+        progress("held-out margins", done, folds)
+        held_out[test] = _margins(_fitted(candidate, differences[rows], seed), differences[test])
+    both = np.concatenate([held_out, -held_out])[:, None]
+    sides = np.repeat([1, 0], len(held_out))
+    slope = float(LogisticRegression(fit_intercept=False, C=1e6).fit(both, sides).coef_[0, 0])
+    right, equal = float(np.mean(held_out > 0)), float(np.mean(held_out == 0))
+    about = {
+        "pairs": len(differences), "left_out_equal": pairs.equal, "left_out_conflicting": pairs.conflicting,
+        "left_out_without_translation": len(pairs.better) - len(differences),
+        "segments": len(np.unique(segment)), "held_out_accuracy": right, "held_out_equal": equal,
+        "folds": folds, "seed": seed, "versions": versions(DISTRIBUTION, "numpy", "scikit-learn"),
+    }  # fmt: skip
+    return TerrorCat(_fitted(candidate, differences, seed), candidate, language, slope, about)
+
+
+def _differences(
+    pairs: RankedPairs, segment_names: Sequence[str], frequencies: Frequencies, reference: str
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """(p, 10) frequencies of the better minus those of the worse translation; (p,) segments."""
+    row = {name: i for i, name in enumerate(frequencies.segments)}
+    perfect = np.zeros((1, len(frequencies.segments), len(FREQUENCIES)))
+    values = np.concatenate([frequencies.values, perfect])
+    column = {name: i for i, name in enumerate(frequencies.systems)} | {reference: len(frequencies.systems)}
+    rows = np.array([row.get(segment_names[code], -1) for code in pairs.segment], np.int64).reshape(-1)
+    sides = [
+        np.array([column.get(pairs.systems[i], -1) for i in side], np.int64)
+        for side in (pairs.better, pairs.worse)
+    ]
+    known = (rows >= 0) & (sides[0] >= 0) & (sides[1] >= 0)
+    better, worse = (values[side[known], rows[known]] for side in sides)
+    return better - worse, rows[known]
+
+
+def _fitted(candidate: Candidate, differences: FloatArray, seed: int) -> Pipeline:
+    """Fitted to every pair in both directions, so that neither place is preferred (section 2.3)."""
+    both = np.concatenate([differences, -differences])
+    return candidate.pipeline(seed).fit(_frame(both), np.repeat([1.0, -1.0], len(differences)))
+
+
+def _margins(pipeline: Pipeline, differences: FloatArray) -> FloatArray:
+    """Half the difference of both directions: equal frequencies get 0, whatever the learner."""
+    there = np.asarray(pipeline.predict(_frame(differences)), np.float64)
+    back = np.asarray(pipeline.predict(_frame(-differences)), np.float64)
+    return np.asarray((there - back) / 2)
+
+
+def _frame(differences: FloatArray) -> pd.DataFrame:
+    return pd.DataFrame(differences, columns=list(FREQUENCIES))

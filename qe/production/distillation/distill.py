@@ -1,0 +1,144 @@
+"""A student's experiment, and the data that a teacher makes for it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, unknown_name
+from features.basics.progress import Progress, silent
+from features.core.bundle import Bundle
+from features.core.feature_set import parts_needed
+from features.storage.files import sha256
+from features.storage.strict_yaml import read_mapping
+from features.word_level.places import Kind, Places, judges
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made
+from qe.data.dataset import Dataset, Split
+from qe.models.model import Model
+from qe.scoring.pool import Pool
+from qe.scoring.word_level import WordLevel
+
+STUDENTS: Final[Mapping[str, Path]] = {
+    name: Path(__file__).with_name(f"{name}.yaml") for name in ("words", "surface")
+}
+_CHUNK: Final = 500  # rows that the teacher scores between two reports of progress
+
+
+def student_of(
+    teacher: Model, named: str | None = None, data_root: Path | None = None, overrides: Sequence[str] = ()
+) -> Experiment:
+    """The experiment of a student: one of `STUDENTS`, or a file.
+
+    By default the best that the teacher can teach: `words` where it judges words and has the resources of
+    models of words, else `surface`. Where it lacks those of other families, `words` does without these.
+
+    Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
+    """
+    if named is None:
+        named = "words" if _teaches_words(teacher) else "surface"
+    if not (named in STUDENTS or Path(named).suffix or Path(named).exists()):
+        raise unknown_name("student", named, STUDENTS, where="--student")
+    resources = None if teacher.bundle is None or named == "surface" else teacher.bundle.path
+    return load_student(STUDENTS.get(named, Path(named)), data_root, overrides, resources)
+
+
+def load_student(
+    path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
+) -> Experiment:
+    """The student's experiment file. Its `dataset`, if it has one, is not read: the teacher makes the data.
+
+    resources  the bundle of a student that names no resources
+
+    Raises InputError as loading an experiment does.
+    """
+    content = dict(read_mapping(path, "experiment file"))
+    content["dataset"] = {"format": IN_MEMORY, "path": "."}
+    if resources is not None and path == STUDENTS["words"]:
+        bundle = Bundle(resources)
+        content["features"] = [one for one in content["features"] if _of_words(one) or _built(one, bundle)]
+    if isinstance(content.get("split"), dict):
+        names = ("train", "test")  # splits of other data
+        content["split"] = {key: value for key, value in content["split"].items() if key not in names}
+    student = made(content, data_root or path.parent, where=path, overrides=overrides)
+    if resources is None or student.resources is not None:
+        return student
+    section = ResourcesSection.model_validate({"bundle": resources.resolve()})
+    return student.model_copy(update={"resources": section})
+
+
+def _teaches_words(teacher: Model) -> bool:
+    """Whether it judges words and gaps, and has the resources of models of words."""
+    kinds = judges(teacher.feature_set.extractors)
+    if teacher.bundle is None or not {"word", "gap"} <= kinds.keys():
+        return False
+    return _built({"kind": "word_quality"}, teacher.bundle)
+
+
+def _built(feature: str | Mapping[str, Any], bundle: Bundle) -> bool:
+    """Whether the bundle has all that a family needs."""
+    config = {"kind": feature} if isinstance(feature, str) else feature
+    return set(parts_needed([config])) <= set(bundle.manifest["parts"])
+
+
+def learns_words(student: Experiment) -> bool:
+    """Whether one of its families learns from tags of words."""
+    return any(_of_words(feature) for feature in student.features)
+
+
+def _of_words(feature: str | Mapping[str, Any]) -> bool:
+    return not isinstance(feature, str) and feature.get("labels") == "word_tags"
+
+
+def taught(
+    teacher: Model, pool: Pool, source: Path, progress: Progress = silent, *, words: bool = False
+) -> Dataset:
+    """The pool, read from `source`, as a training split whose labels are the teacher's scores.
+
+    words  with P(BAD) of words and gaps, too, which families of words learn from; for what only tags can be
+           measured by, tags that are drawn to be BAD as probably
+
+    Raises InputError if the pool lacks a column that the teacher needs, or the teacher does not judge words.
+    """
+    segments = teacher.segments(pool.columns)
+    level = WordLevel.of(teacher, where="--student") if words else None
+    rng = np.random.default_rng(0)
+    ids = tuple(f"pool-{row}" for row in pool.rows)
+    scores: list[FloatArray] = []
+    tags: list[str] = []
+    probabilities: list[str] = []
+    for start in range(0, len(segments), _CHUNK):
+        progress(f"scores of {teacher.name}", start, len(segments))
+        chunk = segments.take(range(start, min(start + _CHUNK, len(segments))))
+        scores.append(teacher.predict(chunk))
+        if level is not None:
+            lines = list(_together(level.places(chunk)))
+            probabilities += [" ".join(f"{bad:.6f}" for bad in line.tolist()) for line in lines]
+            tags += [_drawn(line, rng) for line in lines]
+    progress(f"scores of {teacher.name}", len(segments), len(segments))
+    labels = np.concatenate(scores)
+    if not np.ptp(labels) > 0:
+        raise InputError(
+            "the teacher gives every segment the same score, of which nothing can be learned", where=source
+        )
+    split = Split(replace(segments, id=ids), labels)
+    if words:
+        split = replace(split, word_tags=tuple(tags), word_probabilities=tuple(probabilities))
+    notes = (f"labels are scores of the model {teacher.name}, features {teacher.feature_set.fingerprint}",)
+    name = f"{teacher.name}-taught"
+    return Dataset(name, {"train": split}, teacher.scale, {str(source): sha256(source)}, notes)
+
+
+def _together(places: Mapping[Kind, Places]) -> Iterator[FloatArray]:
+    """P(BAD) of the gap before each token and the token, and of the last gap, of every segment."""
+    for of_words, of_gaps in zip(places["word"].rows(), places["gap"].rows(), strict=True):
+        together = np.empty(len(of_words) + len(of_gaps))
+        together[0::2], together[1::2] = of_gaps, of_words
+        yield together
+
+
+def _drawn(bad: FloatArray, rng: np.random.Generator) -> str:
+    """OK or BAD for places that are BAD with these probabilities."""
+    return " ".join("BAD" if is_bad else "OK" for is_bad in (bad > rng.random(len(bad))).tolist())

@@ -1,0 +1,135 @@
+"""Word alignments of a corpus made elsewhere, for the parts that are extracted from aligned text."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.bundle import Makers, with_needs
+from features.core.resource import Resource, kind_of
+from features.resources.entity_annotation import EntityAnnotation
+from features.resources.entity_phrase_table import EntityPhraseTable
+from features.resources.lemma_phrase_table import LemmaPhraseTable
+from features.resources.name_phrase_table import NamePhraseTable
+from features.resources.phrase_table import PhraseTable
+from features.resources.stem_phrase_table import StemPhraseTable
+from features.resources.tuple_lm import TupleLM
+from features.storage.files import sha256
+from features.text.corpus import ParallelCorpus
+from features.text.links import Links
+
+TABLES: Final[tuple[type[PhraseTable], ...]] = (
+    PhraseTable, LemmaPhraseTable, StemPhraseTable, NamePhraseTable,
+)  # fmt: skip
+KINDS: Final[tuple[type[Resource], ...]] = (*TABLES, EntityPhraseTable, TupleLM)
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """A Pharaoh file (`i-j` links, a line per line of the corpus), or None: our aligner's links.
+
+    The part `aligner` itself, which aligns the segments to be scored, is trained by us in either case.
+    """
+
+    path: Path | None
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Checksum of the file; raises InputError if there is none."""
+        if self.path is None:
+            return None
+        if not self.path.is_file():
+            raise InputError("no such file", where=self.path, remedy="check the path of the alignments")
+        return sha256(self.path)
+
+    def makers(self, others: Makers) -> Makers:
+        """How `features.core.bundle.build` makes parts that take the corpus' links, without our aligner."""
+        if self.path is None:
+            return {}
+        tables = {kind_of(table): self._phrases(table) for table in TABLES}
+        return {**tables, "entity_phrase_table": self._entity_phrases, "tuple_lm": self._tuple_lm}
+
+    def check_used(self, parts: Iterable[str]) -> None:
+        """Raises InputError if there is a file, but none of these parts takes it."""
+        if self.path is not None and not set(with_needs(parts)) & set(self.wanted):
+            raise InputError(
+                "none of the parts to be built takes alignments",
+                where=self.path,
+                remedy=f"build {' or '.join(self.wanted)} (--only, or --all)",
+            )
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
+        """The settings those parts must have: of other links, they are built again."""
+        return {part: {"alignments": self.fingerprint} for kind in KINDS for part in kind.parts}
+
+    def _phrases(self, table: type[PhraseTable]) -> Callable[..., PhraseTable]:
+        """What makes a kind of phrase table."""
+
+        def make(
+            corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
+        ) -> PhraseTable:
+            links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+            return table.from_links(corpus, links, longest, minimum, provenance, progress=progress)
+
+        return make
+
+    def _entity_phrases(
+        self,
+        corpus: ParallelCorpus,
+        *,
+        source_entity_annotation: EntityAnnotation,
+        target_entity_annotation: EntityAnnotation,
+        longest: int = 5,
+        minimum: int = 2,
+        progress: Progress = silent,
+    ) -> EntityPhraseTable:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+        entities = source_entity_annotation, target_entity_annotation
+        return EntityPhraseTable.from_entities(
+            corpus, links, entities, longest, minimum, provenance, progress=progress
+        )
+
+    def _tuple_lm(
+        self, corpus: ParallelCorpus, *, order: int = 3, minimum: int = 2, progress: Progress = silent
+    ) -> TupleLM:
+        links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
+        return TupleLM.from_links(
+            corpus, links, order=order, minimum=minimum, provenance=provenance, progress=progress
+        )
+
+    def _links(self, corpus: ParallelCorpus, progress: Progress) -> Links:
+        if self.path is None:
+            raise ValueError("there is no file of alignments")
+        progress("reading alignments", 0, 1)
+        return links_of_pairs(Links.read(self.path), corpus, self.path)
+
+
+def links_of_pairs(links: Links, corpus: ParallelCorpus, where: object) -> Links:
+    """Those of the pairs that the corpus kept, from the links of all its lines.
+
+    Raises InputError, naming the line, for another number of lines, and links outside their sentences.
+    """
+    total = len(corpus) + corpus.empty_pairs
+    if len(links) != total:
+        raise InputError(
+            f"{len(links):,} lines of links, but the corpus has {total:,} lines",
+            where=where,
+            remedy="give one line per pair of sentences, in the same order; an empty one for no link",
+        )
+    if corpus.empty_pairs and corpus.lines is None:
+        raise InputError(
+            f"the corpus was encoded by an older version, and without its {corpus.empty_pairs} empty pairs",
+            where=where,
+            remedy="build the resources in a new folder",
+        )
+    kept = np.arange(total) if corpus.lines is None else np.asarray(corpus.lines)
+    lengths, widths = np.zeros(total, np.int64), np.zeros(total, np.int64)
+    lengths[kept], widths[kept] = corpus.source.lengths, corpus.target.lengths
+    links.check(lengths, widths, where)  # of a pair with an empty side no link can be right
+    return links if corpus.lines is None else links.take(kept)

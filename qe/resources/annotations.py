@@ -1,0 +1,213 @@
+"""How the sides of a corpus come to their annotation: by a program, from CoNLL-U files, with the segments."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from features.basics.errors import InputError, did_you_mean
+from features.basics.progress import Progress, silent
+from features.core.bundle import Makers, with_needs
+from features.resources.annotation import Annotation
+from features.resources.dependency_annotation import DependencyAnnotation
+from features.resources.entity_annotation import EntityAnnotation
+from features.storage.files import digest, read_lines, sha256
+from features.text.annotation import LAYERS, Layer
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokenizer import Tokenizer
+from qe.language.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
+
+KINDS: Final[Mapping[str, type[Annotation]]] = {
+    "annotation": Annotation,
+    "entity_annotation": EntityAnnotation,
+    "dependency_annotation": DependencyAnnotation,
+}
+
+_TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
+
+
+@dataclass(frozen=True)
+class CorpusAnnotation:
+    """The annotation of one side.
+
+    by           a program, or what else it is
+    fingerprint  identifies program and data, or content
+    blocks       (corpus, side) -> one CoNLL-U block per pair of the corpus
+    """
+
+    by: str
+    fingerprint: str
+    blocks: Callable[[ParallelCorpus, Side], Iterator[str]]
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        return {"by": self.by, "content": self.fingerprint}
+
+
+def by_program(
+    name: str, language: str, other: str, cache: Path | None = None, layers: Sequence[Layer] = LAYERS
+) -> CorpusAnnotation:
+    """By an annotator of `qe.language.programs.taggers`; `other` is the language of the other side.
+
+    cache   folder where what it says is kept, so that a build that was cut off goes on
+    layers  what is kept of it
+
+    Raises InputError for an unknown program, or one that is not installed.
+    """
+    annotator = for_corpora(tagger(name, language, other, together=2000), layers)
+    return CorpusAnnotation(
+        name, annotator.fingerprint, lambda corpus, side: _tagged(annotator, corpus, side, cache)
+    )
+
+
+def _tagged(by: Tagger, corpus: ParallelCorpus, side: Side, cache: Path | None) -> Iterator[str]:
+    tokens = corpus.side(side)
+    for low in range(0, len(tokens), _TEXTS):
+        rows = np.arange(low, min(low + _TEXTS, len(tokens)))
+        yield from annotated(tokens.take(rows), by, cache)
+
+
+def from_file(path: Path) -> CorpusAnnotation:
+    """From a CoNLL-U file, plain or gzip: a block per line of the corpus (comments alone: no words).
+
+    Raises InputError if there is no such file.
+    """
+    if not path.is_file():
+        raise InputError(
+            f"'{path}' is neither an annotator nor a file",
+            where="annotation of the corpus",
+            remedy=f"give a CoNLL-U file with a block per line of the corpus, or an annotator: {KNOWN}"
+            f"{did_you_mean(str(path), TAGGERS)}",
+        )
+    return CorpusAnnotation(
+        "file", sha256(path), lambda corpus, side: _of_pairs(read_blocks(path), corpus, path)
+    )
+
+
+def from_column(blocks: Sequence[str]) -> CorpusAnnotation:
+    """That of the segments which the corpus is made of."""
+    print_ = digest("\x1f".join(blocks).encode())
+    return CorpusAnnotation("segments", print_, lambda corpus, side: _of_pairs(blocks, corpus, "annotations"))
+
+
+def read_blocks(path: Path) -> Iterator[str]:
+    """The blocks of a CoNLL-U file, an empty line after each."""
+    lines: list[str] = []
+    for line in read_lines(path):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            yield "\n".join(lines)
+            lines = []
+    if lines:
+        yield "\n".join(lines)
+
+
+def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, where: Any) -> Iterator[str]:
+    """Without the blocks of the pairs that the corpus skipped."""
+    total = len(corpus) + corpus.empty_pairs
+    if corpus.empty_pairs and corpus.lines is None:
+        raise InputError(
+            f"the corpus was encoded by an older version, and without its {corpus.empty_pairs} empty pairs",
+            where=where,
+            remedy="build the resources in a new folder",
+        )
+    kept = range(total) if corpus.lines is None else corpus.lines.tolist()
+    wanted = iter(kept)
+    following, count = next(wanted, None), 0
+    for count, block in enumerate(blocks, start=1):
+        if following == count - 1:
+            yield block
+            following = next(wanted, None)
+    if count != total:
+        raise InputError(
+            f"{count} CoNLL-U blocks, but the corpus has {total} lines",
+            where=where,
+            remedy="give one block per line, in the same order; comments alone for an empty line",
+        )
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The annotation of the sides that have one, as `features.core.bundle.build` takes it.
+
+    kinds  kind of annotation (of `KINDS`) -> side -> what it comes from
+    """
+
+    kinds: Mapping[str, Mapping[str, CorpusAnnotation]] = field(default_factory=dict)
+
+    @classmethod
+    def alike(cls, sides: Mapping[str, CorpusAnnotation]) -> "Annotations":
+        """Every kind of annotation comes from the same."""
+        return cls(dict.fromkeys(KINDS, sides))
+
+    def makers(self, others: Makers) -> Makers:
+        """How `features.core.bundle.build` makes annotations."""
+        return {name: _maker(kind, self.kinds.get(name, {})) for name, kind in KINDS.items()}
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, str]]:
+        """The settings that parts of these sides must have: of another annotation, they are built again."""
+        return {
+            f"{side}_{kind}": annotation.settings
+            for kind, sides in self.kinds.items()
+            for side, annotation in sides.items()
+        }
+
+
+def _maker(kind: type[Annotation], sides: Mapping[str, CorpusAnnotation]) -> Callable[..., Annotation]:
+    def make(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
+        if side not in sides:
+            return kind.build(corpus, side=side, progress=progress)
+        annotation = sides[side]
+        blocks = annotation.blocks(corpus, side)
+        return kind.from_blocks(corpus, side, blocks, annotation.settings, progress)
+
+    return make
+
+
+def annotated_sides(parts: Sequence[str], kind: str | None = None) -> list[str]:
+    """The sides of the corpus of which these parts, or what they are built from, need an annotation.
+
+    kind  of `KINDS`; None: of whichever kind
+    """
+    needed = with_needs(parts)
+    wanted = KINDS if kind is None else (kind,)
+    return [side for side in ("source", "target") if any(f"{side}_{name}" in needed for name in wanted)]
+
+
+def annotations_for(
+    parts: Sequence[str],
+    given: Mapping[str, str | Path],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    cache: Path | None = None,
+) -> Annotations:
+    """Those of the sides that the parts need one of: no other program must be there."""
+    kinds = {}
+    for kind, made in KINDS.items():
+        sides = {side: given[side] for side in annotated_sides(parts, kind) if side in given}
+        kinds[kind] = _corpus_annotations(sides, tokenizers, cache, made.kept)
+    return Annotations(kinds)
+
+
+def _corpus_annotations(
+    given: Mapping[str, str | Path],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    cache: Path | None,
+    layers: Sequence[Layer],
+) -> dict[str, CorpusAnnotation]:
+    """Side -> the name of an annotator, or the path of a CoNLL-U file; `cache` and `layers` as `by_program`
+    has them.
+
+    Raises InputError for a program that is not installed, or a file that is not there.
+    """
+    languages = {"source": tokenizers[0].language, "target": tokenizers[1].language}
+    other = {"source": "target", "target": "source"}
+    return {
+        side: by_program(str(what), languages[side], languages[other[side]], cache, layers)
+        if is_tagger(str(what))
+        else from_file(Path(what))
+        for side, what in given.items()
+    }

@@ -1,0 +1,134 @@
+"""Parts read from files: language models (ARPA, KenLM), lexicons (GIZA++, Moses), lists of stop words."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.bundle import Makers, known_parts, unknown_part
+from features.core.resource import Resource
+from features.resources.language_model import Direction, LanguageModel
+from features.resources.lexicon import Lexicon
+from features.resources.stop_words import StopWords
+from features.storage.files import sha256
+from features.text.corpus import ParallelCorpus, Side
+from features.text.ngram_tables import Case
+
+
+@dataclass(frozen=True)
+class PartFiles:
+    """Part -> the file it is read from.
+
+    Raises InputError for an unknown part, one that is read from no file, and a file that is not there.
+    """
+
+    files: Mapping[str, Path]
+
+    def __post_init__(self) -> None:
+        parts = known_parts()
+        for name, path in self.files.items():
+            if name not in parts:
+                raise unknown_part(name)
+            if name not in _READERS:
+                raise InputError(
+                    f"the part '{name}' is read from no file",
+                    where=path,
+                    remedy="ARPA and KenLM files are read as language models "
+                    f"({', '.join(LanguageModel.parts)}), those of GIZA++ and Moses as lexicons "
+                    f"({', '.join(Lexicon.parts)}), lists as stop words ({', '.join(StopWords.parts)})",
+                )
+            if not path.is_file():
+                raise InputError(f"no such file, to read '{name}' from", where=path, remedy="check the path")
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """Part -> checksum of its file."""
+        return {name: sha256(path) for name, path in self.files.items()}
+
+    def makers(self, others: Makers) -> Makers:
+        """How `features.core.bundle.build` makes these parts."""
+        return {name: _READERS[name](path, self.fingerprints[name]) for name, path in self.files.items()}
+
+    @property
+    def readers(self) -> Makers:
+        """As `makers`, to ask what can be set of the parts: the files are not looked into."""
+        return {name: _READERS[name](path, "") for name, path in self.files.items()}
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
+        """The settings that parts of these kinds must have: of another file or none, they are built again."""
+        return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
+
+
+def parsed(assignments: Iterable[str]) -> dict[str, Path]:
+    """Part -> file, from `PART=FILE`.
+
+    Raises InputError for what is not of that form, or names a part twice.
+    """
+    files: dict[str, Path] = {}
+    for assignment in assignments:
+        part, equals, path = assignment.partition("=")
+        if not (equals and part and path):
+            raise InputError(f"expected PART=FILE, but got '{assignment}'", where="--read")
+        if part in files:
+            raise InputError(f"two files for the part '{part}'", where="--read")
+        files[part] = Path(path)
+    return files
+
+
+def _language_model(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(
+        corpus: ParallelCorpus,
+        *,
+        side: str,
+        direction: Direction = "forward",
+        case: Case = "lower",
+        progress: Progress = silent,
+        **of_built: Any,
+    ) -> LanguageModel:
+        """The order is that of the file, whatever the part is built with."""
+        progress(f"reading {path.name}", 0, 1)
+        model = LanguageModel.read(path, direction=direction, case=case)
+        model = model.with_settings(side=side, read=checksum)
+        progress(f"reading {path.name}", 1, 1)
+        return model
+
+    return read
+
+
+def _lexicon(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(
+        corpus: ParallelCorpus,
+        *,
+        direction: Literal["source_to_target", "target_to_source"],
+        order: Literal["given_first", "generated_first"] = "given_first",
+        null: str = "NULL",
+        progress: Progress = silent,
+    ) -> Lexicon:
+        """The quartiles of scores are those in the corpus, as of a lexicon that was built from it."""
+        progress(f"reading {path.name}", 0, 1)
+        sides = (corpus.source, corpus.target)
+        given, words = sides if direction == "source_to_target" else sides[::-1]
+        lexicon = Lexicon.read_lex(path, order, null).with_quartiles(given, words)
+        progress(f"reading {path.name}", 1, 1)
+        settings = {"direction": direction, **lexicon.settings, "null": null, "read": checksum}
+        return replace(lexicon, settings=settings)
+
+    return read
+
+
+def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
+    def read(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> StopWords:
+        return StopWords.read(path, side, checksum)
+
+    return read
+
+
+_READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
+    **dict.fromkeys(LanguageModel.parts, _language_model),
+    **dict.fromkeys(Lexicon.parts, _lexicon),
+    **dict.fromkeys(StopWords.parts, _stop_words),
+}

@@ -1,0 +1,93 @@
+"""What a bundle is built from beside its corpus, and with which settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from features.basics.errors import InputError
+from features.core.bundle import Makers, with_needs
+from qe.resources.alignments import Alignments
+from qe.resources.annotations import Annotations
+from qe.resources.files import PartFiles
+from qe.resources.monolingual import Monolingual
+from qe.resources.settings import PartSettings, checked
+
+
+class Input(Protocol):
+    """Something that parts are built from, beside the corpus."""
+
+    def makers(self, others: Makers) -> Makers:
+        """Kind or part -> the function that makes it of this input; `others` make it, or make the rest."""
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Part -> the settings that it must have when it was made of this input: else it is built again."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Links of the corpus, further text, files that parts are read from, and settings of parts."""
+
+    alignments: Alignments = field(default_factory=lambda: Alignments(None))
+    monolingual: Monolingual = field(default_factory=lambda: Monolingual({}))
+    files: PartFiles = field(default_factory=lambda: PartFiles({}))
+    settings: PartSettings = field(default_factory=dict)
+
+    @property
+    def asked(self) -> list[str]:
+        """The parts that have settings or a file of their own."""
+        return [*self.files.files, *self.settings]
+
+    def makers(self, annotations: Annotations, engine: Makers) -> Makers:
+        """How `features.core.bundle.build` makes parts; `engine` makes those of its kinds elsewhere."""
+        makers: Makers = {}
+        corpus: tuple[Input, ...] = (annotations, self.alignments)
+        for given in corpus:
+            makers = {**makers, **given.makers(makers)}
+        makers = {**makers, **engine}
+        beside: tuple[Input, ...] = (self.monolingual, self.files)
+        for given in beside:
+            makers = {**makers, **given.makers(makers)}
+        return makers
+
+    def wanted(self, annotations: Annotations) -> Mapping[str, Mapping[str, Any]]:
+        """The settings that the built parts must have; one that is read from a file has no further text."""
+        inputs: tuple[Input, ...] = (annotations, self.alignments, self.monolingual, self.files)
+        wanted: dict[str, dict[str, Any]] = {}
+        for settings_of in (*(given.wanted for given in inputs), self._without_text):
+            for name, settings in settings_of.items():
+                wanted[name] = {**wanted.get(name, {}), **settings}
+        return wanted
+
+    @property
+    def _without_text(self) -> Mapping[str, Mapping[str, Any]]:
+        return {name: {"monolingual": None} for name in self.files.files}
+
+    def checked_settings(self, makers: Makers) -> dict[str, dict[str, Any]]:
+        """The settings that differ from what parts have anyway; raises InputError as `checked` does."""
+        return checked(self.settings, makers)
+
+    def key(self, makers: Makers) -> dict[str, Any]:
+        """What distinguishes a cached bundle of these from one of the corpus alone, which has none of it.
+
+        A folder of its own: experiments with and without must not build each other's parts again.
+        """
+        everything = {
+            "alignments": self.alignments.fingerprint,
+            "monolingual": sorted(self.monolingual.fingerprints.items()),
+            "read": sorted(self.files.fingerprints.items()),
+            "settings": sorted((k, sorted(v.items())) for k, v in self.checked_settings(makers).items()),
+        }
+        return {name: value for name, value in everything.items() if value}
+
+    def check_used(self, parts: Sequence[str], makers: Makers) -> None:
+        """Raises InputError for what none of these parts, or what they are built from, takes."""
+        self.alignments.check_used(parts)
+        needed = with_needs(parts, makers)
+        for name in (*self.files.files, *self.checked_settings(makers)):
+            if name not in needed:
+                raise InputError(
+                    f"the part '{name}' is not among those to be built, but has settings or a file",
+                    remedy=f"add --only {name}, or --all",
+                )
+        self.monolingual.check_used([name for name in needed if name not in self.files.files])

@@ -1,0 +1,114 @@
+"""Text of one side beside the parallel corpus: for language models, n-gram counts and the truecaser."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.bundle import RESOURCES, Makers, maker
+from features.core.resource import Resource
+from features.storage.files import digest, read_lines, sha256
+from features.text.corpus import ParallelCorpus, Side
+from features.text.tokenizer import batches
+from features.text.tokens import TokensBuilder
+
+KINDS = ("language_model", "ngrams", "truecaser")  # of one side's words: they need no translations
+_BATCH = 5000  # segments encoded, and reported, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Monolingual:
+    """Side -> a file of further text, plain or gzip, one segment per line.
+
+    It is tokenized as the corpus is, and stands after the corpus's own; lines without words are left out.
+
+    Raises InputError for a file that is not there.
+    """
+
+    files: Mapping[Side, Path]
+    _longer: dict[str, ParallelCorpus] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for side, path in self.files.items():
+            if not path.is_file():
+                raise InputError(f"no such file of {side} text", where=path, remedy="check the path")
+
+    @classmethod
+    def of(cls, source: Path | None, target: Path | None) -> Self:
+        """From a file for each side, or None."""
+        given: dict[Side, Path | None] = {"source": source, "target": target}
+        return cls({side: path for side, path in given.items() if path is not None})
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """Side -> checksum of its file."""
+        return {side: sha256(path) for side, path in self.files.items()}
+
+    def makers(self, others: Makers) -> Makers:
+        """How `features.core.bundle.build` makes parts of this text: as `others` or their kinds make them."""
+        return {kind: self._with_text(maker(kind, kind, others)) for kind in KINDS} if self.files else {}
+
+    @property
+    def wanted(self) -> Mapping[str, Mapping[str, str | None]]:
+        """The settings that parts of these kinds must have: of other text, or none, they are built again."""
+        return {
+            name: {"monolingual": self.fingerprints.get(settings["side"])}
+            for kind in KINDS
+            for name, settings in _parts(kind).items()
+        }
+
+    def check_used(self, parts: Iterable[str]) -> None:
+        """Raises InputError for a file that none of these very parts takes."""
+        taking = {name: settings["side"] for kind in KINDS for name, settings in _parts(kind).items()}
+        sides = {taking[name] for name in parts if name in taking}
+        for side, path in self.files.items():
+            if side not in sides:
+                raise InputError(
+                    f"none of the parts to be built takes {side} text",
+                    where=path,
+                    remedy=f"build a language model, n-gram counts or the truecaser of the {side} side",
+                )
+
+    def _with_text(self, build: Callable[..., Resource]) -> Callable[..., Resource]:
+        @wraps(build)
+        def make(
+            corpus: ParallelCorpus, *, side: Side, progress: Progress = silent, **settings: Any
+        ) -> Resource:
+            if side not in self.files:
+                return build(corpus, side=side, progress=progress, **settings)
+            longer = self.longer(corpus, side, progress)
+            built: Any = build(longer, side=side, progress=progress, **settings)  # a dataclass
+            made: Resource = replace(
+                built, settings={**built.settings, "monolingual": self.fingerprints[side]}
+            )
+            return made
+
+        return make
+
+    def longer(self, corpus: ParallelCorpus, side: Side, progress: Progress = silent) -> ParallelCorpus:
+        """A corpus whose sides are both the one side of `corpus` with the text after it (read once).
+
+        Raises InputError for a file without words, one that is damaged, or bytes that are not UTF-8.
+        """
+        if side not in self._longer:
+            builder, tokenizer = TokensBuilder(), corpus.tokenizer(side)
+            builder.add(corpus.side(side))
+            for batch in batches(read_lines(self.files[side]), _BATCH):
+                tokens = tokenizer.tokens(batch)
+                builder.add(tokens.take(np.flatnonzero(tokens.lengths)))
+                progress(f"reading further {side} text", len(builder) - len(corpus), None)
+            if len(builder) == len(corpus):
+                raise InputError("no words here", where=self.files[side], remedy="give one segment per line")
+            print_ = digest(corpus.fingerprint, self.fingerprints[side])
+            text = builder.tokens()
+            self._longer[side] = ParallelCorpus(text, text, tokenizer, tokenizer, 0, print_)
+        return self._longer[side]
+
+
+def _parts(kind: str) -> Mapping[str, Mapping[str, Any]]:
+    return RESOURCES.get(kind).parts

@@ -1,0 +1,64 @@
+"""Bundles of a corpus that not every part can be built from: errors that name the part, or all the others."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress
+from features.core.bundle import Bundle, with_needs
+
+Build = Callable[[Sequence[str], Progress], Bundle]  # parts, progress
+
+
+@dataclass
+class _Watched:
+    """Progress that remembers which part is being built; empty before the first."""
+
+    progress: Progress
+    part: str = field(default="", init=False)
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        if stage.startswith("building "):
+            self.part = stage.removeprefix("building ")
+        self.progress(stage, done, total)
+
+
+def build_named(build: Build, parts: Sequence[str], progress: Progress) -> Bundle:
+    """What `build` builds. Raises its InputError with the name of the part that could not be built."""
+    watched = _Watched(progress)
+    try:
+        return build(parts, watched)
+    except InputError as error:
+        if not watched.part or error.where is not None:
+            raise
+        raise _named(watched.part, error) from None
+
+
+def _named(part: str, error: InputError) -> InputError:
+    return InputError(f"the part '{part}' cannot be built: {error.what}", remedy=error.remedy)
+
+
+def build_possible(
+    build: Build, parts: Sequence[str], progress: Progress, asked: Collection[str] = ()
+) -> tuple[Bundle, Mapping[str, InputError]]:
+    """A bundle with all of the parts that can be built, and for each other part the reason.
+
+    A part is left out where the corpus as a whole does not do (too few pairs, no words), or a package is
+    absent, and with it all that is built from it.
+
+    Raises InputError for faults of files (errors that say where), where no part is begun, and for a part that
+    was `asked` for by name.
+    """
+    wanted, left_out = list(parts), dict[str, InputError]()
+    while True:
+        watched = _Watched(progress)
+        try:
+            return build(wanted, watched), left_out
+        except InputError as error:
+            lost = [name for name in wanted if watched.part and watched.part in with_needs([name])]
+            if not lost or error.where is not None:
+                raise
+            if watched.part in asked:
+                raise _named(watched.part, error) from None
+            left_out |= dict.fromkeys(lost, error)
+            wanted = [name for name in wanted if name not in lost]

@@ -1,0 +1,149 @@
+"""Settings of parts: what a user may set of each, checked before anything is built."""
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from features.basics.errors import InputError, did_you_mean
+from features.basics.hints import described, fits
+from features.core.bundle import Makers, Part, known_parts, maker, unknown_part
+from features.core.resource import declaration
+
+PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
+
+# What the name of a part says: another value would make it another part.
+_IN_THE_NAME = ("side", "direction", "given", "other", "quarter")
+_TAKES = {bool: "true or false", int: "a whole number from 0", float: "a number from 0", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of what makes a part: its type, its value where nothing is set, and its range."""
+
+    hint: Any
+    default: Any
+    bounded: Any = Any  # the type with its bounds
+
+    @property
+    def takes(self) -> str:
+        """The values it takes, in words.
+
+        >>> Setting(Literal["lower", "true"], "lower").takes
+        'lower or true'
+        """
+        if get_origin(self.hint) is Literal:
+            return " or ".join(get_args(self.hint))
+        return described(self.bounded) if get_origin(self.bounded) is Annotated else _TAKES[self.hint]
+
+    def value(self, given: Any) -> Any:
+        """The value in its type, from text or YAML. Raises ValueError for what it does not take.
+
+        >>> Setting(int, 3).value("5"), Setting(float, 0.1).value("1e-4"), Setting(bool, True).value("false")
+        (5, 0.0001, False)
+        >>> Setting(Literal["lower", "true"], "lower").value(True)  # how YAML reads the word
+        'true'
+        """
+        if isinstance(given, bool) and self.hint is not bool:
+            given = str(given).lower() if get_origin(self.hint) is Literal else None
+        if get_origin(self.hint) is Literal and given in get_args(self.hint):
+            return given
+        if self.hint is str and isinstance(given, str):
+            return given
+        if self.hint is bool and str(given).lower() in ("true", "false"):
+            return str(given).lower() == "true"
+        if self.hint in (int, float) and isinstance(given, int | float | str):
+            number = self.hint(given)
+            if (
+                math.isfinite(number)
+                and number >= 0
+                and number == float(given)
+                and fits(number, self.bounded)
+            ):
+                return number
+        raise ValueError(given)
+
+
+def settings_of(part: Part, makers: Makers) -> dict[str, Setting]:
+    """What can be set of a part, as `makers`, or its own kind, make it."""
+    make = declaration(maker(part.name, part.kind, makers))
+    hints, bounded = get_type_hints(make), get_type_hints(make, include_extras=True)
+    settings = {}
+    for name, parameter in inspect.signature(make).parameters.items():
+        hint = hints.get(name)
+        simple = hint in _TAKES or get_origin(hint) is Literal
+        if simple and name not in _IN_THE_NAME and parameter.kind is parameter.KEYWORD_ONLY:
+            settings[name] = Setting(hint, part.settings.get(name, parameter.default), bounded[name])
+    return settings
+
+
+def checked(given: PartSettings, makers: Makers) -> dict[str, dict[str, Any]]:
+    """The settings that differ from what parts have anyway, in their types.
+
+    Raises InputError for an unknown part or setting, or a value that the setting does not take.
+    """
+    parts = known_parts(makers)
+    by_part: dict[str, dict[str, Any]] = {}
+    for name, settings in given.items():
+        if name not in parts:
+            raise unknown_part(name)
+        known = settings_of(parts[name], makers)
+        values = {key: _value(name, key, value, known) for key, value in settings.items()}
+        different = {key: value for key, value in values.items() if value != known[key].default}
+        if different:
+            by_part[name] = different
+    return by_part
+
+
+def _value(part: str, key: str, given: Any, known: Mapping[str, Setting]) -> Any:
+    if key not in known:
+        takes = ", ".join(f"{name} ({setting.takes})" for name, setting in known.items())
+        raise InputError(
+            f"the part '{part}' has no setting '{key}'",
+            remedy=f"it takes {takes or 'none'}{did_you_mean(key, known)}",
+        )
+    try:
+        return known[key].value(given)
+    except (ValueError, OverflowError):
+        raise InputError(f"{part}.{key} takes {known[key].takes}, but got {given!r}") from None
+
+
+def parsed(assignments: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Part -> setting -> text, from `PART.key=value`.
+
+    Raises InputError for what is not of that form, or sets something twice.
+
+    >>> parsed(["target_lm.order=4", "target_lm.prune=true"])
+    {'target_lm': {'order': '4', 'prune': 'true'}}
+    """
+    texts: dict[str, dict[str, str]] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        part, dot, key = name.partition(".")
+        if not (equals and dot and part and key and value):
+            raise InputError(
+                f"expected PART.key=value, but got '{assignment}'",
+                where="--set",
+                remedy="such as target_lm.order=4; `qe resources list` shows parts and settings",
+            )
+        if key in texts.setdefault(part, {}):
+            raise InputError(f"{name} is set twice", where="--set")
+        texts[part][key] = value
+    return texts
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Every part: its name and kind, the parts it is built from, and per setting what it takes, and has."""
+    return [
+        {
+            "name": part.name,
+            "kind": part.kind,
+            "needs": sorted(set(part.needs.values())),
+            "settings": {
+                key: {"takes": setting.takes, "default": setting.default}
+                for key, setting in settings_of(part, {}).items()
+            },
+        }
+        for part in known_parts().values()
+    ]

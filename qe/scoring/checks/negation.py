@@ -1,0 +1,44 @@
+"""A negation on one side alone."""
+
+from collections.abc import Mapping
+
+import regex
+
+from qe.scoring.check import Check, Pair
+
+# Negators of each language, as regular expressions over lower-cased text between word boundaries.
+NEGATORS: Mapping[str, str] = {
+    "de": r"nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne|nirgend\w*|nein|keinesfalls|keineswegs",
+    "en": r"not|no|never|cannot|nobody|nothing|none|neither|nor|nowhere|without|\w+n['’]t",
+    "es": r"no|nunca|jamás|nadie|nada|ningun[oa]s?|ningún|ni|tampoco|sin",
+    "ro": r"nu|n|niciodată|nimeni|nimic|nici|niciun|nicio|niciunul|niciuna|fără|ba",
+}
+
+
+class Negation(Check):
+    """Words that negate, on the side that has some while the other has none.
+
+    A negation may be put otherwise ("unable" for "not able"): then this is wrong.
+    """
+
+    @property
+    def lacks(self) -> str:
+        missing = [code for code in self.knowledge.languages if code not in NEGATORS]
+        if not missing:
+            return ""
+        return f"no list of negators for {' and '.join(missing)} (there are {', '.join(NEGATORS)})"
+
+    def words(self, pair: Pair) -> tuple[str, ...]:
+        sides = zip((pair.source, pair.target), self.knowledge.languages, strict=True)
+        source, target = (negators(text, code) for text, code in sides)
+        return () if bool(source) == bool(target) else (*source, *target)
+
+
+def negators(text: str, language: str) -> tuple[str, ...]:
+    """The words of a text that negate.
+
+    >>> negators("Don't! I have no idea", "en"), negators("N-am văzut", "ro")
+    (("don't", 'no'), ('n',))
+    """
+    pattern = regex.compile(rf"(?<![\w'’])(?:{NEGATORS[language]})(?!\w|['’]\w)")
+    return tuple(pattern.findall(text.lower()))

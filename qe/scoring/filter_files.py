@@ -1,0 +1,179 @@
+"""Filtered files: the pairs that pass, in order and as they were; the others with reasons."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow.parquet as pq
+
+from features.basics.progress import Progress, silent
+from features.storage.files import atomic_file
+from features.storage.outputs import check_output
+from qe.scoring import tables
+from qe.scoring.filter_rules import Rules
+from qe.scoring.filter_threshold import Threshold
+from qe.scoring.kept import Kept
+from qe.scoring.naming import Names
+from qe.scoring.tables import Row, unusable
+
+CHUNK = 5000
+_TEXTS = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """refused: rule (`unreadable`, `score` beside those of the rules) -> pairs that it refused first."""
+
+    pairs: int
+    kept: int
+    refused: Mapping[str, int]
+
+
+def filter_files(
+    source: Sequence[Path],
+    output: Sequence[Path],
+    rules: Rules,
+    *,
+    threshold: Threshold | None = None,
+    columns: Mapping[str, str] | None = None,
+    rejected: Path | None = None,
+    progress: Progress = silent,
+) -> Filtered:
+    """Writes the pairs of a table, or of two parallel text files, that all rules and the score let pass.
+
+    output     a table, or two text files if the input is two
+    threshold  of the score; asked last, of the pairs that all rules let pass
+    columns    `source` or `target` -> the header that it has in the input
+    rejected   a table of the pairs that are left out, with the columns `rule` and `reason`
+
+    Raises InputError for inputs and outputs that cannot be used; the outputs are then as they were.
+    """
+    names = Names(columns or {})
+    declared = list(_TEXTS) if len(source) == 2 else tables.columns_of(source[0])
+    _check(names, declared, threshold, source[0])
+    total = None if progress is silent else tables.count_rows(source)
+    rows = tables.read_rows(source[0], whole=True) if len(source) == 1 else tables.read_parallel(*source)
+    others = [path for path in (*output, rejected) if path is not None]
+    for number, path in enumerate(others):
+        check_output(path, [*source, *others[:number]])
+    done, counts = 0, Counter[str]()
+    with ExitStack() as stack:
+        passed = stack.enter_context(_opened(source, output, ()))
+        left = stack.enter_context(_opened(source, [rejected], ("rule", "reason"))) if rejected else None
+        for batch in tables.chunks(rows, CHUNK):
+            verdicts = _verdicts(batch, names, rules, threshold)
+            for (row, _), (rule, reason) in zip(batch, verdicts, strict=True):
+                counts[rule] += 1
+                if not rule:
+                    passed.add(row, {})
+                elif left is not None:
+                    left.add(row, {"rule": rule, "reason": reason})
+            passed.flush()
+            if left is not None:
+                left.flush()
+            done += len(batch)
+            progress("filtering (pairs)", done, total)
+    kept = counts.pop("", 0)
+    return Filtered(done, kept, dict(counts))
+
+
+def _check(names: Names, declared: Sequence[str] | None, threshold: Threshold | None, where: Path) -> None:
+    """Raises InputError for a header without the texts, or without what the score needs."""
+    if threshold is not None:
+        threshold.check(declared)
+        if threshold.scorer is not None:
+            names.check(
+                threshold.scorer.columns(), declared, where, f"the model '{threshold.scorer.model.name}'"
+            )
+            return
+    names.check(_TEXTS, declared, where, "a filter")
+
+
+def _verdicts(
+    batch: Sequence[Row], names: Names, rules: Rules, threshold: Threshold | None
+) -> list[tuple[str, str]]:
+    """(rule, reason) of every row; empty if it passes."""
+    views = [names.view(row) for row in batch]
+    verdicts = [_by_rules(view, rules) for view in views]
+    if threshold is not None:
+        passing = [i for i, (rule, _) in enumerate(verdicts) if not rule]
+        for i, reason in zip(passing, threshold.reasons([views[i] for i in passing]), strict=True):
+            verdicts[i] = ("score", reason) if reason else ("", "")
+    return verdicts
+
+
+def _by_rules(view: Row, rules: Rules) -> tuple[str, str]:
+    columns, reason = view
+    reason = reason or unusable(columns, _TEXTS)
+    if reason:
+        return "unreadable", reason
+    return rules.refused(columns["source"], columns["target"])
+
+
+class _Sink(Protocol):
+    def add(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+@contextmanager
+def _opened(source: Sequence[Path], output: Sequence[Path], added: Sequence[str]) -> Iterator[_Sink]:
+    if len(output) == 2:
+        with (
+            atomic_file(output[0]) as one,
+            atomic_file(output[1]) as other,
+            tables.writing(one, _gzipped(output[0])) as left,
+            tables.writing(other, _gzipped(output[1])) as right,
+        ):
+            yield _Texts((left, right))
+        return
+    kind = tables.kind_of(output[0])
+    kept = Kept.make(source, added, kind, "id")
+    with atomic_file(output[0]) as temporary:
+        if kind == "parquet":
+            schema = tables.arrow_table([], kept.columns, kept.types).schema
+            with pq.ParquetWriter(temporary, schema) as writer:
+                yield _Table(
+                    kept, lambda rows: writer.write_table(tables.arrow_table(rows, kept.columns, kept.types))
+                )
+            return
+        with tables.writing(temporary, _gzipped(output[0])) as stream:
+            stream.write(tables.header(kept.columns, kind))
+            yield _Table(kept, lambda rows: stream.write(tables.encode(rows, kept.columns, kind)))
+
+
+def _gzipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+class _Texts:
+    """Two text files, one segment per line."""
+
+    def __init__(self, streams: Sequence[Any]) -> None:
+        self.streams = streams
+
+    def add(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+        for stream, side in zip(self.streams, _TEXTS, strict=True):
+            stream.write(f"{row[side]}\n".encode())
+
+    def flush(self) -> None:
+        pass
+
+
+class _Table:
+    """A table, written in chunks."""
+
+    def __init__(self, kept: Kept, write: Any) -> None:
+        self.kept, self.write = kept, write
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+        self.rows.append(self.kept.merged(row, more))
+
+    def flush(self) -> None:
+        if self.rows:
+            self.write(self.rows)
+        self.rows = []

@@ -1,0 +1,44 @@
+"""Output of Spark jobs: a folder that is there only when it is complete."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from features.basics.errors import InputError
+
+
+@contextmanager
+def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
+    """Yields a folder to write beside `output`; it becomes `output` when the block succeeds.
+
+    Works in any file system that Spark knows. What Spark's committer leaves of failed tasks goes with the
+    temporary folder.
+
+    Raises InputError if `output` is there already, unless `overwrite` and it is a folder Spark wrote.
+    """
+    path = session._jvm.org.apache.hadoop.fs.Path(output)
+    files = path.getFileSystem(session._jsc.hadoopConfiguration())
+    _check(session, files, path, output, overwrite)
+    # A name of its own: another job may be writing the same output, and that folder may be a user's.
+    beside = f"{output.rstrip('/')}.{uuid4().hex[:12]}.spark"
+    temporary = session._jvm.org.apache.hadoop.fs.Path(beside)
+    try:
+        yield beside
+        _check(session, files, path, output, overwrite)  # of a job that was faster
+        if overwrite:
+            files.delete(path, True)
+        if not files.rename(temporary, path):
+            raise InputError("cannot be renamed to the output folder", where=beside)
+    finally:
+        files.delete(temporary, True)
+
+
+def _check(session: Any, files: Any, path: Any, output: str, overwrite: bool) -> None:
+    if not files.exists(path):
+        return
+    if not overwrite:
+        raise InputError("is there already", where=output, remedy="choose another, or use --overwrite")
+    success = session._jvm.org.apache.hadoop.fs.Path(path, "_SUCCESS")
+    if not files.exists(success):
+        raise InputError("is no folder that Spark wrote", where=output, remedy="choose another --output")

@@ -1,0 +1,384 @@
+"""Buckets of segments: where two systems differ, and whether the difference depends on the bucket.
+
+Every comparison in every bucket is one of a family (`qe.statistics.family`), so that looking at many
+buckets finds nothing by itself. "Significant here, not significant there" shows no dependence: that has a
+test of its own, of the differences between the differences.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.undefined import or_none
+from qe.statistics.cautions import borderline, undecided
+from qe.statistics.corrections import correct
+from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
+from qe.statistics.groups import group_index
+from qe.statistics.intervals import jackknife_interval
+from qe.statistics.levels import Levels
+from qe.statistics.result import TestResult
+
+Rows = NDArray[np.int64]
+BANDS = 4
+_MOST = 1000  # buckets of one kind: beyond, a column of names is no column of groups
+_DIGITS = (3, 6, 17)
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """One way to part n segments.
+
+    name    what parts them: length, quality, rare, document, ...
+    about   what the labels tell, in words
+    labels  name of each bucket
+    index   (n,) bucket of each segment
+    """
+
+    name: str
+    about: str
+    labels: tuple[str, ...]
+    index: Rows
+
+    def each(self) -> Iterator[tuple[str, Rows]]:
+        """Every bucket: its label, and its segments."""
+        for number, label in enumerate(self.labels):
+            yield label, np.flatnonzero(self.index == number)
+
+    def label(self, segment: int) -> str:
+        """The bucket of one segment, from 0."""
+        return self.labels[int(self.index[segment])]
+
+
+def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buckets:
+    """Bands of about equally many segments; equal values share a band, so that there may be fewer bands.
+
+    Raises InputError for values that are not finite, fewer than 2 bands, and values that are all the same.
+
+    >>> bands("length", "words", np.array([3.0, 9, 4, 30]), 2).labels
+    ('3..4', '9..30')
+    """
+    if count < 2:
+        raise InputError(f"there must be at least 2 bands, but got {count}")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"{name} of segment {row + 1} is not finite ({values[row]})")
+    inner = np.arange(1, count) / count
+    edges = np.unique(np.quantile(values, inner, method="inverted_cdf"))
+    numbers, index = np.unique(np.searchsorted(edges, values), return_inverse=True)
+    if len(numbers) < 2:
+        raise InputError(
+            f"{name}: the segments cannot be parted into bands: {np.mean(values == values.max()):.0%} have"
+            f" the value {values.max():g}",
+            remedy="leave it out",
+        )
+    ends = [(values[index == b].min(), values[index == b].max()) for b in range(len(numbers))]
+    return Buckets(name, about, _labels(ends), index.astype(np.int64))
+
+
+def named(name: str, about: str, names: Sequence[str]) -> Buckets:
+    """A bucket for each name, in order of first appearance.
+
+    Raises InputError for fewer than 2 names, and for more than 1,000.
+    """
+    labels = tuple(dict.fromkeys(names))
+    if not 2 <= len(labels) <= _MOST:
+        raise InputError(
+            f"{name}: {len(labels)} different names part nothing that can be compared",
+            remedy=f"between 2 and {_MOST:,} are needed",
+        )
+    return Buckets(name, about, labels, group_index(names, len(names))[0])
+
+
+def _labels(ends: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    """Bands in words, with as many digits as tell them apart."""
+    labels: tuple[str, ...] = ()
+    for digits in _DIGITS:
+        labels = tuple(
+            f"{low:.{digits}g}" if low == high else f"{low:.{digits}g}..{high:.{digits}g}"
+            for low, high in ends
+        )
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Two systems by one metric on some segments.
+
+    scores    of the system, of the baseline
+    result    the test of their difference
+    left_out  for each level of units, the difference with each unit left out
+    """
+
+    scores: tuple[float, float]
+    result: TestResult
+    left_out: Sequence[FloatArray]
+
+
+class Comparable(Protocol):
+    """Systems that can be compared on any part of their segments."""
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The comparisons to make."""
+
+    @property
+    def undirected(self) -> Sequence[str]:
+        """Metrics that have no better or worse."""
+
+    def same(self, rows: Rows, system: str, baseline: str) -> bool:
+        """Whether the two are copies of each other on these segments."""
+
+    def within(self, rows: Rows, samples: int) -> Mapping[Key, Within]:
+        """All comparisons on these segments."""
+
+
+@dataclass(frozen=True)
+class InBucket:
+    """One system against another by one metric in one bucket; `ci` is a jackknife interval."""
+
+    by: str
+    bucket: str
+    segments: int
+    system: str
+    baseline: str
+    metric: str
+    scores: tuple[float, float]
+    result: TestResult
+    p_corrected: float
+    ci: tuple[float, float]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "by": self.by,
+            "bucket": self.bucket,
+            "segments": self.segments,
+            "system": self.system,
+            "baseline": self.baseline,
+            "metric": self.metric,
+            "score": or_none(self.scores[0]),
+            "baseline_score": or_none(self.scores[1]),
+            **self.result.to_json(),
+            "p_corrected": or_none(self.p_corrected),
+            "ci": [or_none(bound) for bound in self.ci],
+        }
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Whether the difference of two systems depends on the bucket; NaN where that cannot be told."""
+
+    by: str
+    system: str
+    baseline: str
+    metric: str
+    p: float
+    p_corrected: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {k: or_none(v) if isinstance(v, float) else v for k, v in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class BucketReport:
+    """All comparisons by all kinds of buckets.
+
+    family  the families in which p-values of differences were corrected (`Table.to_json`)
+    notes   what a reader must know
+    """
+
+    buckets: Sequence[Buckets]
+    differences: Sequence[InBucket]
+    dependences: Sequence[Dependence]
+    family: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; undefined is None."""
+        return {
+            "by": {
+                one.name: {
+                    "about": one.about,
+                    "segments": {label: len(rows) for label, rows in one.each()},
+                }
+                for one in self.buckets
+            },
+            "differences": [one.to_json() for one in self.differences],
+            "dependences": [one.to_json() for one in self.dependences],
+            "family": dict(self.family),
+            "notes": list(self.notes),
+        }
+
+    def of(self, by: str, metric: str) -> list[InBucket]:
+        """The differences by one kind of buckets and one metric."""
+        return [one for one in self.differences if (one.by, one.metric) == (by, metric)]
+
+
+def compare_in_buckets(
+    systems: Comparable,
+    buckets: Sequence[Buckets],
+    levels: Levels,
+    rule: Rule,
+    *,
+    samples: int | None = None,
+    least: int = 1000,
+) -> BucketReport:
+    """Makes all comparisons in every bucket, and corrects them together.
+
+    levels   the units that the tests exchange
+    samples  resamples of each test; None: `least`, or what so many comparisons need
+
+    A family holds all buckets of all kinds by one metric (scope `metric`). Raises InputError for buckets of
+    another number of segments, for two kinds of one name, and for a correction that is part of a test of all
+    systems at once.
+    """
+    _check(buckets, levels, rule)
+    if not systems.keys:
+        raise InputError("buckets compare systems, but there is one only", remedy="give two or more")
+    places = [(one.name, label, rows) for one in buckets for label, rows in one.each()]
+    keys = {
+        (system, f"{baseline} in {by} {label}", metric): (place, (system, baseline, metric))
+        for one in buckets
+        for system, baseline, metric in systems.keys
+        for place, (by, label, _) in enumerate(places)
+        if by == one.name
+    }
+    copies = [
+        (inside[0], inside[1])
+        for inside, (place, key) in keys.items()
+        if systems.same(places[place][2], key[0], key[1])
+    ]
+    table = Table.of(list(keys), rule, copies=copies, undirected=systems.undirected)
+    drawn = table.resamples(least) if samples is None else samples
+    within = [systems.within(rows, drawn) for _, _, rows in places]
+    judged = table.judge({inside: within[place][key].result for inside, (place, key) in keys.items()})
+    differences = [
+        _in_bucket(places[place], key, within[place][key], judged[inside])
+        for inside, (place, key) in keys.items()
+    ]
+    return BucketReport(
+        tuple(buckets),
+        tuple(differences),
+        _dependences(systems.keys, buckets, within, levels, rule),
+        table.to_json(),
+        (*undecided(table, judged), *borderline(table, judged)),
+    )
+
+
+def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:
+    """Raises InputError for two kinds of one name, and buckets of another number of segments."""
+    names = [one.name for one in buckets]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"buckets are named twice: {', '.join(twice)}")
+    for one in buckets:
+        if len(one.index) != segments:
+            raise InputError(f"{segments} segments, but {len(one.index)} values of {one.name}")
+
+
+def _check(buckets: Sequence[Buckets], levels: Levels, rule: Rule) -> None:
+    check_buckets(buckets, levels.segments)
+    if rule.method == IN_TEST:
+        raise InputError("buckets go with pairwise tests", remedy="use the test 'ar' or 'bootstrap'")
+
+
+def _in_bucket(place: tuple[str, str, Rows], key: Key, within: Within, judged: Judged) -> InBucket:
+    by, label, rows = place
+    ci = jackknife_interval(judged.result.difference, within.left_out)
+    return InBucket(by, label, len(rows), *key, within.scores, judged.result, judged.p_corrected, ci)
+
+
+def _dependences(
+    keys: Sequence[Key],
+    buckets: Sequence[Buckets],
+    within: Sequence[Mapping[Key, Within]],
+    levels: Levels,
+    rule: Rule,
+) -> tuple[Dependence, ...]:
+    """The tests of all kinds of buckets, corrected over those of one metric."""
+    first, values = 0, {}
+    for one in buckets:
+        last = first + len(one.labels)
+        for key in keys:
+            parts = [by_key[key] for by_key in within[first:last]]
+            values[one.name, key] = dependence_p(one, parts, levels)
+        first = last
+    told = []
+    for metric in dict.fromkeys(key[2] for key in keys):
+        chosen = [place for place in values if place[1][2] == metric]
+        corrected = correct([values[place] for place in chosen], rule.method)
+        told += [
+            Dependence(by, *key, values[by, key], float(p))
+            for (by, key), p in zip(chosen, corrected, strict=True)
+        ]
+    return tuple(told)
+
+
+def dependence_p(buckets: Buckets, within: Sequence[Within], levels: Levels) -> float:
+    """p-value of the hypothesis that the difference is the same in all buckets.
+
+    Where every unit lies in one bucket: Welch's analysis of variance (Welch 1951) of the differences with
+    their jackknife errors; for a mean of segments it is exactly that. Where units lie in several: Hotelling's
+    test of the contrasts. Several levels: the largest p. NaN where a difference is undefined, or its error is
+    undefined or 0.
+    """
+    each = [_dependence_at(buckets, within, units, level) for level, (_, units) in enumerate(levels.each())]
+    return float(np.max(each))
+
+
+def _dependence_at(buckets: Buckets, within: Sequence[Within], units: Any, level: int) -> float:
+    differences = np.array([part.result.difference for part in within])
+    left_out = [part.left_out[level] for part in within]
+    sizes = np.array([len(scores) for scores in left_out])
+    if np.isnan(differences).any() or sizes.min() < 2 or any(np.isnan(s).any() for s in left_out):
+        return float("nan")
+    deviations = [
+        np.sqrt((size - 1) / size) * (scores - scores.mean())
+        for scores, size in zip(left_out, sizes, strict=True)
+    ]
+    variances = np.array([float(np.sum(one**2)) for one in deviations])
+    if not (variances > 0).all():
+        return float("nan")
+    if units is None:
+        return welch_p(differences, variances, sizes)
+    index, count = group_index(units, len(buckets.index))
+    spread = np.zeros((len(within), count))
+    for number, (_, rows) in enumerate(buckets.each()):
+        members = np.array(list(dict.fromkeys(index[rows].tolist())))
+        spread[number, members] = deviations[number]
+    if ((spread != 0).sum(axis=0) <= 1).all():
+        return welch_p(differences, variances, sizes)
+    return hotelling_p(differences, spread @ spread.T, count)
+
+
+def welch_p(means: FloatArray, variances: FloatArray, sizes: NDArray[Any]) -> float:
+    """Welch's one-way analysis of variance from (k,) means, the variances of these means, and sizes."""
+    count = len(means)
+    weights = 1 / variances
+    shares = weights / weights.sum()
+    between = float(weights @ (means - shares @ means) ** 2) / (count - 1)
+    lack = float(np.sum((1 - shares) ** 2 / (sizes - 1)))
+    statistic = between / (1 + 2 * (count - 2) / (count**2 - 1) * lack)
+    return float(stats.f.sf(statistic, count - 1, (count**2 - 1) / (3 * lack)))
+
+
+def hotelling_p(means: FloatArray, covariance: FloatArray, units: int) -> float:
+    """Hotelling's test that (k,) means with that covariance, estimated from so many units, are equal."""
+    contrasts = len(means) - 1
+    if units <= contrasts:
+        return float("nan")
+    steps = np.diff(np.eye(len(means)), axis=0)
+    inner = steps @ covariance @ steps.T
+    if np.linalg.matrix_rank(inner) < contrasts:
+        return float("nan")
+    moved = steps @ means
+    squared = float(moved @ np.linalg.solve(inner, moved))
+    return float(
+        stats.f.sf(squared * (units - contrasts) / ((units - 1) * contrasts), contrasts, units - contrasts)
+    )

@@ -1,0 +1,59 @@
+"""Cautions: what a reader must know before believing p-values and intervals, a sentence each."""
+
+from collections.abc import Mapping, Sequence
+
+from qe.statistics.family import FEW, Judged, Key, Table
+from qe.statistics.levels import Levels
+
+_NAMED = 3  # pairs that a sentence names
+
+
+def cautions(table: Table, judged: Mapping[Key, Judged], levels: Levels) -> list[str]:
+    """All of them, for the comparisons of one table."""
+    return [*few_units(levels), *undecided(table, judged), *borderline(table, judged)]
+
+
+def few_units(levels: Levels) -> list[str]:
+    """Levels with so few units that resampling them is rough, or says nothing."""
+    rough = f"below {FEW}, intervals are too narrow and p-values coarse"
+    return [f"{size} {name}s only: {rough}" for name, size in levels.sizes().items() if 1 < size < FEW] + [
+        f"one {name} only: there is nothing to resample, so that intervals and p-values are undefined"
+        for name, size in levels.sizes().items()
+        if size == 1
+    ]
+
+
+def undecided(table: Table, judged: Mapping[Key, Judged]) -> list[str]:
+    """Comparisons without an answer, by reason: too few units, or too few resamples asked for."""
+    reasons: dict[str, list[Key]] = {}
+    for key, one in judged.items():
+        if one.result.undecided:
+            reasons.setdefault(one.result.undecided, []).append(key)
+    notes = [f"cannot be decided for {_listed(keys)}: {why}" for why, keys in reasons.items()]
+    short = table.short_of_samples(judged)
+    if short:
+        samples = max(judged[key].result.samples for key in short)
+        notes.append(
+            f"cannot be decided for {_listed(list(short))}: {samples:,} samples cannot give a p-value that"
+            f" stands for {table.largest} comparisons; ask for {max(short.values()):,}"
+        )
+    return notes
+
+
+def borderline(table: Table, judged: Mapping[Key, Judged]) -> list[str]:
+    """Comparisons that another seed might decide otherwise."""
+    if table.short_of_samples(judged):
+        return []
+    near = table.borderline(judged)
+    told = f"p lies within its Monte-Carlo error of {table.rule.level:g} for {_listed(near)}"
+    return [f"{told}: more --samples would settle it"] if near else []
+
+
+def _listed(keys: Sequence[Key]) -> str:
+    """Pairs with their metrics, the first few by name."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for a, b, metric in keys:
+        metrics.setdefault((a, b), []).append(metric)
+    names = [f"{a} : {b} ({', '.join(of_pair)})" for (a, b), of_pair in metrics.items()]
+    more = f" and {len(names) - _NAMED} more pairs" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,159 @@
+"""Two correlations with the same gold labels, and the classical paired tests as references."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.statistics.groups import Groups
+from qe.statistics.metrics.pearson import Pearson
+from qe.statistics.metrics.spearman import Spearman
+from qe.statistics.randomization import randomization_test_rescored
+from qe.statistics.result import Tail, TestResult, check_tail
+
+_HEAVY = (
+    2.0  # excess kurtosis from which Williams' test is far off its level (benchmarks/bench_calibration.py)
+)
+_STANDARD_ERRORS = 3.0
+
+
+def williams_test(
+    system: float, baseline: float, between: float, n: int, *, tail: Tail = "two-sided"
+) -> TestResult:
+    """Whether two dependent correlations differ; t with n - 3 degrees of freedom.
+
+    system, baseline  correlations of the two predictions with the gold labels
+    between           correlation of the two predictions with each other
+    n                 number of segments
+
+    It assumes normal labels and predictions; where `heavy_tails` finds that they are not, it rejects true
+    null hypotheses up to ten times too often, and `correlation_randomization` is the test to take. Undefined
+    (NaN) for fewer than 4 segments and where a correlation is; equal correlations give p = 1 two-sided.
+    Source: Williams 1959; Steiger 1980, equation 7.
+
+    >>> round(williams_test(0.4, 0.5, 0.1, 103).p, 3)
+    0.375
+    """
+    check_tail(tail)
+    if any(abs(r) > 1 + 1e-12 for r in (system, baseline, between)):
+        raise InputError(f"correlations must lie in -1 .. 1, but got {system}, {baseline}, {between}")
+    difference = system - baseline
+    return TestResult(
+        difference, _williams_p(system, baseline, between, n, tail), "Williams", "segment", 0, tail, False
+    )
+
+
+def _williams_p(system: float, baseline: float, between: float, n: int, tail: Tail) -> float:
+    if n < 4 or np.isnan([system, baseline, between]).any():
+        return float("nan")
+    if system == baseline and tail == "two-sided":
+        return 1.0
+    determinant = 1 - system**2 - baseline**2 - between**2 + 2 * system * baseline * between
+    spread = (
+        2 * max(determinant, 0.0) * (n - 1) / (n - 3) + ((system + baseline) / 2) ** 2 * (1 - between) ** 3
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.float64(system - baseline) * np.sqrt((n - 1) * (1 + between)) / np.sqrt(spread)
+    if tail == "two-sided":
+        return float(2 * stats.t.sf(abs(t), n - 3))
+    return float(stats.t.sf(t if tail == "greater" else -t, n - 3))
+
+
+def zou_interval(
+    system: float, baseline: float, between: float, n: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Interval of the difference of two correlations with the same labels, from Fisher's intervals of both.
+
+    Parameters as of `williams_test`, and its assumption of normal values too. NaN for fewer than 4 segments.
+    Source: Zou 2007, "Toward using confidence intervals to compare correlations", equations 7 and 15.
+
+    >>> [round(bound, 3) for bound in zou_interval(0.396, 0.179, 0.088, 66)]  # the paper's example 2
+    [-0.093, 0.517]
+    """
+    if n < 4 or np.isnan([system, baseline, between]).any():
+        return float("nan"), float("nan")
+    own, other = (_fisher_interval(r, n, confidence) for r in (system, baseline))
+    common = (between - system * baseline / 2) * (1 - system**2 - baseline**2 - between**2) + between**3
+    scale = (1 - system**2) * (1 - baseline**2)
+    together = common / scale if scale > 0 else 0.0
+
+    def reach(first: float, second: float) -> float:
+        return float(np.sqrt(max(first**2 + second**2 - 2 * together * first * second, 0.0)))
+
+    difference = system - baseline
+    low = reach(system - own[0], other[1] - baseline)
+    high = reach(own[1] - system, baseline - other[0])
+    return difference - low, difference + high
+
+
+def _fisher_interval(correlation: float, n: int, confidence: float) -> tuple[float, float]:
+    reach = stats.norm.ppf((1 + confidence) / 2) / np.sqrt(n - 3)
+    with np.errstate(divide="ignore"):
+        middle = np.arctanh(correlation)
+    return float(np.tanh(middle - reach)), float(np.tanh(middle + reach))
+
+
+def heavy_tails(values: FloatArray) -> float:
+    """Excess kurtosis (0 for normal values) of (n,) values whose tails are heavy, else 0.
+
+    Heavy: above 2, and above three standard errors of normal samples. Pearson's correlation, RMSE and their
+    normal-theory tests then rest on a handful of segments.
+    """
+    if len(values) < 4 or np.ptp(values) == 0:
+        return 0.0
+    excess = float(stats.kurtosis(values))
+    return excess if excess > max(_HEAVY, _STANDARD_ERRORS * np.sqrt(24 / len(values))) else 0.0
+
+
+def correlation_randomization(
+    gold: FloatArray,
+    system: FloatArray,
+    baseline: FloatArray,
+    *,
+    ranks: bool = False,
+    samples: int = 10_000,
+    seed: int = 0,
+    tail: Tail = "two-sided",
+    groups: Groups | None = None,
+) -> TestResult:
+    """Whether two predictions (n,) correlate differently with gold labels (n,), by exchanging predictions.
+
+    Predictions are put on a common scale first, so that an exchange mixes values of one scale, and the
+    difference is studentised (`Pearson.exchanged`). With `ranks`: Spearman's correlation, rescored. NaN where
+    a side is constant. Source: DiCiccio and Romano 2017, for one correlation.
+    """
+    columns = [np.asarray(values, np.float64) for values in (gold, system, baseline)]
+    if len({column.shape for column in columns}) > 1:
+        raise InputError(f"gold, system and baseline differ in length: {[len(c) for c in columns]}")
+    labels, *sides = columns
+    metric = Spearman() if ranks else Pearson()
+    own, other = (metric.on_common_scale(side) for side in sides)
+    result = randomization_test_rescored(
+        partial(metric.exchanged, labels, own, other), own != other,
+        samples=samples, seed=seed, tail=tail, groups=groups,
+    )  # fmt: skip
+    difference = metric.score(labels, sides[0]) - metric.score(labels, sides[1])
+    p = float("nan") if np.isnan(difference) else result.p
+    return replace(result, difference=difference, p=p, test=metric.exchange_name)
+
+
+def reference_tests(system: FloatArray, baseline: FloatArray) -> dict[str, float]:
+    """Two-sided p of the paired t, Wilcoxon signed-rank and sign tests on per-segment scores (n,).
+
+    For metrics that are means of segment scores. 1 where no segment differs; NaN for the t test of one
+    segment.
+    """
+    differences = np.asarray(system, np.float64) - np.asarray(baseline, np.float64)
+    changed = differences[differences != 0]
+    if len(changed) == 0:
+        return {"paired t": 1.0, "wilcoxon": 1.0, "sign": 1.0}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
+    return {
+        "paired t": float(2 * stats.t.sf(abs(t), len(differences) - 1)),
+        "wilcoxon": float(stats.wilcoxon(changed).pvalue),
+        "sign": float(stats.binomtest(int((changed > 0).sum()), len(changed)).pvalue),
+    }

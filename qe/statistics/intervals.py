@@ -1,0 +1,133 @@
+"""Confidence intervals of a score, or of a difference of scores: jackknife, percentile bootstrap, BCa."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+from scipy.special import ndtr, ndtri
+
+from features.basics.array_types import FloatArray
+from qe.statistics.result import Aggregate, CountArray, Rescore
+
+Link = Literal["identity", "log", "fisher", "arcsine"]
+_Function = Callable[[FloatArray], FloatArray]
+# Where errors, correlations and shares (in percent) spread evenly, whatever their size; and the way back.
+_LINKS: Mapping[str, tuple[_Function, _Function]] = {
+    "identity": (lambda x: x, lambda x: x),
+    "log": (np.log, np.exp),
+    "fisher": (np.arctanh, np.tanh),
+    "arcsine": (
+        lambda x: np.arcsin(np.sqrt(x / 100.0)),
+        lambda x: 100.0 * np.sin(np.clip(x, 0.0, np.pi / 2)) ** 2,
+    ),
+}
+_MOST_LEFT_OUT = 1000  # rescorings of a jackknife; beyond, whole blocks of segments are left out
+_BLOCK_BYTES = 1 << 26
+
+
+def jackknife_interval(
+    score: float, left_out: Sequence[FloatArray], confidence: float = 0.95, link: Link = "identity"
+) -> tuple[float, float]:
+    """Student's t interval with the jackknife's standard error, on the scale of `link`.
+
+    score     the score on the real test set
+    left_out  for each kind of units, (u,) scores with one unit (segment, document, block) left out; with
+              several kinds their variances add up
+
+    Degrees of freedom: the fewest units less 1. NaN if any score is, or with one unit. It needs no
+    resampling, and is the one that keeps its level with 30 segments (docs/significance.md). Sources: Tukey
+    1958; for groups, MacKinnon, Nielsen and Webb 2023 (the variance CV3).
+    """
+    if np.isnan(score) or any(np.isnan(scores).any() or len(scores) < 2 for scores in left_out):
+        return float("nan"), float("nan")
+    if max(np.abs(scores - score).max() for scores in left_out) <= 1e-12 * max(abs(score), 1e-300):
+        return score, score
+    forward, back = _LINKS[link]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = [forward(np.asarray(scores)) for scores in (np.array([score]), *left_out)]
+    if not all(np.isfinite(scores).all() for scores in moved):  # the scale ends here, such as r = 1
+        moved, back = [np.array([score]), *left_out], _LINKS["identity"][1]
+    error = np.sqrt(sum(_jackknife_variance(scores) for scores in moved[1:]))
+    reach = float(stats.t.isf((1.0 - confidence) / 2.0, min(map(len, left_out)) - 1) * error)
+    low, high = back(moved[0] + np.array([-reach, reach]))
+    return float(low), float(high)
+
+
+def _jackknife_variance(scores: FloatArray) -> float:
+    return float((len(scores) - 1) / len(scores) * np.sum((scores - scores.mean()) ** 2))
+
+
+def percentile_interval(scores: FloatArray, confidence: float = 0.95) -> tuple[float, float]:
+    """The central `confidence` share of (samples,) bootstrap scores; NaN if any score is NaN."""
+    if np.isnan(scores).any():
+        return float("nan"), float("nan")
+    outside = (1.0 - confidence) / 2.0
+    low, high = np.quantile(scores, [outside, 1.0 - outside])
+    return float(low), float(high)
+
+
+def basic_interval(
+    scores: FloatArray, observed: float, confidence: float = 0.95, low: float = -np.inf
+) -> tuple[float, float]:
+    """The bootstrap scores' central share, turned around the score on the real test set; NaN if any is NaN.
+
+    For a score that resamples overstate, such as a mean of absolute differences: what they overstate it by is
+    taken off, as the real test set overstates it itself. `low` is the least value that there is. Source:
+    Davison and Hinkley 1997, section 5.2.
+
+    >>> basic_interval(np.array([0.375, 0.375]), 0.25)
+    (0.125, 0.125)
+    """
+    ends = np.array(percentile_interval(scores, confidence))
+    below, above = np.maximum(2 * observed - ends[::-1], low)
+    return float(below), float(above)
+
+
+def bca_interval(
+    scores: FloatArray, observed: float, jackknife: FloatArray, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Bias-corrected and accelerated interval; NaN if any score is NaN.
+
+    scores     (samples,) bootstrap scores
+    observed   the score on the real test set
+    jackknife  (m,) scores with one segment (or block of segments) left out, see `jackknife_scores`
+
+    Where all bootstrap scores lie on one side of the observed one, the correction is undefined and the
+    interval is NaN. Source: Efron and Tibshirani 1993, section 14.3.
+    """
+    if np.isnan(scores).any() or np.isnan(jackknife).any() or np.isnan(observed):
+        return float("nan"), float("nan")
+    if scores.min() == scores.max():
+        return float(scores[0]), float(scores[0])
+    below = np.mean(scores < observed) + np.mean(scores == observed) / 2.0
+    bias = ndtri(below)
+    deviations = jackknife.mean() - jackknife
+    spread = float(np.sum(deviations**2))
+    acceleration = float(np.sum(deviations**3)) / (6.0 * spread**1.5) if spread > 0 else 0.0
+    tails = bias + ndtri([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    if not np.isfinite(tails).all():
+        return float("nan"), float("nan")
+    low, high = np.quantile(scores, ndtr(bias + tails / (1.0 - acceleration * tails)))
+    return float(low), float(high)
+
+
+def jackknife_scores(statistics: FloatArray, aggregate: Aggregate) -> FloatArray:
+    """(n,) scores with each of the n rows of (n, k) statistics left out; exact, from the sums."""
+    return aggregate(statistics.sum(axis=0) - statistics)
+
+
+def jackknife_rescored(rescore: Rescore, rows: int, units: CountArray | None = None) -> FloatArray:
+    """Scores with each unit left out, for a metric that is no function of sums.
+
+    units  (rows,) number of each row's unit; default: every row is one, or every interleaved block of rows
+           if there are more than 1,000
+    """
+    index = np.arange(rows) % min(rows, _MOST_LEFT_OUT) if units is None else units
+    count = int(index.max()) + 1
+    scores = np.empty(count)
+    step = max(1, _BLOCK_BYTES // (4 * rows))
+    for first in range(0, count, step):
+        last = min(first + step, count)
+        scores[first:last] = rescore((index[None, :] != np.arange(first, last)[:, None]).astype(np.int32))
+    return scores

@@ -1,0 +1,97 @@
+"""Levels: the kinds of units that segments belong to (documents, judges), and resampling by all of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from qe.statistics.draws import independent_seed
+from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.sums import bootstrap_counts, bootstrap_sums
+
+CountArray = NDArray[np.int32]
+NAME = "group"
+_BLOCK_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What a claim is to hold for beyond the segments at hand: new segments, or new documents, new judges.
+
+    units  name of a level -> the (n,) unit of each segment; empty: segments are the units
+    """
+
+    segments: int
+    units: Mapping[str, Groups]
+
+    @classmethod
+    def of(cls, groups: "Groups | Mapping[str, Groups] | Levels | None", segments: int) -> "Levels":
+        """From nothing, one column of groups, or several named ones.
+
+        Raises InputError if there is not one unit per segment.
+        """
+        if isinstance(groups, Levels):
+            return groups
+        named = {} if groups is None else groups if isinstance(groups, Mapping) else {NAME: groups}
+        for units in named.values():
+            group_index(units, segments)
+        return cls(segments, named)
+
+    def part(self, rows: NDArray[np.int64]) -> "Levels":
+        """The same levels for some of the segments only."""
+        return Levels(len(rows), {name: np.asarray(units)[rows] for name, units in self.units.items()})
+
+    def each(self) -> Iterator[tuple[str, Groups | None]]:
+        """Every level by itself: its name and units; `segment` where segments are the units."""
+        if not self.units:
+            yield "segment", None
+        yield from self.units.items()
+
+    def sizes(self) -> dict[str, int]:
+        """Level -> number of its units."""
+        return {
+            name: self.segments if units is None else group_index(units, self.segments)[1]
+            for name, units in self.each()
+        }
+
+    @property
+    def smallest(self) -> int:
+        """Units of the level that has fewest: what resampling rests on."""
+        return min(self.sizes().values())
+
+    @property
+    def single(self) -> Groups | None:
+        """The units of the only level; None for segments. Raises ValueError for several levels."""
+        ((_, units),) = self.each()
+        return units
+
+    @property
+    def crossed(self) -> bool:
+        return len(self.units) > 1
+
+    def sums(self, statistics: FloatArray, samples: int, seed: int) -> FloatArray:
+        """(samples, k): sums of the (n, k) statistics over virtual test sets."""
+        if not self.crossed:
+            return bootstrap_sums(group_sums(statistics[None], self.single)[0], samples, seed)
+        blocks = self.blocks(samples)
+        return np.concatenate([self.counts(seed, first, last) @ statistics for first, last in blocks])
+
+    def blocks(self, samples: int) -> list[tuple[int, int]]:
+        """Ranges of samples whose counts take bounded memory."""
+        block = max(1, min(samples, _BLOCK_BYTES // (8 * self.segments)))
+        return [(first, min(first + block, samples)) for first in range(0, samples, block)]
+
+    def counts(self, seed: int, first: int, last: int) -> CountArray:
+        """(last - first, n): how often each segment counts in virtual test sets first .. last - 1.
+
+        Units are drawn with replacement, every level by itself; with several, a segment counts the product
+        of its units' numbers (the pigeonhole bootstrap: Owen 2007, conservative for crossed effects).
+        """
+        product = np.ones((last - first, self.segments), np.int32)
+        for place, (_, units) in enumerate(self.each()):
+            index, size = (None, self.segments) if units is None else group_index(units, self.segments)
+            drawn = bootstrap_counts(size, independent_seed(seed, place), first, last)
+            product *= drawn if index is None else drawn[:, index]
+        return product

@@ -1,0 +1,106 @@
+"""Metric: gold labels and predictions -> a number. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+
+
+class Metric(ABC):
+    """Compares (n,) gold labels with (n,) predictions, both oriented so that higher is better quality.
+
+    The caller orients (LabelScale.sign); a metric never takes `abs()` of a correlation, and a ranking
+    metric ranks by predicted quality, best first.
+    """
+
+    higher_is_better: ClassVar[bool]
+    interval_scale: ClassVar[Literal["identity", "log", "fisher", "arcsine"]] = "identity"
+    """Where its errors are of one size: log for sizes, fisher for correlations, arcsine for percents."""
+
+    @abstractmethod
+    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
+        """The metric; NaN if it is undefined (its docstring says when)."""
+
+
+class AdditiveMetric(Metric):
+    """A metric that is a function of sums over segments: significance tests resample the statistics."""
+
+    @abstractmethod
+    def statistics(self, gold: FloatArray, predicted: FloatArray) -> FloatArray:
+        """(n, k) sufficient statistics per segment."""
+
+    @abstractmethod
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        """(..., k) sums of statistics -> (...) scores."""
+
+    def score(self, gold: FloatArray, predicted: FloatArray) -> float:
+        return float(self.aggregate(self.statistics(*finite_pair(gold, predicted)).sum(axis=0)))
+
+
+class ExchangedMetric(Metric):
+    """A metric whose randomization test rescores every exchange of predictions between two systems."""
+
+    exchange_name: ClassVar[str] = "approximate randomization"
+
+    @abstractmethod
+    def on_common_scale(self, predicted: FloatArray) -> FloatArray:
+        """(n,) the predictions as they are exchanged: the test is to see the quality, not the scales."""
+
+    @abstractmethod
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+    ) -> FloatArray:
+        """(B,) difference of the scores of `own` and `other` after exchanges, exactly rescored.
+
+        own, other  (n,) predictions of two systems on the common scale
+        heads       (n, B): the segments whose predictions change sides in each shuffle
+
+        A metric may return another measure of the difference that has the same sign (a studentised one).
+        """
+
+
+class RankedMetric(ExchangedMetric):
+    """A metric of the whole ranking: significance tests recompute it for every resample, exactly."""
+
+    @abstractmethod
+    def resample(self, gold: FloatArray, predicted: FloatArray, counts: NDArray[np.int32]) -> FloatArray:
+        """(B,) scores of B resamples; `counts` (B, n) says how often each row was drawn.
+
+        Counts cover the bootstrap (by segment, or by document: totals may differ) and, over the stacked
+        rows of two systems, the exchanges of a randomization test.
+        """
+
+    def on_common_scale(self, predicted: FloatArray) -> FloatArray:
+        """Average ranks."""
+        _, inverse, counts = np.unique(predicted, return_inverse=True, return_counts=True)
+        ranks = np.cumsum(counts) - (counts - 1) / 2.0
+        return np.asarray(ranks[inverse], np.float64)
+
+    def exchanged(
+        self, gold: FloatArray, own: FloatArray, other: FloatArray, heads: NDArray[np.bool_]
+    ) -> FloatArray:
+        """By `resample` of both systems' rows; a metric may override this with something faster."""
+        twice, both = np.concatenate([gold, gold]), np.concatenate([own, other])
+        moved = np.ascontiguousarray(heads.T).astype(np.int32)
+        kept = self.resample(twice, both, np.concatenate([1 - moved, moved], axis=1))
+        return kept - self.resample(twice, both, np.concatenate([moved, 1 - moved], axis=1))
+
+
+def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both as (n,) float64.
+
+    Raises ValueError for different lengths and for values that are not finite.
+    """
+    left, right = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
+    if left.ndim != 1 or left.shape != right.shape:
+        raise ValueError(f"gold and predicted must be (n,) and alike, but got {left.shape} and {right.shape}")
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        raise ValueError("gold and predicted must be finite")
+    return left, right
+
+
+METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric")

@@ -1,0 +1,21 @@
+"""Ties: runs of equal values in sorted order, shared by the ranking metrics."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray, IntArray
+
+
+def tie_groups(values: FloatArray) -> tuple[IntArray, int]:
+    """(n,) the group of each value (0 = smallest; equal values share a group); the number of groups.
+
+    >>> tie_groups(np.array([2.0, 1.0, 2.0]))
+    (array([1, 0, 1]), 2)
+    """
+    distinct, groups = np.unique(values, return_inverse=True)
+    return groups.astype(np.int64), len(distinct)
+
+
+def ones(rows: int) -> NDArray[np.int32]:
+    """(1, rows) counts: the sample itself as a resample."""
+    return np.ones((1, rows), np.int32)

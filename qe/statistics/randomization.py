@@ -1,0 +1,280 @@
+"""Approximate randomization: exchange what two systems produced, and see how often they differ as much.
+
+Riezler and Maxwell 2005, Figure 1; stratified over optimizer replications: Clark et al. 2011, section 4.2.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, log2
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.result import (
+    BLOCK_BYTES,
+    ENUMERATED,
+    Aggregate,
+    Measure,
+    Tail,
+    TestResult,
+    as_runs,
+    check_samples,
+    extreme,
+    monte_carlo_error,
+    p_value,
+    rounding,
+    smallest_of_coins,
+    smallest_p,
+)
+from qe.statistics.sums import coin_rows, coin_sums, every_choice, part_sums
+
+Exchange = Literal["segment", "segment-run", "run", "any"]
+EXCHANGES: tuple[str, ...] = get_args(Exchange)
+NAME = "approximate randomization"
+Exchanged = Callable[[NDArray[np.bool_]], FloatArray]
+"""(n, B) segments that change sides -> (B,) differences, for metrics that are no function of sums."""
+
+
+def randomization_test(
+    system: FloatArray,
+    baseline: FloatArray,
+    aggregate: Aggregate,
+    *,
+    exchange: Exchange | None = None,
+    samples: int = 10_000,
+    seed: int = 0,
+    tail: Tail = "two-sided",
+    groups: Groups | None = None,
+    block: int = 10_000,
+    threads: int = 1,
+) -> TestResult:
+    """Tests whether two systems' pooled scores differ; see `randomization_tests` for the parameters.
+
+    >>> errors = np.array([[1.0, 1], [2, 1], [0, 1]])
+    >>> better = np.array([[0.0, 1], [1, 1], [0, 1]])
+    >>> mean = lambda sums: sums[..., 0] / sums[..., 1]
+    >>> result = randomization_test(better, errors, mean)
+    >>> round(result.difference, 6), result.p, result.exact, result.samples
+    (-0.666667, 0.5, True, 4)
+    """
+    columns = slice(0, np.shape(system)[-1])
+    return randomization_tests(
+        system, baseline, {"": Measure(columns, aggregate)},
+        exchange=exchange, samples=samples, seed=seed, tail=tail, groups=groups, block=block, threads=threads,
+    )[""]  # fmt: skip
+
+
+def randomization_tests(
+    system: FloatArray,
+    baseline: FloatArray,
+    measures: Mapping[str, Measure],
+    *,
+    exchange: Exchange | None = None,
+    samples: int = 10_000,
+    seed: int = 0,
+    tail: Tail = "two-sided",
+    groups: Groups | None = None,
+    block: int = 10_000,
+    threads: int = 1,
+) -> dict[str, TestResult]:
+    """The same exchanges scored by several metrics; a score is the aggregate of sums over all runs.
+
+    system, baseline  (runs, n, k) statistics, or (n, k) for one run; run r of both is one replication pair
+    measures          name -> columns of the statistics and their aggregation
+    exchange          segment: one coin per segment, its runs move together: do the systems differ on new
+                      segments? (default)
+                      segment-run: one coin per segment and run (the paper's test): are the outputs at hand
+                      exchangeable? It rejects too often where the question is new segments
+                      run: whole runs change sides (all ways to deal the runs, not only pairwise): new runs
+                      any: any half of all hypotheses of a segment
+    groups            (n,) group of each segment: segments of a group move together
+    block, threads    bound memory and use processors; they change no digit of the result
+
+    All exchanges are enumerated where they are no more than `samples`, or few (4,096); p is then exact. The
+    number of runs may differ for `run` and `any` only.
+
+    Raises InputError for statistics of different shape, unknown exchange, values that are not finite.
+    """
+    check_samples(samples)
+    a, b = as_runs(system, "statistics of the system"), as_runs(baseline, "statistics of the baseline")
+    unit = exchange or "segment"
+    _check_shapes(a, b, unit)
+    grouped = group_sums(a, groups), group_sums(b, groups)
+    pool = _Pool.of(*grouped, unit)
+    sums, total, exact = pool.exchanged(samples, seed, block, threads)
+    observed_a, observed_b = a.sum(axis=(0, 1)), b.sum(axis=(0, 1))
+    label = _label(unit, len(a), groups)
+    results = {}
+    for name, measure in measures.items():
+        at = measure.columns
+        own, other = (float(measure.aggregate(side[at])) for side in (observed_a, observed_b))
+        null = measure.aggregate(sums[:, at]) - measure.aggregate(total[at] - sums[:, at])
+        p = p_value(null, own - other, tail, exact=exact, tolerance=rounding(own, other))
+        error = monte_carlo_error(p, len(sums), exact=exact)
+        units, smallest = pool.smallest(at, tail)
+        results[name] = TestResult(
+            own - other, p, NAME, label, len(sums), tail, exact, units, smallest, error
+        )
+    return results
+
+
+def randomization_test_rescored(
+    exchanged: Exchanged,
+    differs: NDArray[np.bool_],
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    tail: Tail = "two-sided",
+    groups: Groups | None = None,
+    enough: int | None = None,
+    scale: float = 1.0,
+    block_bytes: int = BLOCK_BYTES,
+) -> TestResult:
+    """The same test for a metric that is no function of sums (one run); exact rescoring of every exchange.
+
+    exchanged    differences of scores after exchanges; see `RankedMetric.exchanged`. Put the predictions of
+                 different systems on a common scale (ranks) before
+    differs      (n,) where the two sides differ at all
+    enough       stop after so many differences at least as extreme as the observed one: p is then that number
+                 over the shuffles looked at (Besag and Clifford 1991, a valid p-value); default: never
+    scale        size of scores (of labels, where scores have their unit): what rounding is relative to
+    block_bytes  bounds the coins of one call and changes no digit
+    """
+    check_samples(samples)
+    rows = len(differs)
+    index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
+    differing = np.flatnonzero(np.bincount(index, differs, units) > 0)
+    exact = len(differing) < 63 and 2 ** len(differing) <= max(samples, ENUMERATED)
+    total = 2 ** len(differing) if exact else samples
+    observed = float(exchanged(np.zeros((rows, 1), np.bool_))[0])
+    label = _label("segment", 1, groups)
+    counted, looked_at = 0, 0
+    block = max(1, block_bytes // (2 * rows))
+    if enough is not None:
+        block = min(block, max(4 * enough, 1000))
+    while looked_at < total and not np.isnan(observed):
+        last = min(looked_at + block, total)
+        heads = (
+            _every_face(differing, units, looked_at, last)
+            if exact
+            else coin_rows(units, seed, looked_at, last)
+        )
+        null = exchanged(heads if groups is None else heads[index])
+        hits = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))
+        if enough is not None and not exact and counted + len(hits) >= enough:
+            looked_at += int(hits[enough - counted - 1]) + 1
+            return _stopped(observed, enough, looked_at, label, tail, len(differing))
+        counted, looked_at = counted + len(hits), last
+    p = counted / total if exact else (counted + 1) / (total + 1)
+    p = float("nan") if np.isnan(observed) else p
+    smallest = smallest_of_coins(len(differing), tail)
+    error = monte_carlo_error(p, total, exact=exact)
+    return TestResult(observed, p, NAME, label, total, tail, exact, len(differing), smallest, error)
+
+
+def _stopped(observed: float, enough: int, looked_at: int, label: str, tail: Tail, units: int) -> TestResult:
+    """Inverse sampling: p is the share of extreme shuffles up to the last of `enough`."""
+    p = enough / looked_at
+    error = float(p * np.sqrt((1.0 - p) / enough))
+    smallest = smallest_of_coins(units, tail)
+    return TestResult(observed, p, NAME, label, looked_at, tail, False, units, smallest, error)
+
+
+def _every_face(differing: NDArray[np.int64], units: int, first: int, last: int) -> NDArray[np.bool_]:
+    """(units, last - first): all ways to exchange the units that differ."""
+    heads = np.zeros((units, last - first), np.bool_)
+    heads[differing] = (np.arange(first, last)[None, :] >> np.arange(len(differing))[:, None]) & 1
+    return heads
+
+
+def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
+    if unit not in EXCHANGES:
+        raise InputError(f"unknown exchange '{unit}'", remedy=f"known: {', '.join(EXCHANGES)}")
+    if a.shape[1:] != b.shape[1:]:
+        raise InputError(
+            f"the system has {a.shape[1]} segments x {a.shape[2]} statistics,"
+            f" the baseline {b.shape[1]} x {b.shape[2]}"
+        )
+    if len(a) != len(b) and unit in ("segment-run", "segment"):
+        raise InputError(
+            f"the system has {len(a)} runs, the baseline {len(b)}; exchange '{unit}' needs as many",
+            remedy="use exchange 'run' or 'any', or leave runs out",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """What is exchanged between two systems: coins of units, or parts of the hypotheses of each unit.
+
+    whole        (k,) sums of the system
+    total        (k,) sums of both
+    differences  (u, k) baseline minus system per unit, where a coin decides
+    parts        (n, h, k) hypotheses of both, of which `take` go to the pseudo-system; None with coins
+    """
+
+    whole: FloatArray
+    total: FloatArray
+    differences: FloatArray
+    parts: FloatArray | None
+    take: int
+
+    @classmethod
+    def of(cls, a: FloatArray, b: FloatArray, unit: str) -> "_Pool":
+        whole = a.sum(axis=(0, 1))
+        total = whole + b.sum(axis=(0, 1))
+        if unit in ("run", "any"):
+            if unit == "run":
+                a, b = a.sum(axis=1, keepdims=True), b.sum(axis=1, keepdims=True)
+            return cls(whole, total, np.empty((0, 0)), np.concatenate([a, b]).transpose(1, 0, 2), len(a))
+        differences = (b - a).reshape(-1, a.shape[2]) if unit == "segment-run" else (b - a).sum(axis=0)
+        return cls(whole, total, differences, None, 0)
+
+    def exchanged(
+        self, samples: int, seed: int, block: int, threads: int
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """(B, k) sums of the pseudo-system, (k,) sums of both systems, whether B is all exchanges."""
+        most = max(samples, ENUMERATED)
+        if self.parts is not None:
+            ways, units = comb(self.parts.shape[1], self.take), len(self.parts)
+            if _fits(ways, units, most):
+                return every_choice(_all_parts(self.parts, self.take)), self.total, True
+            sums = part_sums(self.parts, self.take, samples, seed, block=block, threads=threads)
+            return sums, self.total, False
+        differing = self.differences[(self.differences != 0).any(axis=1)]
+        if _fits(2, len(differing), most):
+            choices = np.stack([0 * differing, differing], axis=1)
+            return self.whole + every_choice(choices), self.total, True
+        sums = coin_sums(self.differences, samples, seed, block=block, threads=threads)
+        return self.whole + sums, self.total, False
+
+    def smallest(self, columns: slice, tail: Tail) -> tuple[int, float]:
+        """Units that differ in these columns, and the smallest p-value that they allow."""
+        if self.parts is None:
+            units = int((self.differences[:, columns] != 0).any(axis=1).sum())
+            return units, smallest_of_coins(units, tail)
+        pool = self.parts[..., columns]
+        units = int((pool != pool[:, :1]).any(axis=(1, 2)).sum())
+        ways = 2.0 ** min(units * log2(comb(pool.shape[1], self.take)), 1000)
+        # Unequal parts have no mirror image.
+        return units, smallest_p(ways, tail if 2 * self.take == pool.shape[1] else "greater")
+
+
+def _fits(ways: int, units: int, samples: int) -> bool:
+    """Whether ways ** units <= samples, without huge numbers."""
+    return bool(units * np.log(ways) <= np.log(samples) + 1e-9)
+
+
+def _all_parts(pool: FloatArray, take: int) -> FloatArray:
+    """(n, c, k): for each segment, the sums of all c ways to take `take` of its hypotheses."""
+    ways = [list(way) for way in combinations(range(pool.shape[1]), take)]
+    return np.stack([pool[:, way].sum(axis=1) for way in ways], axis=1)
+
+
+def _label(unit: str, runs: int, groups: Groups | None) -> str:
+    unit = "segment" if unit == "segment-run" and runs == 1 else unit
+    return unit if groups is None else unit.replace("segment", "group")

@@ -1,0 +1,83 @@
+"""Rank intervals: how good, and how bad, the rank of each system can be."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from qe.statistics.result import LEVEL
+
+
+@dataclass(frozen=True)
+class RankInterval:
+    """Ranks of one system by one metric, 1 is best.
+
+    simultaneous  best and worst rank that the corrected pairwise tests leave open: with probability 1 - level
+                  those of all systems hold at once
+    drawn         best and worst rank in the central share of bootstrap samples, of this system by itself;
+                  None if nothing was drawn or a score is undefined
+    """
+
+    simultaneous: tuple[int, int]
+    drawn: tuple[int, int] | None
+
+    def to_json(self) -> dict[str, list[int] | None]:
+        return {
+            "simultaneous": list(self.simultaneous),
+            "drawn": None if self.drawn is None else list(self.drawn),
+        }
+
+    def __str__(self) -> str:
+        return _span(self.simultaneous) + ("" if self.drawn is None else f" ({_span(self.drawn)})")
+
+
+def rank_intervals(
+    systems: Sequence[str],
+    gains: Mapping[tuple[str, str], tuple[float, float]],
+    drawn: Mapping[str, FloatArray],
+    level: float = LEVEL,
+) -> dict[str, RankInterval]:
+    """Both kinds of intervals by one metric.
+
+    gains  each pair of systems, in one order -> gain of the first over the second (positive: better), and the
+           corrected p-value of their difference; NaN shows no difference
+    drawn  system -> (samples,) bootstrap scores, higher is better; empty: none
+
+    A system ranks below those that were shown to be better, and above those that were shown to be worse.
+    Sources: Mohamad, Goeman and van Zwet 2022 (simultaneous intervals); Callison-Burch et al. 2012.
+
+    >>> intervals = rank_intervals(["a", "b", "c"], {("a", "b"): (1.0, 0.3), ("a", "c"): (2.0, 0.01),
+    ...                                              ("b", "c"): (1.0, 0.2)}, {})
+    >>> [str(intervals[name]) for name in "abc"]
+    ['1-2', '1-3', '2-3']
+    """
+    better, worse = dict.fromkeys(systems, 0), dict.fromkeys(systems, 0)
+    for (a, b), (gain, p) in gains.items():
+        if p <= level and gain != 0:
+            winner, loser = (a, b) if gain > 0 else (b, a)
+            better[loser] += 1
+            worse[winner] += 1
+    ranges = _drawn_ranks(drawn, level) if drawn else {}
+    return {
+        name: RankInterval((1 + better[name], len(systems) - worse[name]), ranges.get(name))
+        for name in systems
+    }
+
+
+def _drawn_ranks(drawn: Mapping[str, FloatArray], level: float) -> dict[str, tuple[int, int]]:
+    """The central 1 - level share of each system's ranks; equal scores leave all their ranks open."""
+    scores = np.stack(list(drawn.values()))
+    if np.isnan(scores).any():
+        return {}
+    intervals = {}
+    for name, own in zip(drawn, scores, strict=True):
+        best, worst = 1 + (scores > own).sum(axis=0), (scores >= own).sum(axis=0)
+        low = np.quantile(best, level / 2, method="lower")
+        high = np.quantile(worst, 1 - level / 2, method="higher")
+        intervals[name] = (int(low), int(high))
+    return intervals
+
+
+def _span(ranks: tuple[int, int]) -> str:
+    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]}-{ranks[1]}"

@@ -1,0 +1,189 @@
+"""What a test found, and how its p-value is counted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.undefined import or_none
+
+CountArray = NDArray[np.int32]
+
+Aggregate = Callable[[FloatArray], FloatArray]
+"""(..., k) sums of statistics -> (...) scores."""
+Rescore = Callable[[CountArray], FloatArray]
+"""(B, n) counts of rows -> (B,) scores, for metrics that are no function of sums."""
+
+Tail = Literal["two-sided", "greater", "less"]
+TAILS: tuple[str, ...] = get_args(Tail)
+
+MOST_SAMPLES = 1_000_000  # the smallest p-value is then 1e-6; more would fill the memory first
+LEVEL = 0.05
+BLOCK_BYTES = 1 << 26  # default bound of the counts that rescoring holds at a time
+ENUMERATED = 4096  # all exchanges are enumerated up to this number, even where fewer samples were asked for
+
+# Sums in another order differ by rounding; scores closer than this share of their size are equal.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric over some columns of the statistics, so that one pass of resampling serves several metrics."""
+
+    columns: slice
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One comparison.
+
+    difference  score of the system minus score of the baseline
+    p           the p-value; NaN if the difference is undefined, or where the test cannot be decided
+    test        name of the test
+    exchange    unit of exchange or resampling: segment-run, segment, run, any, group, or the name of a level
+    samples     resamples that were looked at
+    tail        two-sided, greater (system above baseline) or less
+    exact       whether all possible exchanges were enumerated
+    units       units in which the two sides differ: all that an exchange can tell apart
+    smallest    the smallest p-value that so few units allow, however many samples are drawn
+    error       Monte-Carlo standard error of p; 0 where it is exact or no resampling was done
+    undecided   why the test cannot decide; empty if it can
+    """
+
+    __test__ = False  # pytest: this is no test class
+
+    difference: float
+    p: float
+    test: str
+    exchange: str
+    samples: int
+    tail: Tail
+    exact: bool
+    units: int = 0
+    smallest: float = 0.0
+    error: float = 0.0
+    undecided: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, with None for what is undefined."""
+        named = {**vars(self), "undecided": self.undecided or None}
+        named["p_smallest"], named["p_error"] = named.pop("smallest"), named.pop("error")
+        return {key: or_none(v) if isinstance(v, float) else v for key, v in named.items()}
+
+
+def without_answer(result: TestResult, why: str) -> TestResult:
+    """The result with no p-value, and the reason."""
+    return replace(result, p=float("nan"), error=float("nan"), undecided=why)
+
+
+def at_every_level(results: Sequence[TestResult]) -> TestResult:
+    """One claim for several kinds of units (documents and judges): the largest p-value of their tests.
+
+    To hold for new documents and for new judges, a difference must show with each of them as the unit: an
+    intersection-union test, valid without correction. Undefined if one is. Source: Berger 1982.
+    """
+    if len(results) == 1:
+        return results[0]
+    last = max(results, key=lambda result: np.inf if np.isnan(result.p) else result.p)
+    smallest = max(result.smallest for result in results)
+    units = min(result.units for result in results)
+    names = " and ".join(result.exchange for result in results)
+    return replace(last, exchange=names, smallest=smallest, units=units)
+
+
+def check_tail(tail: str) -> None:
+    """Raises InputError for a tail that is not known."""
+    if tail not in TAILS:
+        raise InputError(f"unknown tail '{tail}'", remedy=f"known: {', '.join(TAILS)}")
+
+
+def check_samples(samples: int) -> None:
+    """Raises InputError for fewer than one sample, or too many to keep."""
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise InputError(f"samples must be 1 to {MOST_SAMPLES:,}, but got {samples:,}")
+
+
+def check_enough(samples: int, option: str = "samples") -> None:
+    """Raises InputError for fewer resamples than a p-value of .05 needs, whatever the data."""
+    least = round(1 / LEVEL) - 1
+    if samples < least:
+        raise InputError(
+            f"{option} must be at least {least}, but got {samples}: fewer cannot give a p-value of {LEVEL:g}"
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Raises InputError for a negative seed."""
+    if seed < 0:
+        raise InputError(f"the seed must not be negative, but got {seed}")
+
+
+def as_runs(statistics: FloatArray, name: str = "statistics") -> FloatArray:
+    """Statistics as (runs, n, k) float64; (n, k) is one run.
+
+    Raises InputError for no run, no segment, or values that are not finite.
+    """
+    array = np.asarray(statistics, np.float64)
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or 0 in array.shape:
+        raise InputError(f"{name} must be (runs, segments, columns), none empty, but got {array.shape}")
+    if not np.isfinite(array).all():
+        run, segment, column = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"{name} of segment {segment + 1}, run {run + 1}, column {column + 1} are not finite"
+            f" ({array[run, segment, column]})"
+        )
+    return array
+
+
+def rounding(*scores: FloatArray | float) -> float:
+    """How far apart equal scores may lie for rounding alone."""
+    return _ROUNDING * float(max((np.max(np.abs(np.nan_to_num(s))) for s in scores), default=0.0))
+
+
+def extreme(null: FloatArray, observed: float, tail: Tail, tolerance: float) -> NDArray[np.bool_]:
+    """(B,) which null differences are at least as extreme as the observed one; undefined ones are."""
+    check_tail(tail)
+    if tail == "two-sided":
+        inside = np.abs(null) < abs(observed) - tolerance
+    elif tail == "greater":
+        inside = null < observed - tolerance
+    else:
+        inside = null > observed + tolerance
+    return np.asarray(~inside)
+
+
+def p_value(null: FloatArray, observed: float, tail: Tail, *, exact: bool, tolerance: float) -> float:
+    """The share of null differences (B,) at least as extreme as the observed one; NaN if that is NaN.
+
+    `>=`, not `>`, and (c + 1) / (R + 1): the observed arrangement is itself one of the R + 1 that the null
+    hypothesis makes equally likely, so that two identical systems get p = 1 and no p-value is 0. With exact
+    enumeration the observed arrangement is among the R counted.
+    """
+    count = int(np.count_nonzero(extreme(null, observed, tail, tolerance)))
+    if np.isnan(observed):
+        return float("nan")
+    return count / len(null) if exact else (count + 1) / (len(null) + 1)
+
+
+def monte_carlo_error(p: float, samples: int, *, exact: bool) -> float:
+    """Standard error of a p-value from so many resamples; 0 for an exact one."""
+    return 0.0 if exact else float(np.sqrt(p * (1.0 - p) / samples))
+
+
+def smallest_p(ways: float, tail: Tail) -> float:
+    """The smallest p-value of `ways` equally likely arrangements.
+
+    Two-sided, an arrangement and its mirror image are equally extreme.
+    """
+    return min(1.0, (2.0 if tail == "two-sided" else 1.0) / ways)
+
+
+def smallest_of_coins(units: int, tail: Tail) -> float:
+    """The smallest p-value that `units` fair coins allow."""
+    return smallest_p(2.0 ** min(units, 1000), tail)

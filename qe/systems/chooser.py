@@ -1,0 +1,50 @@
+"""Chooser: prefers one system's translation of a segment. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import pandas as pd
+
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+from qe.systems.documents import document_means
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What S systems made of the same n segments.
+
+    features    per system, an (n, k) table with the same columns
+    statistics  (S, n, 10) of Bleu; if there are no references, `without_reference` of them
+    """
+
+    features: tuple[pd.DataFrame, ...]
+    statistics: FloatArray
+
+
+class Chooser(ABC):
+    """Learns from outputs with references which system's output is the best; chooses without them.
+
+    predicts_bleu   whether document preferences are predicted BLEU scores
+    """
+
+    predicts_bleu: ClassVar[bool] = False
+
+    @abstractmethod
+    def fit(self, outputs: Outputs) -> Self:
+        """A fitted chooser; segments that all systems translate equally well by BLEU may teach nothing."""
+
+    @abstractmethod
+    def preferences(self, outputs: Outputs) -> FloatArray:
+        """(S, n) the highest is chosen."""
+
+    def document_preferences(self, outputs: Outputs, documents: Sequence[str]) -> FloatArray:
+        """(S, d) the same for whole documents: means over segments, weighted by their length in words."""
+        rows = zip(self.preferences(outputs), outputs.statistics[..., 0], strict=True)
+        return np.stack([document_means(row, documents, weights) for row, weights in rows])
+
+
+CHOOSERS: Catalogue[Chooser] = Catalogue("qe.systems.choosers", Chooser, "method")

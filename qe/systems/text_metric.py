@@ -1,0 +1,67 @@
+"""TextMetric: translations and references -> statistics -> a score. Think twice before adding here."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
+
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+from features.basics.packages import DISTRIBUTION, version
+from qe.systems.texts import Texts, tokenizer_signature
+
+
+class TextMetric(ABC):
+    """A dataclass whose fields are its options (`name:option=value` on the command line).
+
+    higher_is_better   which direction is good; None if neither is
+    needs_references   whether `statistics` reads the references at all
+    """
+
+    higher_is_better: ClassVar[bool | None]
+    needs_references: ClassVar[bool] = True
+
+    @abstractmethod
+    def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
+        """(n, k) sufficient statistics per segment, against one or several references for each."""
+
+    @abstractmethod
+    def aggregate(self, sums: FloatArray) -> FloatArray:
+        """(..., k) sums of statistics over segments -> (...) scores; NaN if undefined."""
+
+    def segment_scores(self, statistics: FloatArray) -> FloatArray:
+        """(n, k) statistics -> (n,) score of each segment by itself."""
+        return self.aggregate(statistics)
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+        """The score of a whole text; `references` holds one or several columns of n segments."""
+        statistics = self.statistics(Texts.of(hypotheses), [Texts.of(column) for column in references])
+        return float(self.aggregate(statistics.sum(axis=0)))
+
+    def signature(self, references: int) -> str:
+        """What a score rests on, as sacreBLEU writes it: `nrefs:1|case:mixed|...|version:...`.
+
+        The version is that of this package, which computes the score.
+        """
+        parts: dict[str, Any] = {"nrefs": references} if self.needs_references else {}
+        parts |= self.signature_parts() | {"version": f"{DISTRIBUTION}-{version()}"}
+        words = {True: "yes", False: "no"}
+        return "|".join(
+            f"{name}:{words[value] if isinstance(value, bool) else value}" for name, value in parts.items()
+        )
+
+    def signature_parts(self) -> dict[str, Any]:
+        """The options, by sacreBLEU's names if it has them; without the language that nothing reads."""
+        options: dict[str, Any] = (
+            {f.name: getattr(self, f.name) for f in fields(self)} if is_dataclass(self) else {}
+        )
+        parts: dict[str, Any] = {}
+        language = options.pop("language", "")
+        if "lowercase" in options:
+            parts["case"] = "lc" if options.pop("lowercase") else "mixed"
+        if "tokenize" in options:
+            parts["tok"] = tokenizer_signature(options.pop("tokenize"), language)
+        return parts | options
+
+
+MT_METRICS: Catalogue[TextMetric] = Catalogue("qe.systems.mt_metrics", TextMetric, "metric")

@@ -1,0 +1,122 @@
+"""Texts: one column of segments, tokenized once for each way of tokenizing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.text.tokens import Tokens
+from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
+
+Tokenization = Literal[
+    "none", "13a", "intl", "char", "moses", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200"
+]
+TOKENIZATIONS: tuple[str, ...] = get_args(Tokenization)
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """n segments; whatever is derived from them is computed once and shared between metrics.
+
+    >>> Texts.of(["Hello, world!"]).tokens("13a").types
+    ('Hello', ',', 'world', '!')
+    """
+
+    lines: tuple[str, ...]
+    name: str = "text"
+    _derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, lines: Sequence[str], name: str = "text") -> "Texts":
+        """`name` (a path, say) is what error messages call it."""
+        return cls(tuple(lines), name)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def forget(self) -> None:
+        """Drops what was derived; it is computed again when asked for."""
+        self._derived.clear()
+
+    def tokens(self, tokenize: str, lowercase: bool = False, language: str = "en") -> Tokens:
+        """Tokens by one of TOKENIZATIONS (`none`: split at white space); `language` matters to `moses`.
+
+        Text is lower-cased before sacrebleu's tokenizers, as sacrebleu does, and after the others.
+        """
+        first = lowercase and tokenize not in ("none", "moses")
+        key = (tokenize, language if tokenize == "moses" else "", first)
+        if key not in self._derived:
+            lines = [line.lower() for line in self.lines] if first else self.lines
+            self._derived[key] = _tokenized(lines, tokenize, language)
+        tokens: Tokens = self._derived[key]
+        return tokens.lower() if lowercase and not first else tokens
+
+    def tercom(self, lowercase: bool, normalized: bool, no_punct: bool, asian_support: bool) -> Tokens:
+        """Tokens as tercom prepares them: with its normalisation, without punctuation, or with both."""
+        key = ("tercom", lowercase, normalized, no_punct, asian_support)
+        if key not in self._derived:
+            from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+            split = _splitting(TercomTokenizer(normalized, no_punct, asian_support, not lowercase))
+            self._derived[key] = Tokens.from_lists(split(line) for line in self.lines)
+        tokens: Tokens = self._derived[key]
+        return tokens
+
+    def characters(self, lowercase: bool = False, white_space: bool = False) -> "Characters":
+        """Code points, without white space unless asked for."""
+        key = ("characters", lowercase, white_space)
+        if key not in self._derived:
+            self._derived[key] = _characters(self.lines, lowercase, white_space)
+        characters: Characters = self._derived[key]
+        return characters
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """ids (n_characters,) int32 code points; offsets (n + 1,) as in Tokens."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+def _characters(lines: Sequence[str], lowercase: bool, white_space: bool) -> Characters:
+    texts = [line.lower() for line in lines] if lowercase else lines
+    texts = texts if white_space else ["".join(line.split()) for line in texts]
+    ids = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
+    return Characters(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64))
+
+
+def _tokenized(lines: Sequence[str], name: str, language: str) -> Tokens:
+    """Tokens by one of TOKENIZATIONS.
+
+    Raises InputError for an unknown name, with the known ones.
+    """
+    if name == "moses":
+        from features.text.tokenizer import Tokenizer
+
+        return Tokenizer(language, normalise=False).tokens(lines)
+    split = _splitter(name)
+    return Tokens.from_lists(split(line) for line in lines)
+
+
+def tokenizer_signature(name: str, language: str) -> str:
+    """What a signature calls a tokenization: sacrebleu's word where it has one, with the version of MeCab."""
+    if name == "moses":
+        return f"moses-{language}"
+    return name if name == "none" else str(sacrebleu_tokenizer(name).signature())
+
+
+def _splitter(name: str) -> Callable[[str], list[str]]:
+    """White space, or sacrebleu's own code."""
+    if name == "none":
+        return str.split
+    if name not in TOKENIZATIONS:
+        raise InputError(f"unknown tokenization '{name}'", remedy=f"known: {', '.join(TOKENIZATIONS)}")
+    return _splitting(sacrebleu_tokenizer(name))
+
+
+def _splitting(tokenize: Callable[[str], str]) -> Callable[[str], list[str]]:
+    return lambda line: tokenize(line.rstrip()).split()

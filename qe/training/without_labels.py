@@ -1,0 +1,113 @@
+"""A model without labels: its features standardised on translations that nobody has judged, and averaged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.feature_set import FeatureSet, parts_needed
+from features.core.segments import Segments
+from features.core.tree_columns import numbers
+from features.storage.outputs import locked_folder
+from qe.config.experiment import Experiment
+from qe.data.dataset import LabelScale
+from qe.models.drift import Profile
+from qe.models.explanation import Background
+from qe.models.learned import Learned
+from qe.models.model import Model
+from qe.models.pipeline import Candidate
+from qe.resources.cache import resources_for
+from qe.tracking import logged_models, runs
+from qe.training.extraction import Extraction
+from qe.training.recipe import recipe, recipe_tags
+
+FEWEST: Final = 20  # segments: means and deviations of fewer say nothing
+SCALE: Final = LabelScale("quality", None, None, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """A model without labels, the table of features that it was made of, and its folder."""
+
+    model: Model
+    features: pd.DataFrame
+    folder: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "model": str(self.folder),
+            "segments": len(self.features),
+            "features": self.model.feature_set.names,
+            "label": SCALE.name,
+            "recipe": self.model.about["recipe"],
+        }
+
+
+def train_without_labels(
+    experiment: Experiment,
+    segments: Segments,
+    output: Path,
+    *,
+    cache: Path,
+    progress: Progress = silent,
+) -> Unlabelled:
+    """Writes `output`/model, a model like any other but for figures and intervals, and logs it to MLflow.
+
+    Scores are in standard deviations from the mean of these segments, higher is better: they order
+    translations, and say nothing of any scale of people's.
+
+    Raises InputError for fewer than 20 segments, a folder of others, and while another process works there.
+    """
+    if len(segments) < FEWEST:
+        raise InputError(
+            f"{len(segments)} translations are too few to standardise what is known of them",
+            remedy=f"give {FEWEST} or more, the more the better; they need no labels",
+        )
+    with locked_folder(output, "unsupervised", inputs=experiment.inputs()):
+        made = _made(experiment, segments, output / "model", cache, progress)
+        _log(experiment, segments, made)
+    return made
+
+
+def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
+    """A run with its parameters, data and model."""
+    with runs.run(experiment.run_name, description=experiment.description) as run:
+        run.params(experiment.settings())
+        run.tags(recipe_tags(made.model.about["recipe"], experiment.name, made.model.feature_set))
+        data = pd.DataFrame({"source": segments.source, "target": segments.target})
+        run.dataset(data, experiment.name, None, "training")
+        columns = made.model.columns()
+        example = pd.DataFrame(dict(segments.take(range(3)).columns()))[list(columns)]
+        described = logged_models.Described(experiment.name, experiment.description)
+        logged_models.log_model(run.id, made.folder, columns=columns, example=example, described=described)
+
+
+def _made(
+    experiment: Experiment, segments: Segments, folder: Path, cache: Path, progress: Progress
+) -> Unlabelled:
+    needed = parts_needed(experiment.features)
+    bundle = resources_for(experiment.resources, segments, needed, cache, progress)
+    feature_set = FeatureSet.make(experiment.features, bundle)
+    table = Extraction(feature_set, cache, progress=progress).static(segments)
+    section = experiment.learner[0]
+    candidate = Candidate(section.kind, section.params)
+    parts = {} if bundle is None else {name: bundle.manifest["parts"][name] for name in needed}
+    made_with = recipe(experiment.seed, segments.fingerprint, feature_set, parts)
+    model = Model(
+        experiment.name,
+        candidate,
+        candidate.pipeline(experiment.seed).fit(table),
+        feature_set,
+        SCALE,
+        (segments.source_tokenizer, segments.target_tokenizer),
+        bundle,
+    ).described(recipe=made_with, versions=made_with["versions"], best=candidate.settings())
+    values = numbers(table)
+    pairs = zip(segments.source, segments.target, strict=True)
+    profile = Profile.make(segments, values, list(table.columns), experiment.seed)
+    model.save(folder, (Background.make(values, experiment.seed), profile, Learned.make(pairs)))
+    return Unlabelled(model, table, folder)

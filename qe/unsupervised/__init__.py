@@ -1,1 +1,0 @@
-"""Unsupervised: a model of translations that nobody has judged."""

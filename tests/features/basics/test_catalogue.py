@@ -1,0 +1,40 @@
+"""Catalogues: files are entries, their documentation can be read without importing them."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
+from features.core.bundle import RESOURCES
+from features.core.feature_set import EXTRACTORS
+from qe.learning.learner import LEARNERS
+from qe.learning.selector import SELECTORS
+from qe.statistics.metric import METRICS
+
+
+@pytest.mark.parametrize(
+    "catalogue", [EXTRACTORS, RESOURCES, LEARNERS, METRICS, SELECTORS], ids=lambda c: c.noun
+)
+def test_documentation_is_that_of_the_class(catalogue: Catalogue[object]) -> None:
+    for name in catalogue.names:
+        assert catalogue.documentation(name) == (inspect.getdoc(catalogue.get(name)) or "")
+
+
+def test_documentation_of_an_unknown_name() -> None:
+    with pytest.raises(InputError, match="unknown resource 'lexikon'.*did you mean 'lexicon'"):
+        RESOURCES.documentation("lexikon")
+
+
+def test_listing_families_imports_none() -> None:
+    """`qe features list` is a second's work: neither numba nor training is loaded for it."""
+    code = (
+        "import sys; from qe.getting_started.catalogue.features import sets, summaries\n"
+        "from qe.getting_started.catalogue.costs import FeatureCosts\n"
+        "assert len(summaries()) > 30 and sets(FeatureCosts.load())\n"
+        "print(*(m for m in ('numba', 'mlflow', 'sklearn', 'features.surface') if m in sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""

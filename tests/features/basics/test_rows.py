@@ -1,0 +1,69 @@
+"""What word-level networks say of a token or a text is the same to the last bit in every batch."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from features.basics.rows import row_products
+from features.word_level.network import Network
+from features.word_level.pooling import PoolingNetwork, Texts
+from features.word_level.pooling_training import random_beginning
+
+RNG = np.random.default_rng(0)
+LEFT, RIGHT = RNG.normal(size=(700, 190)), RNG.normal(size=(190, 64))
+
+
+def test_products_are_those_of_numpy() -> None:
+    np.testing.assert_allclose(row_products(LEFT, RIGHT), LEFT @ RIGHT, rtol=0, atol=1e-12)
+    assert row_products(LEFT[:0], RIGHT).shape == (0, 64)
+
+
+def test_products_are_put_where_they_should_be() -> None:
+    """Into whole and partial blocks, into columns of a wider array, and into memory that was used before."""
+    expected = row_products(LEFT, RIGHT)
+    wide = np.full((700, 70), 9.0)
+    for place in (np.full((700, 64), 9.0), wide[:, 3:67]):
+        assert row_products(LEFT, RIGHT, place) is place
+        np.testing.assert_array_equal(place, expected)
+    assert (wide[:, :3] == 9).all() and (wide[:, 67:] == 9).all()
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 699), min_size=1, max_size=300))
+def test_a_row_does_not_depend_on_the_others(rows: list[int]) -> None:
+    np.testing.assert_array_equal(row_products(LEFT[rows], RIGHT), row_products(LEFT, RIGHT)[rows])
+
+
+def test_products_do_not_depend_on_the_number_of_threads() -> None:
+    """Asked in a thread of its own, where only this one says how many BLAS has: of a thousand numbers it
+    rounds otherwise with two threads than with one."""
+    left, right = RNG.normal(size=(600, 1000)), RNG.normal(size=(1000, 64))
+    products = []
+    for number in (1, 2):
+        with threadpool_limits(number, "blas"), ThreadPoolExecutor(1) as pool:
+            products.append(pool.submit(row_products, left, right).result())
+    np.testing.assert_array_equal(products[0], products[1])
+    np.testing.assert_allclose(products[0], left @ right, rtol=0, atol=1e-12)
+
+
+def test_a_token_is_scored_alike_in_every_batch() -> None:
+    columns = RNG.normal(size=(600, 90)).astype(np.float32)
+    columns[RNG.random(columns.shape) < 0.2] = np.nan
+    vectors = RNG.normal(size=(600, 40)).astype(np.float32)
+    network = Network.fit(columns, vectors, columns[:, 0] > 0, seed=0)
+    together = network.probability(columns, vectors)
+    for rows in (slice(3, 4), slice(0, 257), slice(250, 600)):
+        np.testing.assert_array_equal(network.probability(columns[rows], vectors[rows]), together[rows])
+
+
+def test_a_text_is_scored_alike_in_every_batch() -> None:
+    lengths = RNG.integers(1, 40, 80)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    texts = Texts(RNG.normal(size=(offsets[-1], 120)).astype(np.float32), offsets)
+    network = PoolingNetwork(random_beginning(np.random.default_rng(1), 120, 2))
+    together = network.outcomes(texts)
+    for rows in (np.array([5]), np.arange(40, 80), RNG.permutation(80)):
+        np.testing.assert_array_equal(network.outcomes(texts.take(rows)), together[rows])

@@ -1,0 +1,32 @@
+"""What lies beside arrays: entries of meta.json that are of another type than was saved are damage."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from features.basics.errors import InputError
+from features.resources.ngrams import NgramCounts
+from features.storage.damage import Damaged
+from features.text.tokenizer import Tokenizer
+
+
+@pytest.mark.parametrize("settings", [1.5, None, [["order", 2]], "order"])
+def test_settings_are_a_mapping(tmp_path: Path, settings: object) -> None:
+    counts = NgramCounts.from_tokens(Tokenizer("en").tokens(["a house", "the house"]), order=2)
+    counts.save(tmp_path)
+    assert NgramCounts.load(tmp_path).settings == counts.settings
+    meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
+    (tmp_path / "meta.json").write_text(json.dumps({**meta, "settings": settings}), "utf-8")
+    with pytest.raises(Damaged, match=r"`settings` in meta\.json must be a mapping"):
+        NgramCounts.load(tmp_path)
+
+
+def test_what_is_not_recorded_is_one_message(tmp_path: Path) -> None:
+    tokens = Tokenizer("en").tokens(["a house", "the house"])
+    NgramCounts.from_tokens(tokens, order=2).save(tmp_path)
+    meta = json.loads((tmp_path / "meta.json").read_text("utf-8"))
+    del meta["settings"]["case"]
+    (tmp_path / "meta.json").write_text(json.dumps(meta), "utf-8")
+    with pytest.raises(InputError, match="does not say 'case'"):
+        NgramCounts.load(tmp_path).counts(tokens, 1)

@@ -1,0 +1,75 @@
+"""METEOR: scores worked by hand from the equations of version 1.3, alignments against all that there are."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.edits.meteor import Pair, Words, aligned, meteor
+
+FUNCTIONAL = {"the", "on", "of"}
+
+
+def text(words: str, stems: str = "") -> Words:
+    split = words.split()
+    return Words(split, (stems or words).split(), [word in FUNCTIONAL for word in split])
+
+
+def test_equal_texts_have_1_and_unlike_ones_0() -> None:
+    assert meteor(text("the cat sat"), text("the cat sat")) == pytest.approx(1, abs=1e-12)
+    assert meteor(text("a b"), text("c d e")) == 0
+
+
+def test_stems_and_function_words_by_hand() -> None:
+    """`the` is worth .25, `cats` - `cat` .75 times .6, `sat` .75; one chunk of three matches."""
+    matched = 0.25 * 1 + 0.75 * 0.6 + 0.75 * 1
+    precision, recall = matched / (0.25 + 0.75 + 0.75), matched / (0.25 + 0.75 + 0.75 + 0.25)
+    mean = precision * recall / (0.85 * precision + 0.15 * recall)
+    expected = mean * (1 - 0.6 * (1 / 3) ** 0.2)
+    assert meteor(text("the cats sat", "the cat sat"), text("the cat sat on")) == pytest.approx(expected)
+
+
+def test_word_order_costs_chunks() -> None:
+    """c | a b against a b c: everything matches, in two chunks."""
+    assert meteor(text("c a b"), text("a b c")) == pytest.approx(1 - 0.6 * (2 / 3) ** 0.2)
+
+
+def test_a_stem_alone_is_no_equal_word() -> None:
+    """One word of one, by its stem: P = R = .6, one chunk of everything."""
+    assert meteor(text("cats", "cat"), text("cat", "cat")) == pytest.approx(0.6)
+
+
+def matchings(
+    left: list[str], right: list[str], place: int = 0, used: int = 0
+) -> Iterator[list[tuple[int, int]]]:
+    """Every one-to-one match of equal words."""
+    if place == len(left):
+        yield []
+        return
+    yield from matchings(left, right, place + 1, used)
+    for other, word in enumerate(right):
+        if word == left[place] and not used >> other & 1:
+            for rest in matchings(left, right, place + 1, used | 1 << other):
+                yield [(place, other), *rest]
+
+
+def cost(pairs: list[tuple[int, int]]) -> tuple[int, int, int]:
+    starts = sum((i - 1, j - 1) not in pairs for i, j in pairs)
+    return -len(pairs), starts, sum(abs(i - j) for i, j in pairs)
+
+
+letters = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
+
+
+@given(letters, letters)
+def test_alignments_are_the_best_of_all(left: list[str], right: list[str]) -> None:
+    found: list[Pair] = aligned(text(" ".join(left)), text(" ".join(right)))
+    pairs = [(i, j) for i, j, _ in found]
+    assert pairs in list(matchings(left, right))
+    assert cost(pairs) == min(map(cost, matchings(left, right)))
+
+
+def test_a_word_500_times_is_aligned_in_one_chunk() -> None:
+    pairs = aligned(text("a " * 500), text("a " * 499))
+    assert [(i, j) for i, j, _ in pairs] == [(i, i) for i in range(499)]

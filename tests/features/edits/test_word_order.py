@@ -1,0 +1,60 @@
+"""Word order: hand-made sentences, and an independent reading of the definition."""
+
+from itertools import chain
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.edits.word_order import word_order
+
+alignments = st.integers(0, 9).flatmap(
+    lambda n: st.tuples(st.permutations(range(n)), st.lists(st.booleans(), min_size=n, max_size=n))
+)
+
+
+def by_definition(partners: list[int]) -> tuple[list[int], list[int]]:
+    """Distances and group sizes of one text, word by word, from the definition alone."""
+    left = [j for j, i in enumerate(partners) if i >= 0]
+    right = sorted(i for i in partners if i >= 0)
+    place = {j: (left.index(j), right.index(partners[j])) for j in left}
+    distances, sizes = [0] * len(partners), [0] * len(partners)
+    for j in left:
+        here, there = place[j]
+        distances[j] = abs(here - there)
+        if here != there:
+            together = {j}
+            for step in (-1, 1):
+                k = here + step
+                while 0 <= k < len(left) and place[left[k]][1] - there == k - here:
+                    together.add(left[k])
+                    k += step
+            sizes[j] = len(together)
+    return distances, sizes
+
+
+def order_of(*texts: list[int]) -> tuple[list[int], list[int]]:
+    offsets = np.cumsum([0, *map(len, texts)])
+    order = word_order(np.array(list(chain(*texts)), np.int32), offsets)
+    return order.distances.tolist(), order.group_sizes.tolist()
+
+
+@settings(deadline=None)  # kernels compile on their first call
+@given(st.lists(alignments, min_size=1, max_size=4))
+def test_equal_to_the_definition(batch: list[tuple[list[int], list[bool]]]) -> None:
+    texts = [[i if there else -1 for i, there in zip(*text, strict=True)] for text in batch]
+    expected = [by_definition(text) for text in texts]
+    assert order_of(*texts) == tuple(list(chain(*columns)) for columns in zip(*expected, strict=True))
+
+
+def test_insertions_and_deletions_move_nothing() -> None:
+    assert order_of([2, -1, 5, 9]) == ([0, 0, 0, 0], [0, 0, 0, 0])
+
+
+def test_adjective_and_noun_change_places() -> None:
+    assert order_of([0, 2, 1, 3]) == ([0, 1, 1, 0], [0, 1, 1, 0])
+
+
+def test_a_clause_goes_to_the_front() -> None:
+    """Three words pass two: 3 moved together by 2, 2 moved together by 3."""
+    assert order_of([3, 4, 0, 1, 2, 5]) == ([3, 3, 2, 2, 2, 0], [2, 2, 3, 3, 3, 0])

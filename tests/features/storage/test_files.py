@@ -1,0 +1,137 @@
+"""Atomic writing and reading: what cannot be written or read is told, and nothing is left half done."""
+
+import errno
+import gzip
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from features.basics.errors import InputError
+from features.storage.files import atomic_directory, atomic_file, check_writable, read_lines
+
+TEXT = "".join(f"line {i} of a text that is squeezed\n" for i in range(2000))
+
+
+def write(path: Path) -> None:
+    with atomic_file(path) as temporary:
+        temporary.write_text("new")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    """A folder with a file and a folder."""
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+PLACES = {
+    "file/x": r"cannot be written \(.*file is a file, not a directory\)",
+    "file/x/y": r"cannot be written \(.*file is a file, not a directory\)",
+    "folder": "is a directory, not a file",
+    "n" * 300: r"cannot be written \(File name too long\)",
+    "/proc/qe.tsv": r"cannot be written \(No such file or directory\)",
+    "/dev/null": "is a device or a pipe, not a file",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_that_cannot_be_written(name: str, places: Path) -> None:
+    for attempt in (check_writable, write):
+        with pytest.raises(InputError, match=f"{PLACES[name]}; choose another path") as raised:
+            attempt(places / name)
+        assert raised.value.where == places / name
+    assert sorted(p.name for p in places.rglob("*")) == ["file", "folder"]
+    assert (places / "file").read_text() == "old"
+
+
+def test_a_place_without_the_right_to_write(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (tmp_path / "locked").mkdir(mode=0o500)
+    for attempt in (check_writable, write):
+        with pytest.raises(InputError, match=r"x: cannot be written \(Permission denied\)"):
+            attempt(tmp_path / "locked" / "x")
+
+
+def test_the_check_leaves_nothing(places: Path) -> None:
+    for name in ("new/folder/x", "x", "file"):
+        check_writable(places / name)
+    assert sorted(p.name for p in places.rglob("*")) == ["file", "folder"]
+    write(places / "new/folder/x")
+    write(places / "file")
+    assert (places / "new/folder/x").read_text() == (places / "file").read_text() == "new"
+
+
+def test_a_directory_in_place_of_a_file(places: Path) -> None:
+    for name, message in (("file", "is a file, not a directory"), ("file/x", "cannot be written")):
+        with pytest.raises(InputError, match=message), atomic_directory(places / name):
+            raise AssertionError("nothing is written where it cannot land")
+    assert sorted(p.name for p in places.rglob("*")) == ["file", "folder"]
+
+
+def test_errors_of_the_block_stay_what_they_are(tmp_path: Path) -> None:
+    """A file that is missing while another is written is not "cannot be written"."""
+    for manager in (atomic_file, atomic_directory):
+        for error in (FileNotFoundError(errno.ENOENT, "gone"), BrokenPipeError(), TimeoutError("slow")):
+            with pytest.raises(type(error)), manager(tmp_path / "x"):
+                raise error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "manager, write, reason",
+    [
+        ("atomic_file", "path.write_text('x' * 10000)", "File too large"),
+        ("atomic_directory", "(path / 'a').write_text('x' * 10000)", "File too large"),
+        ("atomic_directory", "np.save(path / 'a.npy', np.zeros(10000))", "requested and "),
+    ],
+)
+def test_no_room(manager: str, write: str, reason: str, tmp_path: Path) -> None:
+    """A limit on file size is as a full disk: a write that fails halfway."""
+    script = (
+        "import resource, sys, numpy as np; from pathlib import Path; from features.storage.files import *\n"
+        "from features.basics.errors import InputError\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))\n"
+        f"try:\n  with {manager}(Path('x')) as path: {write}\n"
+        "except InputError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+    )  # fmt: skip
+    assert done.stdout.startswith("x: cannot be written (") and reason in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def damaged(content: bytes, how: str) -> bytes:
+    if how == "cut off":
+        return content[: len(content) // 2]
+    at, flip = {"block type": (10, 0x06), "checksum": (len(content) - 8, 0xFF)}[how]
+    return content[:at] + bytes([content[at] ^ flip]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "how, error", [("cut off", EOFError), ("block type", zlib.error), ("checksum", gzip.BadGzipFile)]
+)
+def test_a_damaged_gzip_file(how: str, error: type[Exception], tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    path.write_bytes(damaged(gzip.compress(TEXT.encode(), mtime=0), how))
+    with pytest.raises(error), gzip.open(path) as stream:
+        stream.read()
+    with pytest.raises(InputError, match=r"text\.gz:\d+: damaged gzip file"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    "name, message", [("none", "no such file; check the path"), ("file/x", "no such file"), ("folder", "dir")]
+)
+def test_what_cannot_be_read(name: str, message: str, places: Path) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        list(read_lines(places / name))
+    assert raised.value.where == places / name

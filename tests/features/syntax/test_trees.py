@@ -1,0 +1,259 @@
+"""Trees: what brackets and dependencies say, against counts and drawings from outside."""
+
+import copy
+import gzip
+import itertools
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.syntax.trees import Tree, Trees, column, gathered
+
+MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
+
+
+def conllu(*words: tuple[str, str, int, str]) -> str:
+    """A block of (form, tag, head, relation); the tag is both universal and the language's own."""
+    return "\n".join(
+        f"{i}\t{form}\t_\t{tag}\t{tag}\t_\t{head}\t{relation}\t_\t_"
+        for i, (form, tag, head, relation) in enumerate(words, start=1)
+    )
+
+
+def read(text: str, plain: bool = False) -> str:
+    return Trees.from_brackets([text], plain=plain).brackets(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        (MARY, MARY),
+        (f"( {MARY} )", MARY),
+        (f"(\n  {MARY}\n)\n", MARY),
+        ("(ROOT (S (N x)))", "(ROOT (S (N x)))"),
+        ("(A)", "A"),
+        ("(A b c)", "(A b c)"),
+        ("((A b) (C d))", "( (A b) (C d))"),
+        ("(A b) (C d)", "( (A b) (C d))"),
+        ("", ""),
+        ("  ", ""),
+        ("(())", ""),
+        ("()", ""),
+    ],
+)
+def test_brackets(text: str, tree: str) -> None:
+    assert read(text) == tree
+
+
+def test_levels() -> None:
+    trees = Trees.from_brackets([MARY, "", "(A b)"])
+    labels = [trees.types[k] for k in trees.labels]
+    assert labels == ["S", "NP", "VP", "N", "V", "NP", "Mary", "brought", "D", "N", "a", "cat", "A", "b"]
+    assert trees.arities.tolist() == [2, 1, 2, 1, 1, 2, 0, 0, 1, 1, 0, 0, 1, 0]
+    assert trees.first_child.tolist()[:6] == [1, 3, 4, 6, 7, 8] and trees.first_child[12] == 13
+    assert trees.sizes.tolist() == [12, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("(S (NP-SBJ-1 (NNP Ed)) (VP (VBD slept)))", "(S (NP (NNP Ed)) (VP (VBD slept)))"),
+        ("(S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB go))))", "(S (VP (TO to) (VP (VB go))))"),
+        ("(NP (NP (-NONE- *)) (SBAR (-NONE- 0)))", ""),
+        (
+            "(X (-LRB- -LRB-) (NP=2 (NN a-b=c)) (-RRB- -RRB-))",
+            "(X (-LRB- -LRB-) (NP (NN a-b=c)) (-RRB- -RRB-))",
+        ),
+        ("((S (-NONE- *)) (A b))", "(A b)"),
+        ("", ""),
+    ],
+)
+def test_plain(text: str, plain: str) -> None:
+    assert read(text, plain=True) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (N x)", "1 brackets are not closed"),
+        ("(S (N x)))", "closes a bracket that was not opened"),
+        ("no tree", "is no bracketed tree, but has 'no' outside of brackets"),
+        ("(S (N x)) word", "has 'word' outside"),
+    ],
+)
+def test_no_brackets(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as raised:
+        Trees.from_brackets(["(A b)", text], "annotation_source")
+    assert "annotation_source, segment 2" in str(raised.value)
+
+
+def test_figure_1_of_uu() -> None:
+    """`Nicole 's dad`: parts of speech hold relations and words, relations hold dependants."""
+    block = conllu(("Nicole", "NNP", 3, "NMOD"), ("'s", "POS", 1, "SUFFIX"), ("dad", "NN", 0, "ROOT"))
+    tree = "(NN (ROOT (NNP (NMOD (POS SUFFIX 's)) Nicole)) dad)"
+    assert Trees.from_dependencies([block]).brackets(0) == tree
+
+
+def test_dependants_on_both_sides_stay_in_order() -> None:
+    block = conllu(("a", "D", 2, "det"), ("b", "N", 3, "subj"), ("c", "V", 0, "root"), ("d", "N", 3, "obj"))
+    tree = "(V (root (N (subj (D det a)) b) (N obj d)) c)"
+    assert Trees.from_dependencies([block]).brackets(0) == tree
+
+
+def test_several_roots_and_sentences() -> None:
+    two_roots = conllu(("a", "X", 0, "root"), ("b", "Y", 0, "root"))
+    two_sentences = conllu(("a", "X", 0, "root")) + "\n\n" + conllu(("b", "Y", 0, "root"))
+    trees = Trees.from_dependencies([two_roots, two_sentences, ""])
+    assert [trees.brackets(i) for i in range(3)] == ["( (X root a) (Y root b))"] * 2 + [""]
+
+
+def test_ranges_and_empty_nodes_are_passed_over() -> None:
+    rows = conllu(("de", "P", 3, "case"), ("el", "D", 3, "det"), ("sol", "N", 0, "root")).split("\n")
+    rows.insert(0, "1-2\tdel" + "\t_" * 8)
+    rows.insert(3, "2.1\tempty" + "\t_" * 8)
+    tree = Trees.from_dependencies(["# text = del sol\n" + "\n".join(rows)]).brackets(0)
+    assert tree == "(N (root (P case de) (D det el)) sol)"
+
+
+def test_the_languages_own_tags() -> None:
+    block = conllu(("a", "X", 0, "root")).replace("X\tX", "NOUN\tNN")
+    assert Trees.from_dependencies([block], tag="xpos").brackets(0) == "(NN root a)"
+    assert Trees.from_dependencies([block]).brackets(0) == "(NOUN root a)"
+    without = block.replace("NN\t", "_\t")
+    assert Trees.from_dependencies([without], tag="xpos").brackets(0) == "(_ root a)"
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (conllu(("a", "X", 2, "r"), ("b", "Y", 1, "r")), "2 of 2 words depend on each other in a circle"),
+        (
+            conllu(("a", "X", 0, "r"), ("b", "Y", 3, "r"), ("c", "Y", 2, "r")),
+            "2 of 3 words depend on each other",
+        ),
+        (conllu(("a", "X", 1, "r")), "1 of 1 words depend on each other in a circle"),
+        (conllu(("a", "X", 2, "r")), "the head of a word must be 0 to 1, but is '2'"),
+        ("1\ta\t_\tX\tX\t_\t_\t_\t_\t_", "the word 'a' has no head; give dependencies"),
+        ("1\ta\t_\t_\tX\t_\t0\troot\t_\t_", "the word 'a' has no part of speech"),
+    ],
+)
+def test_no_dependencies(block: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as raised:
+        Trees.from_dependencies([block], "annotation_source")
+    assert "annotation_source, segment 1" in str(raised.value)
+
+
+def test_deep_trees_need_no_stack() -> None:
+    chain = conllu(*((f"w{i}", "X", i, "dep") for i in range(3000)))
+    trees = Trees.from_dependencies([chain])
+    assert trees.sizes[0] == 9000 and trees.brackets(0).count("(") == 3000 + 2999
+    deep = "(A " * 5000 + "b" + ")" * 5000
+    assert Trees.from_brackets([deep]).sizes[0] == 5001 == Trees.from_brackets([deep], plain=True).sizes[0]
+
+
+def batch() -> Trees:
+    return Trees.from_brackets([MARY, "", "(A b)", "(B (N Mary))", "(A b)"])
+
+
+def test_take_and_concatenate() -> None:
+    trees = batch()
+    taken = trees.take([3, 0, 0, 1])
+    assert [taken.brackets(i) for i in range(4)] == ["(B (N Mary))", MARY, MARY, ""]
+    assert "b" not in taken.types
+    both = Trees.concatenate([taken, Trees.from_brackets(["(cat Mary)"]), trees.take([])])
+    assert [both.brackets(i) for i in range(5)] == ["(B (N Mary))", MARY, MARY, "", "(cat Mary)"]
+    assert len(set(both.types)) == len(both.types)
+    assert len(Trees.concatenate([])) == 0
+
+
+def test_keys_are_of_the_tree_alone() -> None:
+    trees = batch()
+    keys = trees.keys
+    assert keys[2] == keys[4] and len(set(keys.tolist())) == 4
+    assert Trees.from_brackets(["(A (x (y z)))", "(A b)"]).keys[1] == keys[2]
+    one, other = Trees.from_brackets(["(A (B c d))", "(A (B c) d)"]).keys
+    assert one != other
+
+
+def test_copies() -> None:
+    trees = batch()
+    assert trees.fingerprint == batch().fingerprint != trees.take([0]).fingerprint
+    for made in (pickle.loads(pickle.dumps(trees)), copy.deepcopy(trees)):
+        assert made.fingerprint == trees.fingerprint
+        assert made.kept("x", lambda: 1) == 1
+    empty = pickle.loads(pickle.dumps(trees.take([])))
+    assert len(empty) == 0 and empty.types == ()
+
+
+def test_kept_is_computed_once() -> None:
+    numbers = itertools.count()
+    trees = batch()
+    assert [trees.kept("key", lambda: next(numbers)) for _ in range(3)] == [0, 0, 0]
+    assert trees.kept("other key", lambda: next(numbers)) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "arities", "offsets"),
+    [
+        ([0, 0], [0, 0], [0, 2]),  # two roots
+        ([0, 0], [2, 0], [0, 2]),  # a child is absent
+        ([0, 0, 0, 0], [1, 2, 0, 0], [0, 2, 4]),  # a child in the next tree
+        ([0, 0, 0], [1, 0, 1], [0, 3]),  # a child before its parent
+        ([0, 1], [1, 0], [0, 2]),  # a label that is not there
+        ([0, 0], [1], [0, 2]),
+        ([0, 0], [1, 0], [0, 1]),
+        ([0, 0], [1, 0], [0, 3, 2]),
+        ([0, 0], [3, -1], [0, 2]),
+    ],
+)
+def test_arrays_that_are_no_trees(labels: list[int], arities: list[int], offsets: list[int]) -> None:
+    with pytest.raises(InputError, match="are no trees"):
+        Trees(("a",), np.array(labels, np.int32), np.array(arities, np.int32), np.array(offsets, np.int64))
+
+
+def test_a_label_with_a_line_end() -> None:
+    with pytest.raises(InputError, match="are no trees"):
+        Trees(("a\nb",), np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1], np.int64))
+
+
+def test_columns_of_trees() -> None:
+    trees, other = batch(), Trees.from_brackets(["(A b)", "(C d)"])
+    rows = column(trees)
+    assert str(rows[2]) == "(A b)" and rows[2] == Tree(trees, 2)
+    same, places = gathered([rows[4], rows[0]])
+    assert same is trees and places.tolist() == [4, 0]
+    mixed = [rows[3], *column(other), rows[3]]
+    joined, places = gathered(mixed)
+    assert [joined.brackets(i) for i in places] == ["(B (N Mary))", "(A b)", "(C d)", "(B (N Mary))"]
+    assert len(joined) == 3  # each used tree once
+    nothing, places = gathered([])
+    assert len(nothing) == 0 == len(places)
+
+
+def test_penn_treebank(shared_data: Callable[[str], Path]) -> None:
+    """As many words as the file has pairs of tag and word, traces aside; no label with a function."""
+    with gzip.open(shared_data("treebanks/en_ptb-sample-train.mrg.gz"), "rt") as stream:
+        texts = re.split(r"\n(?=\()", stream.read().strip())
+    trees = Trees.from_brackets(texts, plain=True)
+    pairs = re.findall(r"\(([^\s()]+) ([^\s()]+)\)", "\n".join(texts))
+    words = [word for tag, word in pairs if tag != "-NONE-"]
+    assert (trees.arities == 0).sum() == len(words) > 80_000
+    assert sorted(trees.types[k] for k in trees.labels[trees.arities == 0]) == sorted(words)
+    inner = {trees.types[k] for k in trees.labels[trees.arities > 0]}
+    assert {"NP", "VP", "S", "-LRB-"} <= inner and not any(re.fullmatch("[A-Z]+[-=].*", x) for x in inner)
+
+
+def test_universal_dependencies(shared_data: Callable[[str], Path]) -> None:
+    """Three nodes a word; the relations are those of column 8."""
+    with gzip.open(shared_data("treebanks/es_gsd-dev.conllu.gz"), "rt") as stream:
+        blocks = stream.read().strip().split("\n\n")
+    words = [row for row in (line.split("\t") for b in blocks for line in b.split("\n")) if row[0].isdigit()]
+    trees = Trees.from_dependencies(blocks)
+    assert len(trees) == 1400 and trees.sizes.sum() == 3 * len(words)
+    labels = [trees.types[k] for k in trees.labels]
+    assert labels.count("nsubj") == sum(row[7] == "nsubj" for row in words)

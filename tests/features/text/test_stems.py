@@ -1,0 +1,24 @@
+"""The first five letters, by hand."""
+
+import numpy as np
+
+from features.text.stems import truncated
+from features.text.tokens import Tokens
+
+
+def test_inflections_share_a_stem_and_texts_keep_their_lengths() -> None:
+    texts = [["Traducción", "traducida"], [], ["el", "12345.67", "12345.89", "e-mail"]]
+    stems = truncated(Tokens.from_lists(texts))
+    assert [stems.words(i) for i in range(3)] == [
+        ["tradu", "tradu"], [], ["el", "12345.67", "12345.89", "e-mail"],
+    ]  # fmt: skip
+    assert len(set(stems.types)) == len(stems.types)
+
+
+def test_no_text_has_no_stem() -> None:
+    none = truncated(Tokens.from_lists([[]]))
+    assert none.types == () and np.array_equal(none.offsets, [0, 0])
+
+
+def test_other_lengths() -> None:
+    assert truncated(Tokens.from_lists([["casas"]]), 3).types == ("cas",)

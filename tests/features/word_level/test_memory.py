@@ -1,0 +1,159 @@
+"""What is remembered of described segments: shared by families, in order, forgotten with its resources."""
+
+import gc
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.core.bundle import Bundle, build
+from features.core.feature_set import make_extractor, parts_needed
+from features.core.segments import Segments
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.word_level import memory
+from features.word_level.memory import TokenMemory, remembered
+from features.word_level.tokens import TokenTable
+
+TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
+PAIRS = [("the house", "la casa"), ("a green house", "una casa verde"), ("the dog", "el perro")] * 20
+TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("green", "la la"), ("a", "x")]
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    parts = parts_needed([{"kind": "word_quality"}, {"kind": "word_network_predictor"}])
+    return build(lambda: ParallelCorpus.from_lines(PAIRS, *TOKENIZERS), tmp_path / "bundle", parts)
+
+
+def segments(*rows: int) -> Segments:
+    source, target = ([TEXTS[i][side] for i in rows] for side in (0, 1))
+    return Segments.from_columns({"source": source, "target": target}, *TOKENIZERS)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The targets of every batch that was really described."""
+    batches: list[list[str]] = []
+    describe = memory.Knowledge.described
+
+    def spied(self: Any, some: Segments, use: frozenset[str]) -> TokenTable:
+        batches.append(list(some.target))
+        return describe(self, some, use)
+
+    monkeypatch.setattr(memory.Knowledge, "described", spied)
+    return batches
+
+
+def same(left: TokenTable, right: TokenTable) -> bool:
+    keys = all(np.array_equal(left.word_keys[n], right.word_keys[n]) for n in left.word_keys)
+    return (
+        keys
+        and np.array_equal(left.words, right.words, equal_nan=True)
+        and np.array_equal(left.gaps, right.gaps, equal_nan=True)
+        and np.array_equal(left.gap_rows, right.gap_rows)
+        and np.array_equal(left.offsets, right.offsets)
+    )
+
+
+def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[list[str]]) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    remembered(family, segments(3, 1), frozenset())
+    asked.clear()
+    mixed = remembered(family, segments(0, 1, 2, 3, 4, 1), frozenset())
+    assert asked == [["la casa", "", "x"]]
+    assert same(mixed, family.described(segments(0, 1, 2, 3, 4, 1), frozenset()))
+
+
+def test_families_with_the_same_resources_share_what_they_describe(
+    bundle: Bundle, asked: list[list[str]]
+) -> None:
+    quality, network, other = (
+        make_extractor({"kind": kind}, bundle)
+        for kind in ("word_quality", "word_network", "word_network_predictor")
+    )
+    one: Any = remembered(quality, segments(0, 1), frozenset())  # type: ignore[arg-type]
+    two = remembered(network, segments(0, 1), frozenset())  # type: ignore[arg-type]
+    assert asked == [["la casa", "un perro verde"]] and one is two
+    more = remembered(other, segments(0, 1), frozenset())  # type: ignore[arg-type]
+    assert len(asked) == 2 and len(more.word_names) > len(one.word_names)
+
+
+def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
+    """The hidden vector of the predictor, word by word, in a memory of its own."""
+    plain, quality, network = (
+        make_extractor({"kind": kind}, bundle)
+        for kind in (
+            "word_quality_predictor",
+            "word_quality_predictor_vectors",
+            "word_network_predictor_vectors",
+        )
+    )
+    batch = segments(0, 1, 2)
+    less, more, same_table = (remembered(one, batch, frozenset()) for one in (plain, quality, network))  # type: ignore[arg-type]
+    assert same_table is more and more.word_names[: len(less.word_names)] == less.word_names
+    aligner: Any = bundle.part("aligner")
+    predictor: Any = bundle.part("predictor")
+    source, target = batch.source_tokens, batch.target_tokens
+    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
+    expected = predictor.evidence(target, predicted)
+    np.testing.assert_array_equal(more.words[:, len(less.word_names) :], expected)
+
+
+def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
+    parts = parts_needed([{"kind": "word_quality"}])
+    for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
+        bundle = build(
+            lambda pairs=pairs: ParallelCorpus.from_lines(pairs, *TOKENIZERS), tmp_path / name, parts
+        )
+        remembered(make_extractor({"kind": "word_quality"}, bundle), segments(0), frozenset())  # type: ignore[arg-type]
+    assert asked == [["la casa"], ["la casa"]]
+
+
+def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[str]]) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    for translation in ("la casa", "el perro", "la casa"):
+        columns = {"source": ["the house"], "target": ["la casa"], "pseudo_reference": [translation]}
+        remembered(family, Segments.from_columns(columns, *TOKENIZERS), frozenset({"pseudo_reference"}))
+    assert len(asked) == 2
+
+
+def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
+    before = set(memory._memories)
+    again = Bundle(bundle.path)
+    family: Any = make_extractor({"kind": "word_quality"}, again)
+    remembered(family, segments(0, 1), frozenset())
+    assert len(set(memory._memories) - before) == 1
+    del again, family
+    gc.collect()
+    assert set(memory._memories) <= before
+
+
+def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_LIMIT", 4)  # tokens
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    own = TokenMemory()
+
+    def table(*rows: int) -> TokenTable:
+        return own.table(segments(*rows), frozenset(), lambda some: family.described(some, frozenset()))
+
+    for rows in ((0,), (0, 1), (0, 1, 3), (3, 0), (1, 0)):
+        assert same(table(*rows), family.described(segments(*rows), frozenset()))
+        assert own._tokens <= 4
+
+
+def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(asked) == 1
+
+
+def test_no_segments(bundle: Bundle) -> None:
+    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+    assert len(remembered(family, segments(), frozenset()).offsets) == 1

@@ -1,0 +1,213 @@
+"""A first experiment for a table: what it holds, and that it trains as it stands."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.config.experiment import Experiment
+from qe.getting_started.demo.generation import DemoData, generate
+from qe.getting_started.init.columns import (
+    HEADERS,
+    LOWER,
+    UNSTATED,
+    higher_is_better,
+    parse_columns,
+    recognised,
+)
+from qe.getting_started.init.experiment import Beginning, begin
+from qe.getting_started.init.table import Wishes
+from qe.training.check import load
+
+Rows = Callable[..., pd.DataFrame]
+EN_ES = Wishes(languages=("en", "es"), higher_is_better=True)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DemoData:
+    return generate(tmp_path_factory.mktemp("data"), pairs=60, train=310, test=1, new=1)
+
+
+@pytest.fixture
+def table(data: DemoData) -> pd.DataFrame:
+    """The demo's labelled segments with a number on each source, so that none repeats."""
+    columns = {name: data.column("train", name).read_text().splitlines() for name in ("source", "target")}
+    frame = pd.DataFrame(columns)
+    frame["source"] += [f" {row}" for row in range(len(frame))]
+    frame["score"] = [float(line) for line in data.column("train", "scores").read_text().splitlines()]
+    return frame
+
+
+def begun(folder: Path, table: pd.DataFrame, wishes: Wishes = EN_ES, **options: object) -> Beginning:
+    path = folder / "mine.tsv"
+    table.to_csv(path, sep="\t", index=False, quoting=3)
+    return begin(path, wishes, folder / "mine.yaml", **options)  # type: ignore[arg-type]
+
+
+def kinds(experiment: Experiment) -> list[str]:
+    return [config["kind"] for config in experiment.features]
+
+
+def test_headers_stand_for_one_role_each() -> None:
+    every = [header for headers in HEADERS.values() for header in headers]
+    assert len(every) == len({*every})
+
+
+@pytest.mark.parametrize("header", [*LOWER, "TER", "Z_Mean", "z-score", "DA"])
+def test_direction_of_headers_that_say_it(header: str) -> None:
+    assert higher_is_better(header, None) == (header.lower() not in LOWER)
+    assert higher_is_better(header, False) is False
+
+
+@pytest.mark.parametrize("header", UNSTATED)
+def test_other_directions_are_asked_for(header: str) -> None:
+    with pytest.raises(InputError, match="direction"):
+        higher_is_better(header, None)
+
+
+def test_columns_of_mlqe_pe_are_in_doubt_until_said() -> None:
+    headers = ["index", "original", "translation", "scores", "mean", "z_scores", "z_mean", "model_scores"]
+    with pytest.raises(InputError, match="several columns could be the scores: scores, mean, z_mean"):
+        recognised(headers, {}, "a.tsv")
+    roles = recognised(headers, parse_columns(["scores=z_mean"]), "a.tsv")
+    assert roles == {"source": "original", "target": "translation", "scores": "z_mean"}
+
+
+def test_a_column_that_has_a_role_is_no_candidate_for_another() -> None:
+    headers = ["source", "target", "mt", "hter"]  # `target` is a reference here
+    roles = recognised(headers, {"target": "mt", "reference": "target"}, "a.tsv")
+    assert roles == {"source": "source", "target": "mt", "scores": "hter", "reference": "target"}
+
+
+def test_a_third_of_the_rows_can_be_the_corpus(tmp_path: Path, table: pd.DataFrame) -> None:
+    made = begun(tmp_path, table, own_corpus=True)
+    assert load(made.path) == made.experiment
+    assert kinds(made.experiment) == ["baseline17", "surface", "bag_of_words"]
+    assert made.experiment.resources is not None and made.experiment.resources.optional
+    assert "103 of 310 labels" in " ".join(made.path.read_text().split())
+
+
+@pytest.mark.parametrize("why", ["299 rows are too few", "1 rows have the source of an earlier row"])
+def test_rows_that_cannot_be_the_corpus(tmp_path: Path, table: pd.DataFrame, why: str) -> None:
+    if "few" in why:
+        table = table[:299]
+    else:
+        table.loc[1, "source"] = table.loc[0, "source"]
+    with pytest.raises(InputError, match=why):
+        begun(tmp_path, table, own_corpus=True)
+
+
+def test_without_parallel_text(tmp_path: Path, table: pd.DataFrame) -> None:
+    made = begun(tmp_path, table)
+    assert kinds(made.experiment) == ["surface", "bag_of_words"] and made.experiment.resources is None
+    assert made.experiment.split.by == "random" and made.table.dataset.scale.higher_is_better
+
+
+def test_translations_of_one_source_stay_together(tmp_path: Path, table: pd.DataFrame) -> None:
+    table.loc[1, "source"] = table.loc[0, "source"]
+    made = begun(tmp_path, table)
+    assert made.experiment.split.by == "document"
+    assert made.experiment.dataset.options()["columns"]["doc_id"] == "source"
+
+
+def test_with_parallel_text(tmp_path: Path, table: pd.DataFrame, data: DemoData) -> None:
+    made = begun(tmp_path, table, parallel=(data.corpus_source, data.corpus_target))
+    assert made.experiment.resources is not None
+    assert made.experiment.resources.source is not None
+    assert made.experiment.resources.source.resolve() == data.corpus_source.resolve()
+    assert {"ibm1", "alignment", "baseline17"} < {*kinds(made.experiment)}
+    assert "60 sentence pairs" in made.path.read_text()
+
+
+def test_documents_stay_together_and_repeated_ids_are_left_out(tmp_path: Path, table: pd.DataFrame) -> None:
+    table["Document ID"] = [f"d{row // 10}" for row in range(len(table))]
+    table["id"] = 1
+    made = begun(tmp_path, table)
+    assert made.experiment.split.by == "document"
+    assert made.experiment.dataset.options()["columns"] == {
+        "source": "source", "target": "target", "scores": "score", "doc_id": "Document ID",
+    }  # fmt: skip
+    assert "the column 'id' names no segment" in made.notes[0]
+
+
+def test_post_edits_alone_give_hter(tmp_path: Path, table: pd.DataFrame, data: DemoData) -> None:
+    table["pe"] = data.column("train", "post_edit").read_text().splitlines()
+    made = begun(tmp_path, table.drop(columns="score"), Wishes(languages=("en", "es")))
+    assert made.experiment.dataset.options()["label"] == "hter"
+    assert not made.table.dataset.scale.higher_is_better
+
+
+def test_labels_that_are_all_the_same(tmp_path: Path, table: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="all labels are 3: there is nothing to learn"):
+        begun(tmp_path, table.assign(score=3))
+    assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_paths_lead_through_links(tmp_path: Path, table: pd.DataFrame) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("a/b")
+    table.to_csv(tmp_path / "mine.tsv", sep="\t", index=False, quoting=3)
+    made = begin(tmp_path / "mine.tsv", EN_ES, tmp_path / "link" / "x.yaml")
+    assert load(made.path).dataset.path.resolve() == tmp_path / "mine.tsv"
+
+
+HARD = ["no", "[a]: {b}", "a, b", "# x", "\u202e\x85odd", "'q' \"r\"", "ż🙂"]
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_names_come_through(tmp_path: Path, table: pd.DataFrame, name: str) -> None:
+    path = tmp_path / "no, [x] # y.jsonl"
+    table.rename(columns={"score": name}).to_json(path, orient="records", lines=True)
+    wishes = Wishes(languages=("no", "es"), columns={"scores": name}, higher_is_better=False)
+    made = begin(path, wishes, tmp_path / "new" / "ü b.yaml")
+    loaded = load(made.path)
+    assert loaded.dataset.path.resolve() == path and loaded.name == "b"
+    label = loaded.dataset.options()["label"]
+    assert label == {"name": name, "low": None, "high": None, "higher_is_better": False}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "tsv.gz"])
+def test_kinds_of_tables(tmp_path: Path, table: pd.DataFrame, suffix: str) -> None:
+    path = tmp_path / f"mine.{suffix}"
+    {
+        "csv": lambda: table.to_csv(path, index=False),
+        "jsonl": lambda: table.to_json(path, orient="records", lines=True),
+        "parquet": lambda: table.to_parquet(path),
+        "tsv.gz": lambda: table.to_csv(path, sep="\t", index=False, quoting=3),
+    }[suffix]()
+    split = begin(path, EN_ES, tmp_path / "mine.yaml").table.split
+    assert split.scores is not None and split.scores.tolist() == table["score"].tolist()
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", [(), ("--own-corpus",), ("--parallel", "corpus.source", "corpus.target")])
+def test_it_trains_as_it_stands(
+    corpus: Sequence[str],
+    tmp_path: Path,
+    table: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    generate(tmp_path, pairs=300, train=1, test=1, new=1)
+    table.to_csv("mine.tsv", sep="\t", index=False, quoting=3)
+    languages = ("--source-language", "en", "--target-language", "es")
+    assert run("init", "mine.tsv", *languages, "--higher-is-better", *corpus, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["experiment"] == "mine.yaml" and told["segments"] == 310
+    assert run("train", "mine.yaml", "--check") == 0
+    assert run("train", "mine.yaml", "--set", "search.trials=2", "--json") == 0
+    report = json.loads(Path("output/mine/report.json").read_text())
+    assert report["cross_validation"]["systems"]["mine"]["spearman"] > 0.2

@@ -1,0 +1,499 @@
+"""The same questions to every learner, found by themselves; then each against its own outside check."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+import pytest
+import skops.io
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, clone
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+from sklearn.utils.validation import has_fit_parameter
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.learning.learner import LEARNERS, Learner
+from qe.learning.learners._calibration import Calibration
+from qe.learning.learners._discretised import DiscretisedRegressor
+from qe.learning.learners._folds import cross_fit
+from qe.learning.learners._forest import ForestRegressor
+from qe.learning.learners.gaussian_process import ArdGaussianProcess, _negative_likelihood
+from qe.learning.learners.importance_weighted_svr import ImportanceWeightedSvr
+from qe.learning.learners.lambdamart import CalibratedRanker
+from qe.learning.learners.pls import PlsRegressor
+from qe.learning.learners.polynomial import PolynomialRegressor
+from qe.learning.learners.precomputed_kernel import KernelSumSvr
+from qe.learning.learners.quantile_boosting import QuantileBoosting
+from qe.learning.learners.stacking import StackingRegressor
+from qe.learning.learners.unsupervised_mean import FeatureMean
+
+# Smaller settings where the defaults would take seconds; the questions are the same.
+QUICK: dict[str, dict[str, Any]] = {
+    "mlp_ensemble": {"n_members": 5, "epochs": 30},
+    "random_forest": {"n_estimators": 20},
+    "extra_trees": {"n_estimators": 20},
+    "dcu_mean": {"n_estimators": 20},
+    "gaussian_process": {"max_iter": 10},
+    "lambdamart": {"n_estimators": 20, "min_child_samples": 5},
+    "quantile_boosting": {"n_estimators": 40},
+    "lightgbm": {"n_estimators": 40},
+    "lightgbm_linear": {"n_estimators": 40},
+    "averaging": {"members": [{"kind": "ridge"}, {"kind": "m5p"}]},
+    "seed_averaging": {"member": {"kind": "lightgbm", "n_estimators": 10}, "repeats": 2},
+    "stacking": {"members": [{"kind": "ridge"}, {"kind": "k_neighbours", "n_neighbors": 4}], "folds": 3},
+    "svr_by_support": {"steps": [3.0, 2.5], "folds": 3},
+}
+LEARNS = [name for name in LEARNERS.names if name != "mean"]
+
+
+def make(name: str, seed: int = 0) -> BaseEstimator:
+    return LEARNERS.get(name)().estimator(seed=seed, **QUICK.get(name, {}))
+
+
+def data(rows: int = 90, columns: int = 4, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Standardised features of which the first two matter, and scores between 1 and 5 in steps of .1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    y = 3 + 0.7 * X[:, 0] + 0.4 * X[:, min(1, columns - 1)] + 0.3 * rng.normal(size=rows)
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.round(np.clip(y, 1, 5), 1)
+
+
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_class(name: str) -> None:
+    learner = LEARNERS.get(name)()
+    assert type(learner).__doc__
+    assert isinstance(learner, Learner)
+    assert all(type(trusted) is str for trusted in learner.trusted_types)
+    accepted = learner.estimator(seed=1).get_params()
+    own = {**accepted, "linear_lambda": None}  # LightGBM takes more than its signature says
+    trial = optuna.trial.FixedTrial({k: next(iter(_values(d))) for k, d in learner.space.items()})
+    drawn = learner.suggest(trial)
+    assert set(drawn) == set(learner.space) <= set(own)
+    learner.estimator(seed=1, **drawn)
+
+
+def _values(distribution: Any) -> list[Any]:
+    return list(getattr(distribution, "choices", ())) or [distribution.low]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_corners_of_the_space(name: str) -> None:
+    """Every end of every searched parameter fits and predicts."""
+    learner, (X, y) = LEARNERS.get(name)(), data(60)
+    for parameter, distribution in learner.space.items():
+        ends = getattr(distribution, "choices", None) or (distribution.low, distribution.high)
+        for value in ends:
+            params = {**QUICK.get(name, {}), parameter: value}
+            if (name, parameter) in (("k_neighbours", "n_neighbors"),):
+                params[parameter] = min(value, len(y))
+            if parameter == "n_estimators":
+                params[parameter] = min(value, 40)
+            predicted = learner.estimator(seed=0, **params).fit(X, y).predict(X)
+            assert np.isfinite(predicted).all(), (parameter, value)
+
+
+@pytest.mark.parametrize("name", LEARNS)
+def test_contract_learns(name: str) -> None:
+    X, y = data(160)
+    predicted = make(name).fit(X[:100], y[:100]).predict(X[100:])
+    assert predicted.shape == (60,)
+    assert predicted.dtype == np.float64
+    floor = 0.3 if name == "unsupervised_mean" else 0.7
+    assert np.corrcoef(predicted, y[100:])[0, 1] > floor
+    assert abs(predicted.mean() - y[100:].mean()) < 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_copies(name: str) -> None:
+    """clone, pickle and skops: the same parameters, the same predictions; the seed decides alone."""
+    X, y = data()
+    model = make(name, seed=3).fit(X, y)
+    predicted = model.predict(X)
+    again = clone(model)
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.fit(X, y).predict(X), predicted)
+    # Array layout may change BLAS's order of summation, by the last bit.
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), predicted, rtol=1e-13)
+    stored = skops.io.dumps(model)
+    trusted = list(LEARNERS.get(name).trusted_types)
+    np.testing.assert_allclose(skops.io.loads(stored, trusted=trusted).predict(X), predicted, rtol=1e-13)
+    fresh = make(name).fit(X, y).predict(X)
+    np.testing.assert_array_equal(make(name).fit(X, y).predict(X), fresh)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_rows(name: str) -> None:
+    """A row's prediction depends on no other row asked for; shuffled training data tells the same story."""
+    X, y = data()
+    order = np.random.default_rng(1).permutation(len(y))
+    model = make(name).fit(X, y)
+    predicted = model.predict(X)
+    np.testing.assert_allclose(model.predict(X[order]), predicted[order], atol=1e-9)
+    np.testing.assert_allclose(model.predict(X[:1]), predicted[:1], atol=1e-9)
+    shuffled = make(name).fit(X[order], y[order]).predict(X)
+    if name != "mean":
+        assert np.corrcoef(shuffled, predicted)[0, 1] > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_odd_features(name: str) -> None:
+    """One feature, constant features, collinear and duplicated features."""
+    X, y = data()
+    for odd in (
+        X[:, :1],
+        np.column_stack([X, np.zeros(len(y)), np.full(len(y), 7.0)]),
+        np.zeros((len(y), 2)),
+        np.column_stack([X, X, X[:, :1] + X[:, 1:2], -3 * X[:, :1]]),
+    ):
+        predicted = make(name).fit(odd, y).predict(odd)
+        assert np.isfinite(predicted).all()
+        assert predicted.min() > -2
+        assert predicted.max() < 8
+
+
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_ten_rows(name: str) -> None:
+    X, y = data(10)
+    assert np.isfinite(make(name).fit(X, y).predict(X)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_odd_labels(name: str) -> None:
+    """Constant labels come back; labels far outside of 1 .. 5 are nothing special."""
+    X, y = data()
+    constant = make(name).fit(X, np.full(len(y), 3.0)).predict(X)
+    np.testing.assert_allclose(constant, 3.0, atol=0.26)  # within the SVR's epsilon
+    far = make(name).fit(X, 100 * y - 1000).predict(X)
+    assert np.isfinite(far).all()
+    assert -1000 < far.mean() < -400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS.names)
+def test_contract_wrong_width(name: str) -> None:
+    X, y = data()
+    model = make(name).fit(X, y)
+    if name != "mean":
+        with pytest.raises(ValueError, match="features"):
+            model.predict(X[:, :2])
+
+
+WEIGHED = [name for name in LEARNERS.names if has_fit_parameter(make(name), "sample_weight")]
+
+
+def test_who_takes_weights() -> None:
+    assert {"ridge", "svr_rbf", "random_forest", "lightgbm", "stacking", "averaging"} <= set(WEIGHED)
+    assert not {"k_neighbours", "lambdamart", "m5p", "mars", "unsupervised_mean"} & set(WEIGHED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WEIGHED)
+def test_contract_weights(name: str) -> None:
+    """Equal weights change nothing; rows of weight 0 matter less than they did."""
+    X, y = data(160)
+    if name in ("stacking", "averaging"):
+        model = LEARNERS.get(name)().estimator(members=[{"kind": "ridge"}, {"kind": "svr_rbf"}])
+    else:
+        model = make(name)
+    plain = clone(model).fit(X, y).predict(X)
+    equal = clone(model).fit(X, y, sample_weight=np.ones(160)).predict(X)
+    if name != "random_forest":  # draws other bootstrap samples once there are weights
+        np.testing.assert_allclose(equal, plain, atol=1e-6)
+    wrong = np.where(np.arange(160) < 80, y, 6 - y)
+    weighted = clone(model).fit(X, wrong, sample_weight=np.where(np.arange(160) < 80, 1.0, 1e-3)).predict(X)
+    misled = clone(model).fit(X, wrong).predict(X)
+    assert np.abs(weighted - y).mean() < np.abs(misled - y).mean() + (1e-9 if name == "mean" else 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["pls", "polynomial", "ridge", "kernel_ridge", "svr_rbf", "precomputed_kernel"]
+)
+def test_weight_two_is_two_copies(name: str) -> None:
+    """Own learners keep the penalty relative to the mean weight (here 1.5): the copies get its C / 1.5."""
+    X, y = data(60)
+    twice = np.arange(60) % 2
+    params: dict[str, Any] = {"polynomial": {"alpha": 1e-9, "degree": 1}}.get(name, {})
+    rescaled: dict[str, Any] = {}
+    if name == "precomputed_kernel":
+        params = {"groups": [{"columns": ["*"], "kernel": "linear"}], "C": 1.5, "epsilon": 0.1}
+        rescaled = {"C": 1.0}
+    rows = np.repeat(np.arange(60), 1 + twice)
+    model = LEARNERS.get(name)().estimator(**params)
+    weighted = clone(model).fit(X, y, sample_weight=1.0 + twice).predict(X)
+    copied = clone(model).set_params(**rescaled).fit(X[rows], y[rows]).predict(X)
+    # libsvm stops at a tolerance of 1e-3; the others solve exactly.
+    iterative = name in ("svr_rbf", "precomputed_kernel")
+    np.testing.assert_allclose(weighted, copied, atol=2e-3 if iterative else 1e-6)
+
+
+def test_members_without_weights_say_so() -> None:
+    X, y = data(30)
+    for name in ("averaging", "stacking"):
+        with pytest.raises(InputError, match="takes no weights"):
+            LEARNERS.get(name)().estimator(members=[{"kind": "m5p"}]).fit(X, y, sample_weight=np.ones(30))
+
+
+def test_nan_is_refused_by_name() -> None:
+    """The pipeline imputes; a learner that is handed NaN says so (LightGBM and the mean take it)."""
+    X, y = data()
+    X[0, 0] = np.nan
+    for name in LEARNS:
+        if not name.startswith(("lightgbm",)):
+            with pytest.raises(ValueError, match="NaN"):
+                make(name).fit(X, y)
+
+
+def test_svr_reaches_the_best_of_the_grid(shared_data: Callable[[str], Path]) -> None:
+    """golden/svr: 96 configurations, the best and its error; all of them lie within the searched space."""
+    grid = pd.read_csv(shared_data("golden/svr/grid_cv.tsv"), sep="\t")
+    best = grid.loc[grid["mean_test_score"].idxmax()]
+    params = {name: float(best[f"param_svr__{name}"]) for name in ("C", "gamma", "epsilon")}
+    X = np.loadtxt(shared_data("wmt12-qe/baseline_features/training.tsv"))
+    y = np.loadtxt(shared_data("wmt12-qe/training_set_annotations/target_system.effort"))
+    learner = LEARNERS.get("svr_rbf")()
+    model = make_pipeline(StandardScaler(), learner.estimator(**params))
+    folds = KFold(5, shuffle=True, random_state=0)
+    errors = cross_val_score(model, X, y, cv=folds, scoring="neg_mean_absolute_error")
+    assert errors.mean() == pytest.approx(best["mean_test_score"], abs=1e-6)
+    for name in params:
+        searched, column = learner.space[name], grid[f"param_svr__{name}"]
+        assert searched.low <= column.min() <= column.max() <= searched.high
+
+
+def test_pls_is_scikit_learns() -> None:
+    X, y = data(60, 6)
+    ours = PlsRegressor(3).fit(X, y)
+    theirs = PLSRegression(3, scale=False).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X).ravel(), atol=1e-9)
+    full = PlsRegressor(50).fit(X, y)
+    exact = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), y, rcond=None)[0]
+    np.testing.assert_allclose(full.coef_, exact[:-1], atol=1e-8)
+    assert full.n_components_ <= 6
+
+
+def test_forests_are_scikit_learns() -> None:
+    X, y = data()
+    ours = ForestRegressor(n_estimators=10, seed=4).fit(X, y)
+    theirs = RandomForestRegressor(10, max_features=0.33, min_samples_leaf=3, random_state=4).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-12)
+    ours = ForestRegressor(random_thresholds=True, bootstrap=False, n_estimators=10).fit(X, y)
+    random = ExtraTreesRegressor(10, max_features=0.33, min_samples_leaf=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), random.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("link", [10**9, -5, 0])
+def test_damaged_forest_is_refused(link: int) -> None:
+    X, y = data()
+    model = ForestRegressor(n_estimators=2).fit(X, y)
+    model.links_[0, 1] = link
+    with pytest.raises(InputError, match="damaged"):
+        model.predict(X)
+
+
+def test_gaussian_process_likelihood_is_scikit_learns() -> None:
+    X, y = data(40, 3)
+    y = y - y.mean()
+    theta = np.array([0.1, 0.4, -0.3, 0.2, -0.5])
+    kernel = ConstantKernel(np.exp(0.2)) * RBF(np.exp(theta[:3])) + WhiteKernel(np.exp(-0.5))
+    theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
+    value, slope = theirs.log_marginal_likelihood(theirs.kernel_.theta, eval_gradient=True)
+    ours, gradient = _negative_likelihood(theta, X, y, np.ones(40))
+    assert -ours - 20 * np.log(2 * np.pi) == pytest.approx(value)
+    np.testing.assert_allclose(-gradient, slope[[1, 2, 3, 0, 4]], atol=1e-8)
+
+
+@pytest.mark.slow
+def test_gaussian_process_finds_the_relevant_features() -> None:
+    X, _ = data(200)
+    y = np.sin(2 * X[:, 0]) + np.cos(X[:, 1]) + 0.3 * np.random.default_rng(0).normal(size=200)
+    model = ArdGaussianProcess(n_optimise=200).fit(X, y)
+    assert model.length_scales_[:2].max() < model.length_scales_[2:].min()
+    assert model.noise_variance_ == pytest.approx(0.09, rel=0.5)
+
+
+def test_importance_weights_follow_the_recipe() -> None:
+    X, y = data(200)
+    model = ImportanceWeightedSvr().fit(X, y)
+    assert model.weights_[0] == 1.0
+    assert model.weights_.min() == pytest.approx(0.15)
+    assert model.svr_.gamma == pytest.approx(0.2 / (model.weights_**2).sum())
+    plain = SVR(C=1.0, gamma=0.2 / 4, epsilon=0.2).fit(X, y)
+    level = ImportanceWeightedSvr(floor=1.0).fit(X, y)
+    np.testing.assert_allclose(level.predict(X), plain.predict(X))
+    with pytest.raises(InputError, match="elastic_net, lightgbm, both"):
+        ImportanceWeightedSvr(importance="magic").fit(X, y)
+
+
+def test_kernel_sum_of_one_group_is_svr() -> None:
+    X, y = data()
+    ours = KernelSumSvr([{"columns": ["*"], "gamma": 0.1}], C=2.0, epsilon=0.1).fit(X, y)
+    theirs = SVR(gamma=0.1, C=2.0, epsilon=0.1).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
+
+
+def test_kernel_sum_of_linear_groups_is_linear_svr() -> None:
+    X, y = data()
+    groups = [{"columns": [0, 1], "kernel": "linear"}, {"columns": [2, 3], "kernel": "linear"}]
+    ours = KernelSumSvr(groups, C=0.5).fit(X, y)
+    # Each group's kernel is divided by its mean diagonal: 2 for two standardised features.
+    theirs = SVR(kernel="linear", C=0.5, epsilon=0.2, tol=1e-5).fit(X / np.sqrt(2), y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X / np.sqrt(2)), atol=5e-3)
+
+
+def test_precomputed_kernel_is_sliced_in_cross_validation() -> None:
+    X, y = data(60)
+    ours = cross_val_predict(KernelSumSvr(precomputed=True), X @ X.T, y, cv=3)
+    theirs = cross_val_predict(SVR(kernel="linear", epsilon=0.2), X, y, cv=3)
+    np.testing.assert_allclose(ours, theirs, atol=5e-3)
+    with pytest.raises(InputError, match="square"):
+        KernelSumSvr(precomputed=True).fit(X, y)
+
+
+def test_unknown_kernel_column() -> None:
+    X, y = data()
+    with pytest.raises(InputError, match="no feature matches 'lm_"):
+        KernelSumSvr([{"columns": ["lm_*"]}]).fit(X, y)
+
+
+def test_halves_are_rounded_up() -> None:
+    """1.5, 2.5, 3.5 are the classes 2, 3, 4 (half to even: 2, 2, 4); steps of .5 stay."""
+    X, y = np.arange(6.0)[:, None], np.array([1.5, 2.5, 3.5, 1.4, 2.49, 3.0])
+    assert DiscretisedRegressor(interval=1.0).fit(X, y).classes_.tolist() == [1, 2, 3, 4]
+    assert DiscretisedRegressor(interval=1.0).fit(X[:3], y[:3]).classes_.tolist() == [2, 3, 4]
+    assert DiscretisedRegressor(interval=0.5).fit(X[:3], y[:3]).classes_.tolist() == [1.5, 2.5, 3.5]
+
+
+def test_rescaled_is_equation_1_of_dcu() -> None:
+    """S' = 1 + 4 (S - S_min) / (S_max - S_min), the extremes those of scikit-learn's cross-fitting."""
+    X, y = data(60)
+    member = {"kind": "ridge", "alpha": 2.0}
+    ours = LEARNERS.get("rescaled")().estimator(member=member, low=1.0, high=5.0, folds=4).fit(X, y)
+    held_out = cross_val_predict(Ridge(2.0), X, y, cv=KFold(4))
+    fitted = Ridge(2.0).fit(X, y).predict(X)
+    expected = 1 + 4 * (fitted - held_out.min()) / (held_out.max() - held_out.min())
+    np.testing.assert_allclose(ours.predict(X), expected.clip(1, 5), atol=1e-6)
+    with pytest.raises(InputError, match="low < high"):
+        LEARNERS.get("rescaled")().estimator(low=5, high=1).fit(X, y)
+
+
+def test_discretised_classes_and_expectation() -> None:
+    X, y = data(200)
+    model = DiscretisedRegressor("naive_bayes", interval=0.7).fit(X, y)
+    np.testing.assert_allclose(model.classes_ / 0.7, np.round(model.classes_ / 0.7))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    likely = DiscretisedRegressor("naive_bayes", 0.7, "most_likely").fit(X, y).predict(X)
+    assert set(np.round(likely, 6)) <= set(np.round(model.classes_, 6))
+
+
+@pytest.mark.parametrize("classifier", ["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "forest"])
+def test_every_classifier(classifier: str) -> None:
+    X, y = data(200)
+    model = DiscretisedRegressor(classifier).fit(X, y)
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.7
+    stored = skops.io.loads(skops.io.dumps(model), trusted=list(LEARNERS.get("discretised").trusted_types))
+    np.testing.assert_array_equal(stored.predict(X), model.predict(X))
+
+
+def test_calibration_keeps_the_ranking() -> None:
+    scores, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.5, 4.0, 4.5])
+    line = Calibration("linear").fit(scores, y)
+    slope, intercept = np.polyfit(scores, y, 1)
+    np.testing.assert_allclose(line.predict(scores), slope * scores + intercept)
+    steps = Calibration("isotonic").fit(scores, y).predict(np.array([0.0, 1.5, 3.5, 9.0]))
+    np.testing.assert_allclose(steps, [1.75, 1.75, 4.25, 4.5])
+    falling = Calibration("linear").fit(scores, -y).predict(scores)
+    np.testing.assert_allclose(falling, -y.mean())
+
+
+def test_lambdamart_is_on_the_scale() -> None:
+    X, y = data(300)
+    model = CalibratedRanker(n_estimators=30).fit(X[:200], y[:200])
+    predicted = model.predict(X[200:])
+    assert np.mean(np.abs(predicted - y[200:])) < 0.7 * np.mean(np.abs(y[200:] - y[:200].mean()))
+    assert model.calibration_.kind == "linear"
+
+
+def test_quantiles_cover() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 1))
+    y = rng.normal(size=2000)
+    values = (
+        QuantileBoosting((0.1, 0.5, 0.9), n_estimators=60, min_child_samples=100)
+        .fit(X, y)
+        .predict_quantiles(X)
+    )
+    assert (np.diff(values, axis=1) >= 0).all()
+    np.testing.assert_allclose(values.mean(axis=0), norm.ppf([0.1, 0.5, 0.9]), atol=0.15)
+
+
+def test_stacking_prefers_the_better_member() -> None:
+    X, y = data(200)
+    model = StackingRegressor([{"kind": "ridge"}, {"kind": "mean"}], folds=4).fit(X, y)
+    assert model.weights_[0] > 0.8
+    assert (model.weights_ >= 0).all()
+
+
+@pytest.mark.slow
+def test_cross_fit_never_sees_the_row() -> None:
+    """A nearest neighbour repeats the label of any row it has seen."""
+    X, y = data(30)
+    neighbour = LEARNERS.get("k_neighbours")().estimator(n_neighbors=1)
+    assert (cross_fit(neighbour, X, y, 30) != y).sum() > 20
+    np.testing.assert_array_equal(neighbour.fit(X, y).predict(X), y)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([], "needs members"),
+        ([{"alpha": 1}], "needs 'kind'"),
+        ([{"kind": "rigde"}], "did you mean 'ridge'"),
+        ([{"kind": "ridge", "slope": 3}], "slope"),
+    ],
+)
+def test_bad_members(members: list[dict[str, Any]], message: str) -> None:
+    X, y = data(20)
+    with pytest.raises(InputError, match=message):
+        LEARNERS.get("averaging")().estimator(members=members).fit(X, y)
+
+
+def test_feature_mean_uses_labels_for_the_scale_alone() -> None:
+    X, y = data(100, 2)
+    model = FeatureMean(negative=[1]).fit(X, y)
+    mean = (X[:, 0] - X[:, 1]) / 2
+    assert np.corrcoef(model.predict(X), mean)[0, 1] == pytest.approx(1.0)
+    hter = FeatureMean(negative=[1], label_sign=-1.0).fit(X, -y)
+    np.testing.assert_allclose(hter.predict(X), -model.predict(X))
+    with pytest.raises(InputError, match="no feature 'lm'"):
+        FeatureMean(negative=["lm"]).fit(X, y)
+
+
+def test_feature_mean_without_labels_has_the_scale_of_its_own_deviations() -> None:
+    for X in (data(100, 2)[0], np.zeros((4, 2))):
+        mean = (X[:, 0] - X[:, 1]) / 2
+        expected = (mean - mean.mean()) / (mean.std() or 1.0)
+        np.testing.assert_allclose(FeatureMean(negative=[1]).fit(X).predict(X), expected, atol=1e-12)
+
+
+def test_polynomial_refuses_to_explode() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 300))
+    with pytest.raises(InputError, match="45451 columns"):
+        PolynomialRegressor().fit(X, X[:, 0])

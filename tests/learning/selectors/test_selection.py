@@ -1,0 +1,566 @@
+"""The same questions to every selector, found by themselves; then each against brute force or a tool."""
+
+import itertools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.svm import SVR
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from qe.config.distributions import Distribution
+from qe.learning.learners._m5p import M5PRegressor
+from qe.learning.selector import SELECTORS, NothingSelected, Selector
+from qe.learning.selectors._checks import correlations
+from qe.learning.selectors._entropy import classes, gains, mdl_bins
+from qe.learning.selectors._held_out import splits
+from qe.learning.selectors._kernel_paths import KernelRefit
+from qe.learning.selectors._paths import Path, backward_path, forward_path
+from qe.learning.selectors._subsets import position_weights
+from qe.learning.selectors.backward_elimination import BackwardElimination
+from qe.learning.selectors.cfs import CorrelationBased
+from qe.learning.selectors.correlation import CorrelationPruning
+from qe.learning.selectors.cost_aware import CostAware
+from qe.learning.selectors.family import Family
+from qe.learning.selectors.fold_frequency import FoldFrequency
+from qe.learning.selectors.forward import ForwardSelection
+from qe.learning.selectors.greedy_individual import GreedyIndividual
+from qe.learning.selectors.groups import Groups
+from qe.learning.selectors.l1 import L1
+from qe.learning.selectors.pca import PrincipalComponents
+from qe.learning.selectors.relieff import ReliefF
+from qe.learning.selectors.rfe import RecursiveElimination
+from qe.learning.selectors.stability import Stability
+from qe.learning.selectors.subset_search import SubsetSearch
+from qe.statistics.metric import METRICS
+
+
+def make(name: str) -> Selector:
+    return SELECTORS.get(name)()
+
+
+def data(rows: int = 120, columns: int = 6, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Standardised features of which the first and the fourth matter; scores between 1 and 5."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    y = 3 + 0.7 * X[:, 0] + 0.5 * X[:, min(3, columns - 1)] + 0.4 * rng.normal(size=rows)
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.round(np.clip(y, 1, 5), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_class(name: str) -> None:
+    selector = make(name)
+    assert type(selector).__doc__
+    assert set(selector.space) <= set(selector.get_params())
+    X, y = data(60)
+    for parameter, distribution in selector.space.items():
+        ends = getattr(distribution, "choices", None) or (distribution.low, distribution.high)
+        assert all(isinstance(distribution, Distribution) for _ in ends)
+        for value in ends:
+            assert make(name).set_params(**{parameter: value}).fit(X, y).transform(X).shape[0] == 60
+
+
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_copies(name: str) -> None:
+    X, y = data()
+    fitted = make(name).fit(X, y)
+    expected = fitted.transform(X)
+    again = clone(fitted)
+    assert again.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(again.fit(X, y).transform(X), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), expected)
+    kind = type(fitted)
+    stored = skops.io.loads(skops.io.dumps(fitted), trusted=[f"{kind.__module__}.{kind.__qualname__}"])
+    np.testing.assert_array_equal(stored.transform(X), expected)
+    np.testing.assert_array_equal(stored.get_support(), fitted.get_support())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_names(name: str) -> None:
+    """Names go in and the names of what is kept come out; the columns kept pass unchanged."""
+    X, y = data()
+    frame = pd.DataFrame(X, columns=[f"lm_{j}" if j < 4 else f"ibm1_{j}" for j in range(X.shape[1])])
+    fitted = make(name).fit(frame, y)
+    assert fitted.get_support().shape == (6,)
+    names = fitted.get_feature_names_out()
+    assert fitted.transform(frame).shape == (120, len(names))
+    as_frame = make(name).set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert list(as_frame.columns) == list(names)
+    if name != "pca":
+        assert list(names) == list(frame.columns[fitted.get_support()])
+        np.testing.assert_array_equal(np.asarray(fitted.transform(frame)), X[:, fitted.get_support()])
+
+
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_finds_what_matters(name: str) -> None:
+    X, y = data(300)
+    support = make(name).fit(X, y).get_support()
+    assert support[[0, 3]].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_odd_features(name: str) -> None:
+    """One feature, constant features, nothing but constant features, duplicated and collinear features."""
+    X, y = data()
+    for odd in (
+        X[:, :1],
+        np.column_stack([X, np.zeros(len(y)), np.full(len(y), 7.0)]),
+        np.zeros((len(y), 3)),
+        np.column_stack([X, X, X[:, :1] + X[:, 1:2], -3 * X[:, :1]]),
+    ):
+        fitted = make(name).fit(odd, y)
+        assert fitted.get_support().any()
+        assert np.isfinite(fitted.transform(odd)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_odd_rows_and_labels(name: str) -> None:
+    """Ten rows; constant labels; labels far out of scale change nothing but the units."""
+    X, y = data(10)
+    assert make(name).fit(X, y).get_support().any()
+    X, y = data()
+    assert make(name).fit(X, np.full(len(y), 3.0)).get_support().any()
+    scaled = {"l1": {"alpha": 1.0}, "stability": {"alpha": 2.0}, "cost_aware": {"tolerance": 0.2}}
+    scaled["information_gain"] = scaled["gain_ratio"] = {"interval": 100.0}
+    scaled["fold_frequency"] = {}
+    far = make(name).set_params(**scaled.get(name, {})).fit(X, 100 * y - 1000).get_support()
+    if name not in ("information_gain", "gain_ratio"):  # rounding to intervals moves with the labels
+        np.testing.assert_array_equal(far, make(name).fit(X, y).get_support())
+
+
+@pytest.mark.parametrize("name", SELECTORS.names)
+def test_contract_row_order(name: str) -> None:
+    """Shuffled rows lead to the same strong features; folds may change the rest."""
+    X, y = data(300)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert make(name).fit(X[order], y[order]).get_support()[[0, 3]].all()
+
+
+@given(st.integers(4, 200), st.integers(0, 1000))
+@settings(max_examples=30)
+def test_delta_avg_is_linear_in_the_labels(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gold, predicted = rng.normal(size=n), rng.normal(size=n)
+    ours = position_weights(n) @ gold[np.argsort(-predicted)]
+    assert ours == pytest.approx(METRICS.get("delta_avg")().score(gold, predicted), abs=1e-9)
+
+
+@given(st.integers(2, 200), st.integers(2, 10))
+def test_splits_hold_every_row_out_once(n: int, folds: int) -> None:
+    parts = splits(n, folds, one_split=False)
+    held = np.concatenate([held for _, held in parts])
+    assert sorted(held.tolist()) == list(range(n))
+    for train, out in parts:
+        assert sorted([*train.tolist(), *out.tolist()]) == list(range(n))
+
+
+def held_out(X: FloatArray, y: FloatArray, columns: list[int], parts: Any, model: Any) -> FloatArray:
+    listed = []
+    for train, held in parts:
+        if columns:
+            listed.append(model.fit(X[train][:, columns], y[train]).predict(X[held][:, columns]))
+        else:
+            listed.append(np.full(len(held), y[train].mean()))
+    return np.concatenate(listed)
+
+
+def test_forward_path_is_least_squares() -> None:
+    X, y = data(90, 7)
+    parts = splits(90, 4, one_split=False)
+    path, taken = forward_path(X, y, parts, None), list[int]()
+    for feature in (3, 5, 0, 6):
+        candidates = path.candidates()
+        for j in set(range(7)) - set(taken):
+            np.testing.assert_allclose(
+                candidates[:, j], held_out(X, y, [*taken, j], parts, LinearRegression())
+            )
+        path.change(feature)
+        taken.append(feature)
+        np.testing.assert_allclose(path.predictions, held_out(X, y, taken, parts, LinearRegression()))
+
+
+def test_backward_path_is_least_squares() -> None:
+    X, y = data(90, 7)
+    parts = splits(90, 4, one_split=False)
+    path, left = backward_path(X, y, parts, None), list(range(7))
+    for feature in (1, 5, 0):
+        candidates = path.candidates()
+        for j in left:
+            rest = [c for c in left if c != j]
+            expected = held_out(X, y, rest, parts, LinearRegression())
+            np.testing.assert_allclose(candidates[:, j], expected, atol=1e-5)
+        path.change(feature)
+        left.remove(feature)
+        np.testing.assert_allclose(
+            path.predictions, held_out(X, y, left, parts, LinearRegression()), atol=1e-5
+        )
+
+
+def test_refitted_learner_takes_the_same_path() -> None:
+    X, y = data()
+    learner = {"kind": "ridge", "alpha": 1e-6}
+    for kind in (ForwardSelection, BackwardElimination):
+        fast, slow = kind().fit(X, y), kind(learner=learner).fit(X, y)
+        np.testing.assert_array_equal(fast.path_, slow.path_)
+    alone = [GreedyIndividual(learner=given).fit(X, y).individual_ for given in (None, learner)]
+    np.testing.assert_allclose(alone[0], alone[1], atol=1e-6)
+
+
+def test_backward_elimination_is_algorithm_1() -> None:
+    """The paper's loops, written out with refits."""
+    X, y = data(120, 7, seed=5)
+    X = np.column_stack([X, 2 * X[:, 0] + 1e-4 * X[:, 1]])
+    (train, dev) = splits(120, 5, one_split=True)[0]
+
+    def mae(columns: list[int]) -> float:
+        return float(np.abs(held_out(X, y, columns, [(train, dev)], LinearRegression()) - y[dev]).mean())
+
+    left = list(range(7))  # the last column repeats the first
+    error = mae(left)
+    while True:
+        without = {j: mae([c for c in left if c != j]) for j in left}
+        best = min(left, key=lambda j: without[j])
+        if without[best] >= error:
+            break
+        error = without[best]
+        left.remove(best)
+    ours = BackwardElimination().fit(X, y)
+    assert np.flatnonzero(ours.get_support()).tolist() == left
+    assert -ours.score_ == pytest.approx(error, abs=1e-6)
+
+
+def test_validation_holds_out_the_last_rows() -> None:
+    """832 of 1,832 as Loria, 305 as SDLLW; models are fitted on the first rows alone."""
+    for share, size in ((832 / 1832, 832), (305 / 1832, 305)):
+        ((train, held),) = splits(1832, 5, False, share)
+        assert train.tolist() == list(range(1832 - size)) and held.tolist() == list(range(1832 - size, 1832))
+    X, y = data(90, 4, seed=7)
+    parts = [(np.arange(60), np.arange(60, 90))]
+    alone = [-float(np.abs(held_out(X, y, [j], parts, LinearRegression()) - y[60:]).mean()) for j in range(4)]
+    np.testing.assert_allclose(GreedyIndividual(validation=1 / 3).fit(X, y).individual_, alone)
+    assert ForwardSelection(validation=1 / 3).fit(X, y).scores_[0] == pytest.approx(max(alone))
+    everything = -float(np.abs(held_out(X, y, [0, 1, 2, 3], parts, LinearRegression()) - y[60:]).mean())
+    worst = BackwardElimination(validation=1 / 3).fit(X, y)
+    assert worst.score_ >= everything - 1e-6
+
+
+@pytest.mark.parametrize("kind", [ForwardSelection, BackwardElimination])
+def test_wrappers_by_a_learner_against_brute_force(kind: type[Selector]) -> None:
+    """An RBF-SVR on 60 rows, judged on 30: every step takes the best of all refits."""
+    X, y = data(90, 4, seed=8)
+    learner = {"kind": "svr_rbf", "C": 1.0, "gamma": 0.2, "epsilon": 0.1}
+    ours = kind(learner=learner, validation=1 / 3).fit(X, y)
+
+    def mae(columns: list[int]) -> float:
+        model = SVR(C=1.0, gamma=0.2, epsilon=0.1).fit(X[:60][:, columns], y[:60])
+        return float(np.abs(model.predict(X[60:][:, columns]) - y[60:]).mean())
+
+    forward = kind is ForwardSelection
+    taken: list[int] = [] if forward else [0, 1, 2, 3]
+    error = np.inf if forward else mae(taken)
+    while len(taken) < 4 if forward else len(taken) > 1:
+        steps = [sorted({*taken} ^ {j}) for j in range(4) if (j in taken) != forward]
+        best = min(steps, key=mae)
+        if mae(best) >= error:
+            break
+        taken, error = best, mae(best)
+    assert np.flatnonzero(ours.get_support()).tolist() == taken
+
+
+@pytest.mark.parametrize("gamma", [0.2, "auto", "scale"])
+@pytest.mark.parametrize("start", [forward_path, backward_path])
+def test_kernels_are_updated_to_what_a_refitted_learner_predicts(
+    start: Callable[..., Path], gamma: float | str
+) -> None:
+    """Over three folds, after two changes and one taken back; also where nothing is left."""
+    X, y = data(90, 3, seed=10)
+    parts = splits(90, 3, one_split=False)
+    params: dict[str, Any] = {"C": 1.0, "gamma": gamma, "epsilon": 0.1, "tol": 1e-8}
+    path = start(X, y, parts, {"kind": "svr_rbf", **params})
+    assert isinstance(path, KernelRefit)
+
+    def alone(taken: set[int]) -> FloatArray:
+        return held_out(X, y, sorted(taken), parts, SVR(**params))
+
+    # A prediction is a sum of 60 kernel values times at most C, rounded to single precision in some steps.
+    rounding = 60 * params["C"] * 2.0**-21
+    taken: set[int] = set() if start is forward_path else {0, 1, 2}
+    for change in (1, 2, 2, 0):
+        np.testing.assert_allclose(path.predictions, alone(taken), rtol=0, atol=rounding)
+        expected = np.column_stack([alone(taken ^ {feature}) for feature in range(3)])
+        np.testing.assert_allclose(path.candidates(), expected, rtol=0, atol=rounding)
+        path.change(change)
+        taken ^= {change}
+
+
+@pytest.mark.slow
+def test_subsets_are_searched_with_any_learner() -> None:
+    """All 31 subsets of 5, by a model tree; the beam, wide enough, comes as far."""
+    X, y = data(120, 5, seed=9)
+    given: dict[str, Any] = {"learner": {"kind": "m5p"}, "validation": 0.25, "metric": "mae"}
+    parts = [(np.arange(90), np.arange(90, 120))]
+    subsets = [list(c) for size in range(1, 6) for c in itertools.combinations(range(5), size)]
+    errors = [np.abs(held_out(X, y, s, parts, M5PRegressor()) - y[90:]).mean() for s in subsets]
+    exact = SubsetSearch("exhaustive", n_jobs=2, **given).fit(X, y)
+    chosen = np.flatnonzero(exact.get_support()).tolist()  # model trees drop terms: subsets can be equal
+    assert errors[subsets.index(chosen)] == pytest.approx(min(errors))
+    np.testing.assert_allclose(-exact.scores_, sorted(errors))
+    assert SubsetSearch("beam", **given).fit(X, y).score_ == pytest.approx(exact.score_)
+    with pytest.raises(InputError, match=r"2\^15 subsets"):
+        SubsetSearch("exhaustive", **given).fit(*data(60, 15))
+
+
+def test_the_second_round_adds_columns_to_what_the_first_voted_for() -> None:
+    X, y = data(150, 7, seed=10)
+    frame = pd.DataFrame(X, columns=[f"pos_{j}" if j > 4 else f"f{j}" for j in range(7)])
+    ours = SubsetSearch(vote=16, second=["pos_*"]).fit(frame, y)
+    first = SubsetSearch(vote=16).fit(X[:, :5], y)
+    assert ours.first_.tolist() == [*first.get_support(), False, False]
+    among = [*np.flatnonzero(first.get_support()), 5, 6]
+    second = SubsetSearch().fit(X[:, among], y)
+    assert np.flatnonzero(ours.get_support()).tolist() == np.array(among)[second.get_support()].tolist()
+    assert ours.score_ == pytest.approx(second.score_)
+    with pytest.raises(InputError, match="no feature matches 'tags_"):
+        SubsetSearch(second=["tags_*"]).fit(frame, y)
+    with pytest.raises(InputError, match="every feature is left to the second round"):
+        SubsetSearch(second=["*"]).fit(frame, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["mae", "rmse", "delta_avg"])
+@pytest.mark.parametrize("one_split", [False, True])
+def test_exhaustive_search_is_exhaustive(metric: str, one_split: bool) -> None:
+    X, y = data(80, 6, seed=2)
+    parts = splits(80, 4, one_split)
+    gold = y[np.concatenate([held for _, held in parts])]
+    judge = METRICS.get(metric)()
+    sign = 1 if judge.higher_is_better else -1
+    subsets = [list(c) for size in range(1, 7) for c in itertools.combinations(range(6), size)]
+    scores = [sign * judge.score(gold, held_out(X, y, s, parts, Ridge(1.0))) for s in subsets]
+    ours = SubsetSearch(metric=metric, folds=4, one_split=one_split).fit(X, y)
+    assert np.flatnonzero(ours.get_support()).tolist() == subsets[int(np.argmax(scores))]
+    np.testing.assert_allclose(ours.scores_[:63], sorted(scores, reverse=True), atol=1e-9)
+
+
+def test_long_exhaustive_search_does_not_drift() -> None:
+    """2^13 subsets, two chunks and two threads: the last is as exact as the first."""
+    X, y = data(100, 13, seed=3)
+    X[:, 12] = X[:, 0] + 1e-3 * X[:, 12]
+    ours = SubsetSearch("exhaustive", "mae", n_jobs=2, alpha=1e-3).fit(X, y)
+    parts = splits(100, 5, one_split=False)
+    gold = y[np.concatenate([held for _, held in parts])]
+    for subset, score in zip(ours.subsets_[::8], ours.scores_[::8], strict=True):
+        predicted = held_out(X, y, np.flatnonzero(subset).tolist(), parts, Ridge(1e-3))
+        assert -score == pytest.approx(np.abs(predicted - gold).mean(), abs=1e-8)
+
+
+def test_beam_reaches_the_exhaustive_optimum() -> None:
+    X, y = data(150, 9, seed=4)
+    exact, beam = SubsetSearch("exhaustive").fit(X, y), SubsetSearch("beam").fit(X, y)
+    assert beam.score_ == pytest.approx(exact.score_, abs=1e-9)
+
+
+def test_vote_keeps_what_most_of_the_best_have() -> None:
+    X, y = data(150, 7)
+    ours = SubsetSearch(vote=16).fit(X, y)
+    np.testing.assert_array_equal(ours.get_support(), ours.subsets_[:16].mean(axis=0) > 0.5)
+
+
+def test_subset_search_refuses() -> None:
+    X, y = data(40, 25)
+    with pytest.raises(InputError, match=r"2\^25 subsets"):
+        SubsetSearch("exhaustive").fit(X, y)
+    with pytest.raises(InputError, match="delta_avg, mae, rmse"):
+        SubsetSearch(metric="kendall").fit(X, y)
+
+
+def test_correlation_pruning_keeps_the_first() -> None:
+    X, y = data()
+    X = np.column_stack([X, -2 * X[:, 1] + 5, np.full(len(y), 3.0)])
+    assert CorrelationPruning().fit(X, y).get_support().tolist() == [True] * 6 + [False] * 2
+    assert CorrelationPruning().fit(1e6 * X, y).get_support().tolist() == [True] * 6 + [False] * 2
+
+
+@pytest.mark.parametrize("search", ["best_first", "greedy_stepwise"])
+def test_cfs_merit(search: str) -> None:
+    X, y = data(100, 6)
+    X = np.column_stack([X, X[:, 0] + 0.1 * X[:, 1]])
+
+    def merit(columns: tuple[int, ...]) -> float:
+        k = len(columns)
+        r = np.abs(np.corrcoef(np.column_stack([X[:, columns], y]).T))
+        among = (r[:k, :k].sum() - k) / (k * (k - 1)) if k > 1 else 0.0
+        return float(k * r[:k, k].mean() / np.sqrt(k + k * (k - 1) * among))
+
+    best = max((c for s in range(1, 8) for c in itertools.combinations(range(7), s)), key=merit)
+    ours = CorrelationBased(search).fit(X, y)
+    kept = tuple(np.flatnonzero(ours.get_support()).tolist())
+    assert ours.merit_ == pytest.approx(merit(kept))
+    assert kept == best
+
+
+def test_relieff_by_hand() -> None:
+    """The equations of Robnik-Sikonja and Kononenko, one segment and neighbour at a time."""
+    X, y = data(25, 3)
+    scaled, labels = X / np.ptp(X, axis=0), y / np.ptp(y)
+    n_label, n_feature, n_both = 0.0, np.zeros(3), np.zeros(3)
+    weights = np.exp(-((np.arange(1, 5) / 2.0) ** 2))
+    for i in range(25):
+        distance = np.abs(scaled - scaled[i]).sum(axis=1)
+        distance[i] = np.inf
+        for rank, other in enumerate(np.argsort(distance, kind="stable")[:4]):
+            w = weights[rank] / weights.sum()
+            label, feature = abs(labels[i] - labels[other]), np.abs(scaled[i] - scaled[other])
+            n_label += label * w
+            n_feature += feature * w
+            n_both += label * feature * w
+    expected = n_both / n_label - (n_feature - n_both) / (25 - n_label)
+    np.testing.assert_allclose(ReliefF(n_neighbors=4, sigma=2.0).fit(X, y).scores_, expected)
+
+
+def test_relieff_sees_interactions() -> None:
+    """x0 and x1 matter only together: no correlation shows it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(400, 4))
+    y = np.sign(X[:, 0] * X[:, 1])
+    assert correlations(X, y).max() < 0.15
+    scores = ReliefF().fit(X, y).scores_
+    assert scores[:2].min() > scores[2:].max() + 0.02
+
+
+def test_information_gain_in_closed_form() -> None:
+    """A feature that tells two equally frequent classes apart gains 1 bit; an unrelated one is not cut."""
+    labels = np.repeat([0, 1], 50)
+    X = np.column_stack([labels + 0.01 * np.arange(100), np.tile(np.arange(50.0), 2)])
+    gain, own = gains(X, labels)
+    np.testing.assert_allclose(gain, [1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(own, [1.0, 0.0], atol=1e-12)
+    assert classes(np.array([1.2, 1.6, 5.0]), 0.5).tolist() == [0, 1, 2]
+
+
+def test_mdl_accepts_by_fayyad_and_irani() -> None:
+    """A clean cut of 10 segments gains 1 bit and costs (log2 9 + log2 7 - 2) / 10; the second one gains .396
+    (three alike, seven at 2 : 5) and costs (log2 9 + log2 7 - 2 + 2 * .863) / 10 = .570.
+    """
+    assert mdl_bins(np.arange(10.0), np.repeat([0, 1], 5), 2).tolist() == [0] * 5 + [1] * 5
+    assert mdl_bins(np.arange(10.0), np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1]), 2).tolist() == [0] * 10
+    assert mdl_bins(np.zeros(10), np.repeat([0, 1], 5), 2).tolist() == [0] * 10
+
+
+def test_rfe_is_scikit_learns() -> None:
+    X, y = data(100, 9, seed=7)
+    ours = RecursiveElimination(4, alpha=5.0).fit(X, y)
+    theirs = RFE(Ridge(5.0), n_features_to_select=4, step=1).fit(X, y)
+    np.testing.assert_array_equal(ours.ranking_, theirs.ranking_)
+    refitted = RecursiveElimination(4, learner={"kind": "ridge", "alpha": 5.0}, step=0.01).fit(X, y)
+    np.testing.assert_array_equal(refitted.get_support(), ours.get_support())
+
+
+def test_pca_is_scikit_learns() -> None:
+    X, y = data(60, 5)
+    for components, whiten in ((3, False), (0.7, True)):
+        ours = PrincipalComponents(components, whiten).fit(X, y)
+        theirs = PCA(components, whiten=whiten, svd_solver="full").fit(X)
+        np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-9)
+    assert ours.get_feature_names_out()[0] == "pc0"
+
+
+def test_l1_is_the_lasso() -> None:
+    X, y = data(80, 20)
+    np.testing.assert_array_equal(L1(0.05).fit(X, y).get_support(), Lasso(0.05).fit(X, y).coef_ != 0)
+    assert L1(100.0).fit(X, y).get_support().sum() == 1
+
+
+def test_stability_tells_signal_from_noise() -> None:
+    X, y = data(200, 30)
+    ours = Stability(alpha=0.1, threshold=0.9).fit(X, y)
+    assert np.flatnonzero(ours.get_support()).tolist() == [0, 3]
+    assert ours.frequencies_[[0, 3]].min() == 1.0
+
+
+def test_fold_frequency_counts() -> None:
+    X, y = data(120)
+    ours = FoldFrequency({"kind": "l1", "alpha": 0.04}, folds=4, frequency=0.75).fit(X, y)
+    kept = [L1(0.04).fit(X[train], y[train]).get_support() for train, _ in splits(120, 4, one_split=False)]
+    np.testing.assert_array_equal(ours.get_support(), np.sum(kept, axis=0) >= 3)
+    with pytest.raises(InputError, match="pca"):
+        FoldFrequency({"kind": "pca"}).fit(X, y)
+
+
+def test_family_by_pattern() -> None:
+    X, y = data(20, 4)
+    frame = pd.DataFrame(X, columns=["lm_src", "lm_tgt", "ibm1", "len"])
+    assert Family(["lm_*", "len"], ["*_tgt"]).fit(frame, y).get_support().tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    with pytest.raises(InputError, match="no feature matches 'pos_"):
+        Family(["pos_*"]).fit(frame, y)
+    with pytest.raises(InputError, match="no names"):
+        Family(["lm_*"]).fit(X, y)
+    with pytest.raises(InputError, match="no feature is left"):
+        Family(drop=["*"]).fit(frame, y)
+
+
+def test_groups_are_switched_off_by_name() -> None:
+    X, y = data(20, 4)
+    frame = pd.DataFrame(X, columns=["lm_src", "lm_tgt", "ibm1", "len"])
+    groups = {"lm": ["lm_*"], "rest": ["ibm1", "len"]}
+    assert Groups(groups).fit(frame, y).get_support().all()
+    without = Groups(groups, {"lm": False, "rest": True}).fit(frame, y)
+    assert frame.columns[without.get_support()].tolist() == ["ibm1", "len"]
+    assert Groups({"lm": ["lm_*"]}, {"lm": False}).fit(frame, y).get_support().sum() == 2
+    with pytest.raises(NothingSelected, match="every group is switched off"):
+        Groups(groups, {"lm": False, "rest": False}).fit(frame, y)
+    with pytest.raises(InputError, match="`use` names pos"):
+        Groups(groups, {"pos": True}).fit(frame, y)
+    with pytest.raises(InputError, match="no names"):
+        Groups(groups).fit(X, y)
+
+
+def test_cost_aware_front() -> None:
+    """The cheap twin of an expensive feature is preferred; the front rises in cost and in the metric."""
+    rng = np.random.default_rng(0)
+    X, y = data(300, 6)
+    X[:, 5] = X[:, 0] + 0.05 * rng.normal(size=300)
+    frame = pd.DataFrame(X, columns=["slow_0", "fast_1", "fast_2", "fast_3", "slow_4", "fast_5"])
+    ours = CostAware({"slow_*": 1000.0, "fast_*": 10.0}, tolerance=0.02).fit(frame, y)
+    assert frame.columns[ours.get_support()].tolist() == ["fast_3", "fast_5"]
+    assert (np.diff(ours.front_[:, 0]) > 0).all()
+    assert (np.diff(ours.front_[:, 1]) > 0).all()
+    exact = CostAware({"slow_*": 1000.0, "fast_*": 10.0}, tolerance=0.0).fit(frame, y)
+    assert exact.front_[0, 0] == 10.0
+    assert CostAware({"slow_*": 1000.0}, budget=5.0).fit(frame, y).get_support()[[0, 4]].sum() == 0
+    with pytest.raises(InputError, match="no names"):
+        CostAware({"slow_*": 1.0}).fit(X, y)
+
+
+def test_cost_in_features_is_forward_selection() -> None:
+    X, y = data(200, 8)
+    ours = CostAware(tolerance=0.0).fit(X, y)
+    np.testing.assert_array_equal(ours.get_support(), ForwardSelection().fit(X, y).get_support())
+    np.testing.assert_array_equal(ours.front_[:, 0], ours.front_[:, 2])
+
+
+def test_ranking_metric_follows_the_label_direction() -> None:
+    X, y = data(150)
+    up = ForwardSelection(metric="delta_avg").fit(X, y)
+    down = ForwardSelection(metric="delta_avg", label_sign=-1.0).fit(X, -y)
+    np.testing.assert_array_equal(up.path_, down.path_)

@@ -1,0 +1,220 @@
+"""TerrorCat: the paper's Figure 1, its Table 1 as far as the data go, and judges with known tastes."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.people.judgements.collection import Collection
+from qe.people.judgements.reading import format_of, read_judgements
+from qe.people.terrorcat.frequencies import FREQUENCIES, Frequencies, error_frequencies
+from qe.people.terrorcat.model import TerrorCat, train
+from qe.people.terrorcat.ranked_pairs import RankedPairs, ranked_pairs
+
+SharedData = Callable[[str], Path]
+
+
+def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequencies]:
+    """People see the first class of errors only."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 5, (systems, segments, len(FREQUENCIES))) / 10
+    listed = [
+        (i, a, b)
+        for i in range(segments)
+        for a in range(systems)
+        for b in range(systems)
+        if values[a, i, 0] < values[b, i, 0]
+    ]
+    segment, better, worse = np.array(listed, np.int32).T
+    names = tuple(f"s{i}" for i in range(systems))
+    return RankedPairs(names, segment, better, worse, 0, 0), Frequencies(
+        names, tuple(map(str, range(segments))), values
+    )
+
+
+@pytest.fixture(scope="module")
+def trained() -> TerrorCat:
+    pairs, frequencies = by_badness()
+    return train(pairs, frequencies.segments, frequencies, "en")
+
+
+def frequencies_of(*rows: list[float]) -> Frequencies:
+    values = np.zeros((len(rows), 1, len(FREQUENCIES)))
+    for value, row in zip(values, rows, strict=True):
+        value[0, : len(row)] = row
+    return Frequencies(tuple(f"HYP-{i + 1}" for i in range(len(rows))), ("1",), values)
+
+
+def test_figure_1(trained: TerrorCat) -> None:
+    """HYP-1 < HYP-2, HYP-1 < HYP-3, HYP-2 > HYP-3 give 0, 1 and 0.5."""
+    figure = frequencies_of([0.4], [0.0], [0.2])
+    assert trained.scores(figure, weighted=False).tolist() == [[0, 1, 0.5]]
+    weighted = trained.scores(figure)[0]
+    assert weighted[0] == 0 < weighted[2] < weighted[1] < 1
+
+
+def test_equal_frequencies_win_nothing(trained: TerrorCat) -> None:
+    same = frequencies_of([0.2, 0.1], [0.2, 0.1], [0.4, 0.3])
+    assert trained.scores(same, weighted=False).tolist() == [[0.5, 0.5, 0]]
+    assert trained.margins(np.zeros((2, len(FREQUENCIES)))).tolist() == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["ridge", "svr_rbf", "k_neighbours"])
+def test_both_directions_say_the_same(learner: str) -> None:
+    pairs, frequencies = by_badness(4, 15)
+    model = train(pairs, frequencies.segments, frequencies, "en", learner=learner)
+    differences = frequencies.values[0] - frequencies.values[1]
+    assert (model.margins(differences) == -model.margins(-differences)).all()
+    assert model.about["held_out_accuracy"] > 0.8
+
+
+def test_saved_models_say_the_same(trained: TerrorCat, tmp_path: Path) -> None:
+    trained.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"terrorcat.json", "pipeline.skops"}
+    _, frequencies = by_badness()
+    again = TerrorCat.load(tmp_path)
+    assert (again.scores(frequencies) == trained.scores(frequencies)).all()
+    told = json.loads((tmp_path / "terrorcat.json").read_text())
+    (tmp_path / "terrorcat.json").write_text(json.dumps({**told, "slope": "x"}))
+    with pytest.raises(InputError, match=r"terrorcat.json: the model is damaged"):
+        TerrorCat.load(tmp_path)
+    with pytest.raises(InputError, match="is no TerrorCat model"):
+        TerrorCat.load(tmp_path / "nothing")
+
+
+def test_votes_of_several_judges(tmp_path: Path) -> None:
+    """Outvoted, tied, equal: section 2.3."""
+    path = tmp_path / "ranks.csv"
+    rows = [(1, "xyz", "aab", "bba"), (2, "xy", "ab", "ba"), (3, "x", "=", "="), (4, "xy", "a=", "b=")]
+    lines = ["source_language,target_language,segment,judge,system,rank"]
+    for segment, judges, better, _ in rows:
+        for judge, winner in zip(judges, better, strict=True):
+            for system in "ab":
+                lines.append(
+                    f"Czech,English,{segment},{judge},{system},{1 if winner in (system, '=') else 2}"
+                )
+    path.write_text("\n".join(lines) + "\n")
+    (judged,) = read_judgements([path]).values()
+    pairs = ranked_pairs(judged)
+    assert pairs.better.tolist() == [0, 0] and pairs.worse.tolist() == [1, 1]
+    assert (pairs.equal, pairs.conflicting) == (1, 1)
+
+
+# Table 1: data of 2007-2011 minus those of 2007-2010.
+TABLE_1 = {
+    "French-English": 46070 - 34152, "German-English": 53790 - 36792, "Spanish-English": 41966 - 30374,
+    "Czech-English": 26418 - 19268, "English-French": 35854 - 22734, "English-German": 56054 - 36076,
+    "English-Spanish": 35700 - 19352, "English-Czech": 52954 - 31728,
+}  # fmt: skip
+
+
+def test_table_1_of_the_paper_for_wmt11(shared_data: SharedData) -> None:
+    """Pairs of WMT 2011, mirrored, with the reference: each 1 to 3 % more than the paper has."""
+    collection = Collection()
+    for kind in ("indiv", "combo"):
+        path = shared_data(f"human-rankings/raw/wmt11-maneval-{kind}systems.RNK_results.csv.gz")
+        format_of(path).read(path, collection)
+    judged = collection.judged_pairs()
+    for name, paper in TABLE_1.items():
+        ours = 2 * len(ranked_pairs(judged[name], None).better)
+        assert 1.01 < ours / paper < 1.03, name
+
+
+WORDS = ["red", "house", "dog", "sleeps", "green", "garden", "old", "man", "reads", "books", "in", "summer"]
+
+
+def spoiled(line: list[str], system: int, rng: np.random.Generator) -> list[str]:
+    """Each system has its own kind of error: missing, extra, moved, wrong words."""
+    kind, words = system % 4, list(line)
+    for _ in range(rng.integers(0, 5)):
+        place = int(rng.integers(0, len(words)))
+        if kind == 0 and len(words) > 2:
+            del words[place]
+        elif kind == 1:
+            words.insert(place, "indeed")
+        elif kind == 2:
+            words.append(words.pop(place))
+        elif kind == 3:
+            words[place] = f"zz{place}"
+    return words
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """120 segments by four systems; people mind missing words most, and moved words hardly."""
+    folder = tmp_path_factory.mktemp("terrorcat")
+    rng = np.random.default_rng(2)
+    reference = [list(rng.permutation(WORDS)[:9]) for _ in range(120)]
+    outputs = [[spoiled(line, k, rng) for line in reference] for k in range(4)]
+    (folder / "ref.en").write_text("\n".join(map(" ".join, reference)) + "\n")
+    for k, lines in enumerate(outputs):
+        (folder / f"s{k}.en").write_text("\n".join(map(" ".join, lines)) + "\n")
+    frequencies = error_frequencies(
+        {f"s{k}": [" ".join(words) for words in lines] for k, lines in enumerate(outputs)},
+        [" ".join(words) for words in reference], "en",
+    )  # fmt: skip
+    taste = np.array([1, 0.2, 4, 1, 1.5, 0, 0, 0, 0, 0])
+    harm = frequencies.values @ taste + rng.normal(0, 0.05, frequencies.values.shape[:2])
+    rows = ["source_language,target_language,segment,judge,system,rank"]
+    for i in range(120):
+        ranks = 1 + np.argsort(np.argsort(harm[:, i]))
+        rows += [f"Czech,English,{i + 1},j{i % 3},s{k},{rank}" for k, rank in enumerate(ranks)]
+    (folder / "train.csv").write_text("\n".join(rows[: 1 + 4 * 80]) + "\n")
+    (folder / "test.csv").write_text("\n".join([rows[0], *rows[1 + 4 * 80 :]]) + "\n")
+    return folder, [f"s{k}={folder}/s{k}.en" for k in range(4)]
+
+
+def run(arguments: list[Any], capsys: pytest.CaptureFixture[str], code: int = 0) -> Any:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    assert stopped.value.code == code, captured.err
+    return captured
+
+
+def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
+    """Trained on 80 segments, it agrees with people on the other 40, better than the sum of all errors."""
+    folder, outputs = story
+    texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
+    told = json.loads(run(
+        ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
+         "-o", tmp_path / "model", "--json"], capsys).out)  # fmt: skip
+    assert told["segments"] == 80 and told["pairs"] == 480 and told["held_out_accuracy"] > 0.8
+    scored = ["terrorcat", "score", "--model", tmp_path / "model", *texts]
+    run([*scored, "-o", tmp_path / "t.tsv"], capsys)
+    sums = []
+    for k in range(4):
+        run(["labels", "--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en", "--target-language",
+             "en", "--output", tmp_path / f"s{k}.tsv"], capsys)  # fmt: skip
+        sums.append(f"s{k}={tmp_path}/s{k}.tsv")
+    content = json.loads(run(
+        ["correlate", "--rankings", folder / "test.csv", "--metrics", tmp_path / "t.tsv", *sums, "--columns",
+         "terrorcat", "wsumer", "--lower-is-better", "wsumer", "--correlations", "kendall_wmt12", "--json",
+         "--samples", 50], capsys).out)  # fmt: skip
+    tau = {name: one["score"] for name, one in content["correlations"]["kendall_wmt12"]["metrics"].items()}
+    assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
+
+
+@pytest.mark.slow
+def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: Any) -> None:
+    folder, outputs = story
+    base = ["terrorcat", "train", "--rankings", folder / "train.csv", "--reference", folder / "ref.en",
+            "--target-language", "en", "-o", tmp_path / "m"]  # fmt: skip
+    for more, message in (
+        (["--outputs", outputs[0]], "fewer than two systems"),
+        (["--outputs", outputs[0], outputs[0]], "'s0' is given twice"),
+        (["--outputs", "s0", "s1"], "'s0' is not SYSTEM=FILE"),
+        (["--outputs", f"x={folder}/s0.en", f"y={folder}/s1.en"], "0 ranked pairs have translations"),
+        (["--outputs", *outputs, "--learner", "rigde"], "did you mean 'ridge'"),
+        (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),
+        (["--outputs", *outputs, "--target-language", "xx"], "xx"),
+    ):
+        assert re.search(re.escape(message), run([*base, *more], capsys, 2).err)
+    assert not (tmp_path / "m" / "terrorcat.json").exists()

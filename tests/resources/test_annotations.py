@@ -1,0 +1,272 @@
+"""Annotated corpora: layers in step with the tokens, from files or a program, built again when due."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from features.basics.errors import InputError
+from features.basics.progress import silent
+from features.core.bundle import Bundle, build
+from features.core.segments import Segments
+from features.resources.annotation import Annotation
+from features.resources.entity_phrase_table import EntityPhraseTable
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from qe.config.experiment import ResourcesSection, load
+from qe.resources.alignments import Alignments
+from qe.resources.annotations import (
+    Annotations,
+    CorpusAnnotation,
+    annotated_sides,
+    from_column,
+    from_file,
+)
+from qe.resources.cache import resources_for
+from qe.resources.inputs import Inputs
+from tests.resources.building import build_bundle
+
+PAIRS = [("a cat", "un gato"), ("", "nada"), ("the cat sleeps", "el gato duerme")]
+TARGETS = ["DET NOUN", "PRON", "DET NOUN VERB"]
+
+installed = pytest.mark.skipif(
+    shutil.which("apertium-tagger") is None, reason="apertium-tagger is not installed (apt: apertium)"
+)
+
+
+def block(text: str, tags: str) -> str:
+    return block_of([(w, w, t, t.lower()) for w, t in zip(text.split(), tags.split(), strict=True)])
+
+
+def blocks() -> list[str]:
+    return [block(target, tags) for (_, target), tags in zip(PAIRS, TARGETS, strict=True)]
+
+
+def corpus() -> ParallelCorpus:
+    return ParallelCorpus.from_lines(PAIRS)
+
+
+def annotated(column: list[str], corpus: ParallelCorpus) -> Annotation:
+    tags = from_column(column)
+    return Annotation.from_blocks(corpus, "target", tags.blocks(corpus, "target"), tags.settings)
+
+
+def test_layers_pass_over_the_pairs_that_the_corpus_skipped(tmp_path: Path) -> None:
+    text = corpus()
+    assert text.lines is not None and text.lines.tolist() == [0, 2]
+    annotation = annotated(blocks(), text)
+    assert [annotation.layer("upos").words(i) for i in (0, 1)] == [["DET", "NOUN"], ["DET", "NOUN", "VERB"]]
+    assert annotation.layer("xpos").words(1) == ["det", "noun", "verb"]
+    assert annotation.layer("lemma").words(0) == ["un", "gato"]
+    annotation.save(tmp_path)
+    again = Annotation.load(tmp_path)
+    assert again.layer("xpos").words(1) == ["det", "noun", "verb"]
+    assert again.fingerprint == annotation.fingerprint
+
+
+def test_the_corpus_keeps_its_lines_and_an_old_one_does_without(tmp_path: Path) -> None:
+    text = corpus()
+    text.save(tmp_path)
+    again = ParallelCorpus.load(tmp_path)
+    assert again.lines is not None and again.lines.tolist() == [0, 2]
+    (tmp_path / "lines.npy").unlink()
+    with pytest.raises(InputError, match="older version"):
+        annotated(blocks(), ParallelCorpus.load(tmp_path))
+    assert ParallelCorpus.from_lines(PAIRS[:1]).lines is None
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_another_number_of_blocks_is_an_error(count: int) -> None:
+    with pytest.raises(InputError, match=f"{count} CoNLL-U blocks, but the corpus has 3 lines"):
+        annotated([*blocks(), "1"][:count], corpus())
+
+
+def test_a_block_that_does_not_fit_names_its_line() -> None:
+    crooked = [*blocks()[:2], block("el gato", "DET NOUN")]
+    with pytest.raises(InputError, match="2 words, but the text 3 tokens") as raised:
+        annotated(crooked, corpus())
+    assert "segment 3" in str(raised.value)
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_files_have_comments_and_empty_sentences(tmp_path: Path, gzipped: bool) -> None:
+    text = ParallelCorpus.from_lines([("a", "uno"), ("b", ""), ("c", "dos tres")])
+    content = f"# text = uno\n{block('uno', 'NUM')}\n\n# text =\n\n{block('dos tres', 'NUM NUM')}\n\n"
+    path = tmp_path / "t.conllu"
+    path.write_bytes(gzip.compress(content.encode(), mtime=0) if gzipped else content.encode())
+    outcome = Annotation.from_blocks(text, "target", from_file(path).blocks(text, "target"), {})
+    assert [outcome.layer("upos").words(i) for i in (0, 1)] == [["NUM"], ["NUM", "NUM"]]
+
+
+def annotations(fingerprint: str, tag: str) -> Annotations:
+    def made(corpus: ParallelCorpus, side: str) -> list[str]:
+        tokens = corpus.side(side)
+        return [block_of([(w, w, tag, tag) for w in tokens.words(i)]) for i in range(len(tokens))]
+
+    return Annotations(
+        {"annotation": {"target": CorpusAnnotation("test", fingerprint, lambda c, s: iter(made(c, s)))}}
+    )
+
+
+def built(folder: Path, given: Annotations) -> Bundle:
+    parts = ["target_ngrams", "target_pos_ngrams"]
+    return build(corpus, folder, parts, makers=given.makers({}), wanted=given.wanted)
+
+
+@pytest.mark.slow
+def test_another_annotation_builds_again_what_is_made_of_it_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+
+    def times() -> dict[str, int]:
+        return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("target_*/meta.json")}
+
+    built(folder, annotations("1", "X"))
+    first = times()
+    built(folder, annotations("1", "X"))
+    assert times() == first
+    bundle = built(folder, annotations("2", "Y"))
+    changed = {name for name, time in times().items() if time != first[name]}
+    assert changed == {"target_annotation", "target_pos_ngrams"}
+    assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    """The annotation is new already, what is made of it is not: it is found out by what it was made of."""
+    folder = tmp_path / "b"
+    built(folder, annotations("1", "X"))
+    given = annotations("2", "Y")
+    build(corpus, folder, ["target_annotation"], makers=given.makers({}), wanted=given.wanted)
+    bundle = built(folder, given)
+    assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
+
+
+def test_parts_without_tags_need_no_annotation() -> None:
+    assert annotated_sides(["target_lm", "phrase_table"]) == []
+    assert annotated_sides(["target_pos_lm"]) == ["target"]
+    assert annotated_sides(["pos_lexicon_source_to_target"]) == ["source", "target"]
+
+
+def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the target side of the corpus has no annotation") as raised:
+        build(corpus, tmp_path / "b", ["target_pos_lm"])
+    assert "apertium" in str(raised.value) and "target_annotation" in str(raised.value)
+
+
+def test_the_experiment_names_files_of_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(
+        "name: x\ndataset: {format: wmt12, path: d}\nfeatures: [surface]\nlearner: {kind: mean}\n"
+        "resources: {source: s, target: t, target_annotation: t.conllu.gz}\n"
+    )
+    section = load(tmp_path / "x.yaml").resources
+    assert cast(ResourcesSection, section).annotations() == {"target": tmp_path / "t.conllu.gz"}
+
+
+def write_corpus(folder: Path) -> tuple[Path, Path]:
+    things = ["house", "cat", "book", "car", "door"]
+    other = ["casa", "gato", "libro", "coche", "puerta"]
+    source, target = folder / "c.en", folder / "c.es"
+    source.write_text("".join(f"the {a} and the {b} are small .\n" for a in things for b in things))
+    target.write_text("".join(f"{a} y {b} son cosas pequeñas .\n" for a in other for b in other))
+    return source, target
+
+
+@pytest.mark.slow
+@installed
+def test_the_verb_builds_from_apertium_and_from_a_file(tmp_path: Path) -> None:
+    source, target = write_corpus(tmp_path)
+    lines = target.read_text("utf-8").splitlines()
+    own = tmp_path / "c.conllu"
+    tags = "NOUN CCONJ NOUN AUX NOUN ADJ PUNCT"
+    own.write_text("".join(block(line, tags) + "\n\n" for line in lines), "utf-8")
+    command = [
+        sys.executable, "-m", "qe", "resources", "build", "--source", source, "--target", target,
+        "--output", tmp_path / "out", "--source-annotation", "apertium", "--target-annotation", own,
+        "--only", "source_upos_lm", "--only", "target_upos_lm", "--json",
+    ]  # fmt: skip
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    parts = json.loads(done.stdout)["parts"]
+    assert parts["source_annotation"]["settings"]["by"] == "apertium"
+    assert parts["target_annotation"]["settings"]["by"] == "file"
+    outcome = cast(Annotation, Bundle(tmp_path / "out").part("source_annotation")).layer("upos")
+    assert outcome.words(0) == ["DET", "NOUN", "CCONJ", "DET", "NOUN", "AUX", "ADJ", "PUNCT"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["whitespace", "moses"])
+def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path: Path, kind: str) -> None:
+    source, target = write_corpus(tmp_path)
+    languages, parts = ("en", "es"), ["target_ngrams"]
+    build_bundle(source, target, languages, kind, tmp_path / "out", parts, silent)
+    section = ResourcesSection(bundle=tmp_path / "out")
+    segments = Segments(("a",), ("b",), Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace"))
+    outcome = resources_for(section, segments, parts, tmp_path, silent)
+    assert outcome is not None and outcome.path == tmp_path / "out"
+
+
+def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
+    source, target = write_corpus(tmp_path)
+    with pytest.raises(InputError, match="'treetagger' is neither an annotator nor a file") as raised:
+        build_bundle(
+            source, target, ("en", "es"), "moses", tmp_path / "out", ["target_pos_lm"], silent, None,
+            {"target": "treetagger"},
+        )  # fmt: skip
+    assert "apertium" in str(raised.value)
+
+
+def entity_blocks(path: Path, lines: list[str]) -> Path:
+    """A CoNLL-U file; words with a capital are persons."""
+    blocks = []
+    for line in lines:
+        rows = enumerate(line.split(), start=1)
+        tags = (f"{k}\t{w}" + "\t_" * 7 + f"\tNER={'B-PER' if w[0].isupper() else 'O'}" for k, w in rows)
+        blocks.append("\n".join(tags))
+    path.write_text("\n\n".join(blocks) + "\n\n", "utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
+    """Tags are not read for it; other entities build it, and what is made of it, again."""
+    texts = {"s": ["then Ana paid", "then Eva paid"], "t": ["luego Ana pagó", "luego Eva pagó"]}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    sides = zip(("source", "target"), texts.values(), strict=True)
+    files = {side: entity_blocks(tmp_path / f"{side}.conllu", lines) for side, lines in sides}
+    links = tmp_path / "links"
+    links.write_text("0-0 1-1 2-2\n" * 2, "utf-8")
+
+    def built() -> Bundle:
+        corpus, parts = (tmp_path / "s", tmp_path / "t"), ["entity_phrase_table"]
+        return build_bundle(
+            *corpus, ("en", "es"), "whitespace", tmp_path / "b", parts, silent, annotations=files,
+            inputs=Inputs(Alignments(links)),
+        )  # fmt: skip
+
+    bundle = built()
+    table = cast(EntityPhraseTable, bundle.part("entity_phrase_table"))
+    assert "<person>" in table.source_vocabulary.words and "ana" not in table.source_vocabulary.words
+    entities = {"source_entity_annotation", "target_entity_annotation"}
+    assert set(bundle.manifest["parts"]) == {"entity_phrase_table", *entities}
+    entity_blocks(files["source"], [line.lower() for line in texts["s"]])
+    again = cast(EntityPhraseTable, built().part("entity_phrase_table"))
+    assert "ana" in again.source_vocabulary.words and "ana" not in again.target_vocabulary.words
+
+
+def test_parts_that_need_entities() -> None:
+    assert annotated_sides(["entity_phrase_table"], "annotation") == []
+    assert annotated_sides(["entity_phrase_table"], "entity_annotation") == ["source", "target"]
+    assert annotated_sides(["target_pos_lm", "name_phrase_table"], "entity_annotation") == []
+
+
+def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="entities are needed, but the source side") as raised:
+        build(corpus, tmp_path / "b", ["source_entity_annotation"])
+    assert "--task entities" in str(raised.value) and "name_phrases" in str(raised.value)

@@ -1,0 +1,214 @@
+"""Further text of one side: parts are those of a corpus that has it, and no other part sees it."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.basics.progress import silent
+from features.core.bundle import Bundle, resource_parameters
+from features.core.segments import Segments
+from features.resources.language_model import LanguageModel
+from features.resources.ngrams import NgramCounts
+from features.resources.truecaser import Truecaser
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from qe.config.experiment import load
+from qe.resources.cache import resources_for
+from qe.resources.files import PartFiles
+from qe.resources.inputs import Inputs
+from qe.resources.monolingual import Monolingual
+from tests.resources.building import build_bundle
+
+SOURCE = ["the red house", "It's a cat", "the house"] * 2
+TARGET = ["la casa roja", "es un gato", "la casa"] * 2
+MORE = ["El gato de Ana, la casa", "", "   ", "de Ana es el gato"]
+PARTS = ["target_lm", "target_lm_backward", "target_ngrams5", "target_truecaser"]
+OTHERS = ["source_lm", "source_truecaser", "lexicon_source_to_target", "target_index"]
+
+
+def write(folder: Path, more: list[str], *, gzipped: bool = False) -> Path:
+    for name, lines in (("s", SOURCE), ("t", TARGET)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    content = "".join(f"{line}\n" for line in more).encode()
+    (folder / "more").write_bytes(gzip.compress(content, mtime=0) if gzipped else content)
+    return folder / "more"
+
+
+def built(folder: Path, inputs: Inputs, parts: list[str], output: str = "b") -> Bundle:
+    files = folder / "s", folder / "t"
+    return build_bundle(*files, ("en", "es"), "moses", folder / output, parts, silent, inputs=inputs)
+
+
+def further(path: Path | None) -> Inputs:
+    return Inputs(monolingual=Monolingual.of(None, path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_the_parts_are_those_of_a_corpus_with_the_text(tmp_path: Path, gzipped: bool) -> None:
+    bundle = built(tmp_path, further(write(tmp_path, MORE, gzipped=gzipped)), PARTS)
+    lines = [*TARGET, *(line for line in MORE if line.strip())]
+    longer = ParallelCorpus.from_lines([("x", line) for line in lines], Tokenizer("en"), Tokenizer("es"))
+    text = Tokenizer("es").tokens(["el gato de ana, la casa", "De Ana", "Nadie"])
+    for part, direction in (("target_lm", "forward"), ("target_lm_backward", "backward")):
+        expected = LanguageModel.from_tokens(longer.target, order=5, direction=cast(Any, direction))
+        model = cast(LanguageModel, bundle.part(part))
+        np.testing.assert_array_equal(model.log10_probability(text), expected.log10_probability(text))
+    counts = cast(NgramCounts, bundle.part("target_ngrams5"))
+    # gato, ana, casa and the comma by hand: 2 + 2, 0 + 2, 4 + 1, 0 + 1
+    words = Tokenizer("es").tokens(["gato ana casa ,"])
+    assert counts.counts(words, 1)[0].tolist() == [4, 2, 5, 1]
+    assert counts.total(1) == len(longer.target.ids)
+    caser = cast(Truecaser, bundle.part("target_truecaser"))
+    assert caser.usual(("ANA", "EL")) == ["Ana", "el"]
+    assert caser.spellings == Truecaser.from_tokens(longer.target).spellings
+
+
+@pytest.mark.slow
+def test_no_other_part_changes(tmp_path: Path) -> None:
+    more = write(tmp_path, MORE)
+    parts = [*OTHERS, "target_lm"]
+    with_text = built(tmp_path, further(more), parts).manifest["parts"]
+    without = built(tmp_path, Inputs(), parts, "without").manifest["parts"]
+    for part in OTHERS:
+        assert with_text[part]["fingerprint"] == without[part]["fingerprint"]
+    assert with_text["target_lm"]["fingerprint"] != without["target_lm"]["fingerprint"]
+    assert (
+        with_text["target_lm"]["settings"]["monolingual"] == Monolingual.of(None, more).fingerprints["target"]
+    )
+
+
+@pytest.mark.slow
+def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
+    def run(more: list[str] | None) -> list[int]:
+        path = write(tmp_path, more or [])
+        built(tmp_path, further(path if more else None), ["target_lm", "target_ngrams", "source_lm"])
+        parts = "target_lm", "target_ngrams", "source_lm"
+        return [(tmp_path / "b" / part / "meta.json").stat().st_mtime_ns for part in parts]
+
+    first, same, other, none = run(MORE), run(MORE), run(MORE[:1]), run(None)
+    assert first == same and first[2] == none[2]
+    assert first[0] < other[0] < none[0] and first[1] < other[1] < none[1]
+
+
+@pytest.mark.slow
+def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
+    more = write(tmp_path, MORE)
+    longer = ParallelCorpus.from_lines([("x", line) for line in [*TARGET, MORE[0]]])
+    LanguageModel.from_tokens(longer.target, order=2).write_arpa(tmp_path / "lm.arpa")
+    inputs = Inputs(
+        monolingual=Monolingual.of(None, more),
+        files=PartFiles({"target_lm": tmp_path / "lm.arpa"}),
+        settings={"target_ngrams": {"order": 2, "case": "true"}},
+    )
+    parts = ["target_lm", "target_ngrams"]
+    bundle = built(tmp_path, inputs, parts)
+    counts = cast(NgramCounts, bundle.part("target_ngrams"))
+    text = Tokenizer("es").tokens(["Ana"])
+    assert counts.order == 2 and counts.counts(text, 1)[0].tolist() == [2]
+    assert "monolingual" not in bundle.manifest["parts"]["target_lm"]["settings"]
+    before = [(bundle.path / part / "meta.json").stat().st_mtime_ns for part in parts]
+    built(tmp_path, inputs, parts)
+    assert before == [(bundle.path / part / "meta.json").stat().st_mtime_ns for part in parts]
+
+
+def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
+    """As Spark does n-grams: its maker gets the longer text, and what it takes is still known."""
+    more = write(tmp_path, MORE)
+    seen = []
+
+    def elsewhere(corpus: ParallelCorpus, *, side: str, order: int, **rest: Any) -> NgramCounts:
+        seen.append(len(corpus.side(side)))
+        return NgramCounts.build(corpus, side=cast(Any, side), order=order)
+
+    makers = Monolingual.of(None, more).makers({"ngrams": elsewhere})
+    corpus = ParallelCorpus.from_lines(zip(SOURCE, TARGET, strict=True))
+    assert makers["ngrams"](corpus, side="target", order=1).settings["monolingual"]
+    assert "monolingual" not in makers["ngrams"](corpus, side="source", order=1).settings
+    assert seen == [len(TARGET) + 2, len(SOURCE)]
+    assert resource_parameters(makers["language_model"]) == ()
+
+
+@pytest.mark.slow
+def test_a_killed_build_goes_on_with_the_same_text(tmp_path: Path) -> None:
+    more = write(tmp_path, MORE)
+    first = built(tmp_path, further(more), ["target_lm"])
+    before = (first.path / "target_lm" / "meta.json").stat().st_mtime_ns
+    (first.path / ".target_ngrams.half").mkdir()
+    again = built(tmp_path, further(more), ["target_lm", "target_ngrams"])
+    assert (first.path / "target_lm" / "meta.json").stat().st_mtime_ns == before
+    text = Tokenizer("es").tokens(["Ana"])
+    assert cast(NgramCounts, again.part("target_ngrams")).counts(text, 1)[0].tolist() == [2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "more: no words here"),
+        (b"\n  \n", "more: no words here"),
+        (b"gut\n\xff\n", r"more:2: not UTF-8"),
+        (gzip.compress(b"uno dos\n" * 999, mtime=0)[:-20], "more:.*damaged gzip file"),
+    ],
+)
+def test_text_that_cannot_be_used(tmp_path: Path, content: bytes, message: str) -> None:
+    write(tmp_path, MORE).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        built(tmp_path, further(tmp_path / "more"), ["target_lm"])
+
+
+def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
+    more = write(tmp_path, MORE)
+    with pytest.raises(InputError, match="none: no such file of target text"):
+        further(tmp_path / "none")
+    with pytest.raises(InputError, match="none of the parts to be built takes target text; build a language"):
+        built(tmp_path, further(more), ["source_lm", "target_index"])
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.slow
+def test_experiments_name_the_text(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data", MORE)
+    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
+    listed = []
+    for more in ("", ", target_monolingual: more"):
+        (tmp_path / "e.yaml").write_text(
+            f"name: e\ndataset: {{format: wmt12, path: d}}\nresources: {{source: s, target: t{more}}}\n"
+            "features: [surface]\nlearner: {kind: ridge}\n",
+            "utf-8",
+        )
+        section = load(tmp_path / "e.yaml", data_root=tmp_path / "data").resources
+        bundle = resources_for(section, segments, ["target_ngrams"], tmp_path / "cache", silent)
+        assert bundle is not None
+        text = Tokenizer("es").tokens(["gato"])
+        counts = cast(NgramCounts, bundle.part("target_ngrams"))
+        listed.append((counts.counts(text, 1)[0].tolist(), bundle.path))
+    assert [count for count, _ in listed] == [[2], [4]] and listed[0][1] != listed[1][1]
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    more = write(tmp_path, MORE)
+    command = [sys.executable, "-m", "qe", "resources", "build", "--source", str(tmp_path / "s")]
+    command += ["--target", str(tmp_path / "t"), "--output", str(tmp_path / "b"), "--json"]
+    command += ["--target-monolingual", str(more), "--only"]
+    done = subprocess.run(
+        [*command, "target_lm"], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert manifest["parts"]["target_lm"]["settings"]["monolingual"]
+    assert manifest["pairs"] == len(SOURCE)
+    done = subprocess.run(
+        [*command, "source_lm"], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.returncode == 2 and "takes target text" in done.stderr and "Traceback" not in done.stderr

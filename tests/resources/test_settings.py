@@ -1,0 +1,307 @@
+"""Settings of parts, by command and experiment: checked, and the parts are those of the Python interface."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.basics.progress import silent
+from features.core import bundle as bundles
+from features.core.bundle import Bundle, known_parts
+from features.core.segments import Segments
+from features.resources.language_model import LanguageModel
+from features.resources.ngrams import NgramCounts
+from features.resources.phrase_table import PhraseTable
+from features.text.annotation import block_of
+from features.text.corpus import ParallelCorpus
+from features.text.tokenizer import Tokenizer
+from features.text.tokens import Tokens
+from qe.config.experiment import ResourcesSection, load
+from qe.resources.alignments import Alignments
+from qe.resources.cache import resources_for
+from qe.resources.inputs import Inputs
+from qe.resources.settings import catalogue, checked, parsed
+from tests.resources.building import build_bundle
+
+SOURCE = ["the red house is red", "the house", "a red cat", "The cat and the house"] * 3
+TARGET = ["la casa roja es roja", "la casa", "un gato rojo", "El gato y la casa"] * 3
+
+
+def write(folder: Path) -> None:
+    for name, lines in (("s", SOURCE), ("t", TARGET)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def built(folder: Path, parts: list[str], settings: Mapping[str, Mapping[str, Any]], **more: Any) -> Bundle:
+    return build_bundle(
+        folder / "s", folder / "t", ("en", "es"), "moses", folder / "b", parts, silent,
+        inputs=Inputs(settings=settings), **more,
+    )  # fmt: skip
+
+
+def tokens(lines: list[str]) -> Tokens:
+    return Tokens.from_lists(line.split() for line in lines)
+
+
+def qe(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "qe", "resources", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+
+
+@pytest.mark.slow
+def test_the_parts_are_those_of_the_python_interface(tmp_path: Path) -> None:
+    write(tmp_path)
+    settings = parsed(
+        ["source_lm.order=2", "source_lm.case=true", "source_lm.arpa=true", "target_lm.prune=true",
+         "target_lm.order=4", "target_lm.minimum=4", "target_ngrams.order=1"]
+    )  # fmt: skip
+    bundle = built(tmp_path, ["source_lm", "target_lm", "target_ngrams"], settings)
+    expected = {
+        "source_lm": LanguageModel.from_tokens(tokens(SOURCE), order=2, case="true"),
+        "target_lm": LanguageModel.from_tokens(tokens(TARGET), order=4, prune=True, minimum=4),
+    }
+    for name, model in expected.items():
+        text = tokens([*SOURCE, *TARGET, "La roja house"])
+        outcome = cast(LanguageModel, bundle.part(name))
+        assert outcome.order == model.order and outcome.trie.sizes == model.trie.sizes
+        np.testing.assert_array_equal(outcome.log10_probability(text), model.log10_probability(text))
+    assert cast(NgramCounts, bundle.part("target_ngrams")).order == 1
+    assert [file.parent.name for file in bundle.path.rglob("*.arpa*")] == ["source_lm"]
+    assert bundle.manifest["parts"]["source_lm"]["set"] == {"order": 2, "case": "true", "arpa": True}
+
+
+def test_counts_of_another_layer_of_annotation(tmp_path: Path) -> None:
+    write(tmp_path)
+    rows = [[(word, word.lower()[:2], "X", "x") for word in line.split()] for line in TARGET]
+    (tmp_path / "t.conllu").write_text("".join(f"{block_of(row)}\n\n" for row in rows), "utf-8")
+    bundle = built(
+        tmp_path, ["target_pos_ngrams"], {"target_pos_ngrams": {"layer": "lemma", "order": 2}},
+        annotations={"target": tmp_path / "t.conllu"},
+    )  # fmt: skip
+    counts = cast(NgramCounts, bundle.part("target_pos_ngrams"))
+    assert counts.counts(tokens(["la ca", "ca ro"]), 2)[0].tolist() == [9, 3]
+    assert counts.counts(tokens(["un"]), 1)[0].tolist() == [3]
+
+
+@pytest.mark.slow
+def test_settings_of_parts_from_other_links(tmp_path: Path) -> None:
+    write(tmp_path)
+    lines = (" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in SOURCE)
+    (tmp_path / "links").write_text("\n".join(lines) + "\n")
+    inputs = Inputs(Alignments(tmp_path / "links"), settings={"phrase_table": {"longest": 1}})
+    files = tmp_path / "s", tmp_path / "t"
+    bundle = build_bundle(
+        *files, ("en", "es"), "moses", tmp_path / "b", ["phrase_table"], silent, inputs=inputs
+    )
+    table = cast(PhraseTable, bundle.part("phrase_table"))
+    assert {len(table.phrase(int(t)).split()) for t in table.target} == {1}
+    with pytest.raises(InputError, match="it takes longest .*, minimum .a whole number from 0.$"):
+        inputs = Inputs(inputs.alignments, settings={"phrase_table": {"symmetrization": "union"}})
+        build_bundle(*files, ("en", "es"), "moses", tmp_path / "b", ["phrase_table"], silent, inputs=inputs)
+
+
+@pytest.mark.slow
+def test_what_differs_is_built_again_and_what_does_not_is_kept(tmp_path: Path) -> None:
+    write(tmp_path)
+
+    def times(settings: dict[str, dict[str, Any]]) -> dict[str, int]:
+        built(tmp_path, ["source_best_quartile", "source_lm"], settings)
+        parts = "lexicon_source_to_target", "source_best_quartile", "source_lm"
+        return {name: (tmp_path / "b" / name / "meta.json").stat().st_mtime_ns for name in parts}
+
+    usual = times({})
+    assert times({"source_lm": {"order": 3, "prune": "false"}}) == usual  # as it is anyway
+    other = times({"lexicon_source_to_target": {"iterations": 1}})
+    assert other["source_lm"] == usual["source_lm"]
+    assert other["lexicon_source_to_target"] > usual["lexicon_source_to_target"]
+    assert other["source_best_quartile"] > usual["source_best_quartile"]  # built from it
+    assert times({"lexicon_source_to_target": {"iterations": "1"}}) == other
+    assert times({})["lexicon_source_to_target"] > other["lexicon_source_to_target"]
+
+
+def test_an_exported_bundle_has_the_parts_as_they_were_set(tmp_path: Path) -> None:
+    """What a trained model carries."""
+    write(tmp_path)
+    bundle = built(tmp_path, ["target_lm"], {"target_lm": {"order": 2, "case": "true"}})
+    bundle.export(["target_lm"], tmp_path / "model")
+    copy = cast(LanguageModel, Bundle(tmp_path / "model").part("target_lm"))
+    assert copy.order == 2 and copy.fingerprint == bundle.part("target_lm").fingerprint
+    expected = LanguageModel.from_tokens(tokens(TARGET), order=2, case="true")
+    text = tokens(["El gato", "el gato"])
+    np.testing.assert_array_equal(copy.log10_probability(text), expected.log10_probability(text))
+
+
+def small_enough(part: str) -> bool:
+    """Whether a few lines without tags make it: not what holds pairs out, which takes more."""
+    needs = bundles.with_needs([part])
+    beyond = ("annotation", "morph", "synthetic_word_quality", "translated_corpus")
+    return not any(word in need for need in needs for word in beyond)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", list(filter(small_enough, known_parts())))
+def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_path_factory: Any) -> None:
+    """The cache of features knows resources by their settings: one that is not told would be mixed up."""
+    words = ["red", "house", "cat", "tree", "and", "big", "blue", "old"]
+    lines = [" ".join(words[(i * k + k * k) % 8] for k in range(1, 7)) for i in range(120)]
+    folder = tmp_path_factory.getbasetemp() / "every"
+    small = {
+        "source_vectors": {"dimensions": 2, "classes": 2},
+        "target_vectors": {"dimensions": 2, "classes": 2},
+    }
+    small["topic_model"] = {"common": 1.0}
+    bundle = bundles.build(
+        lambda: ParallelCorpus.from_lines(zip(lines, lines, strict=True)), folder, [part], settings=small
+    )
+    entry = next(entry for entry in catalogue() if entry["name"] == part)
+    assert set(entry["settings"]) <= set(bundle.manifest["parts"][part]["settings"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("targt_lm.order=4", r"unknown part 'targt_lm'; known: .*did you mean 'target_lm'\?"),
+        ("target_lm.ordr=4", r"the part 'target_lm' has no setting 'ordr'; it takes order \(a whole number "
+         r"from 1\), case \(lower or true\), .*did you mean 'order'\?"),
+        ("target_lm.side=source", "has no setting 'side'"),
+        ("target_lm_backward.direction=forward", "has no setting 'direction'"),
+        ("source_truecaser.case=true", "has no setting 'case'; it takes none"),
+        ("target_lm.order=four", "target_lm.order takes a whole number from 1, but got 'four'"),
+        ("target_lm.order=4.5", "target_lm.order takes a whole number"),
+        ("target_lm.order=-1", "target_lm.order takes a whole number from 1, but got '-1'"),
+        ("target_lm.order=true", "target_lm.order takes a whole number"),
+        ("target_lm.prune=1", "target_lm.prune takes true or false, but got '1'"),
+        ("target_lm.case=upper", "target_lm.case takes lower or true, but got 'upper'"),
+        ("aligner.prune=nan", "aligner.prune takes a number from 0, but got 'nan'"),
+        ("source_pos_ngrams.layer=pos", "source_pos_ngrams.layer takes lemma or upos or xpos"),
+    ],
+)  # fmt: skip
+def test_wrong_settings(assignment: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        checked(parsed([assignment]), {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [None, [4], {"a": 1}, True, 4.5, "4.5", float("inf"), "x"])
+def test_wrong_values_in_yaml(value: Any) -> None:
+    with pytest.raises(InputError, match="target_lm.order takes a whole number from 1, but got"):
+        checked({"target_lm": {"order": value}}, {})
+
+
+def test_values_have_the_type_of_the_setting() -> None:
+    given = {
+        "target_lm": {"order": "4", "case": True, "prune": "True"},
+        "aligner": {"prune": "1e-3", "alpha": 1},
+    }
+    assert checked(given, {}) == {
+        "target_lm": {"order": 4, "case": "true", "prune": True},
+        "aligner": {"prune": 0.001, "alpha": 1.0},
+    }
+
+
+@pytest.mark.parametrize(
+    "assignment", ["target_lm.order", "order=4", "target_lm.=4", ".order=4", "=", "a.b="]
+)
+def test_what_is_no_assignment(assignment: str) -> None:
+    with pytest.raises(InputError, match="--set: expected PART.key=value, but got"):
+        parsed([assignment])
+
+
+def test_a_setting_twice_is_an_error() -> None:
+    with pytest.raises(InputError, match="--set: target_lm.order is set twice"):
+        parsed(["target_lm.order=4", "target_lm.order=5"])
+
+
+@pytest.mark.slow
+def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(
+        InputError, match="the part 'topic_model' is not among those to be built.*--only topic_model"
+    ):
+        built(tmp_path, ["source_lm"], {"topic_model": {"topics": 5}})
+    assert not (tmp_path / "b").exists()
+    needed = built(tmp_path, ["source_best_quartile"], {"lexicon_source_to_target": {"iterations": 1}})
+    assert needed.manifest["parts"]["lexicon_source_to_target"]["settings"]["iterations"] == 1
+
+
+def experiment(folder: Path, resources: str) -> Path:
+    path = folder / "e.yaml"
+    path.write_text(
+        f"name: e\ndataset: {{format: wmt12, path: d, pair: en-es}}\nresources: {resources}\n"
+        "features: [surface]\nlearner: {kind: ridge}\n",
+        "utf-8",
+    )
+    return path
+
+
+@pytest.mark.slow
+def test_experiments_name_settings_and_do_not_disturb_those_without(tmp_path: Path) -> None:
+    write(tmp_path)
+    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, Tokenizer("en"), Tokenizer("es"))
+    listed = []
+    for settings in ("{}", "{source_lm: {order: 2, case: true}}", "{source_lm: {order: 3}}"):
+        path = experiment(tmp_path, f"{{source: s, target: t, settings: {settings}}}")
+        bundle = resources_for(load(path).resources, segments, ["source_lm"], tmp_path / "cache", silent)
+        assert bundle is not None
+        listed.append((bundle.path, bundle.manifest["parts"]["source_lm"]["settings"]))
+    assert listed[0] == listed[2] and listed[0][0] != listed[1][0]
+    assert (listed[1][1]["order"], listed[1][1]["case"]) == (2, "true")
+
+
+@pytest.mark.slow
+def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
+    columns = {"source": SOURCE, "target": TARGET}
+    segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
+    none = tmp_path / "none"
+    section = ResourcesSection(source=none, target=none, optional=True, settings={"source_lm": {"order": 2}})
+    bundle = resources_for(section, segments, ["source_lm"], tmp_path / "cache", silent)
+    assert bundle is not None and cast(LanguageModel, bundle.part("source_lm")).order == 2
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        ("{source: s, target: t, setings: {}}", "unknown key 'resources.setings'.*did you mean 'settings'"),
+        ("{source: s, target: t, settings: {source_lm: 3}}", "resources.settings.source_lm: .*but got 3"),
+        ("{bundle: b, settings: {source_lm: {order: 2}}}", "`settings` is for parts to be built"),
+        ("{bundle: b, read: {source_lm: x}}", "`read` is for parts to be built"),
+    ],
+)
+def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load(experiment(tmp_path, resources))
+
+
+@pytest.mark.slow
+def test_the_verb(tmp_path: Path) -> None:
+    write(tmp_path)
+    command = ["build", "--source", str(tmp_path / "s"), "--target", str(tmp_path / "t"), "--json"]
+    command += ["--output", str(tmp_path / "b"), "--only", "target_lm", "--set", "target_lm.order=4"]
+    done = qe(*command, "--set", "target_lm.prune=true")
+    assert done.returncode == 0, done.stderr
+    part = json.loads(done.stdout)["parts"]["target_lm"]
+    assert part["settings"]["order"] == 4 and part["settings"]["prune"] is True
+    done = qe(*command, "--set", "target_lm.pruned=true")
+    assert done.returncode == 2 and "did you mean 'prune'" in done.stderr and "Traceback" not in done.stderr
+    everything = [*command[:-4], "--all", "--set", "target_ngrams.order=0"]
+    done = qe(*everything)
+    assert done.returncode == 2 and "target_ngrams.order takes a whole number from 1" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_verb_that_lists(tmp_path: Path) -> None:
+    done = qe("list", "--json")
+    assert done.returncode == 0, done.stderr
+    parts = {part["name"]: part for part in json.loads(done.stdout)}
+    assert parts["phrase_table"]["needs"] == ["aligner"]
+    assert parts["target_lm"]["settings"]["order"] == {"takes": "a whole number from 1", "default": 5}
+    plain = qe("list").stdout
+    assert all(name in plain for name in parts) and "prune=false" in plain

@@ -1,0 +1,159 @@
+"""Parallel text filtered: every rule by hand, files of every kind, scores; and on spoilt parallel text."""
+
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from qe.cli import main
+from qe.scoring.filter_files import filter_files
+from qe.scoring.filter_rules import ORDER, Rules
+from qe.scoring.filter_threshold import Threshold
+from qe.scoring.jobs import score_file, tables
+from qe.scoring.rule import RULES
+
+EN_DE = ("en", "de")
+GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
+BAD = {
+    "length": ("", "Das Haus."),
+    "ratio": ("A house.", "Das Haus ist gar nicht groß und hat nur ein kleines Dach aus Holz."),
+    "copy": ("The house is not big.", "The house is not big!"),
+    "numbers": ("The house has 12 rooms.", "Das Haus hat 21 Zimmer."),
+    "language": ("The house is not big at all.", "Quelques voisins voulaient acheter cette maison."),
+}
+
+
+def test_every_rule_has_its_place_and_a_case() -> None:
+    assert set(ORDER) == set(RULES.names) == set(BAD)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ORDER)
+def test_each_rule_refuses_its_case_and_no_other_rule_does_before(name: str) -> None:
+    assert Rules.make(EN_DE).refused(*GOOD) == ("", "")
+    rule, reason = Rules.make(EN_DE).refused(*BAD[name])
+    assert rule == name and reason
+    assert Rules.make(EN_DE, without=[name]).refused(*BAD[name])[0] != name
+
+
+def test_sides_that_are_swapped_are_in_another_language() -> None:
+    rule, reason = Rules.make(EN_DE).refused(*GOOD[::-1])
+    assert rule == "language" and reason.startswith("the source is not in 'en'")
+
+
+def test_settings_reach_their_rule_and_wrong_ones_are_refused() -> None:
+    assert Rules.make(EN_DE, settings={"length.most": "5"}).refused(*GOOD)[1] == "7 words in the source"
+    for settings, message in (
+        ({"length.mots": "5"}, "unknown setting of length 'mots'; known: fewest, most"),
+        ({"lenght.most": "5"}, "unknown rule 'lenght'.*did you mean 'length'"),
+        ({"length.most": "5.5"}, "length.most is a whole number, but got '5.5'"),
+        ({"ratio.most": "nan"}, "ratio.most is a number from 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Rules.make(EN_DE, settings=settings)
+    with pytest.raises(InputError, match="unknown rule 'number'"):
+        Rules.make(EN_DE, without=["number"])
+
+
+def test_a_language_without_a_dictionary_is_said() -> None:
+    rules = Rules.make(("en", "xx"))
+    assert rules.lacking == {"language": "no dictionary of xx"} and "language" not in rules.rules
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.jsonl", "out.parquet"])
+def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
+    rows = [{"key": key, "src": s, "mt": t} for key, (s, t) in {"good": GOOD, **BAD}.items()]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "oops\n")
+    rejected = tmp_path / f"rejected.{name.partition('.')[2]}"
+    summary = filter_files(
+        [tmp_path / "in.jsonl"],
+        [tmp_path / name],
+        Rules.make(EN_DE),
+        columns={"source": "src", "target": "mt"},
+        rejected=rejected,
+    )
+    assert (summary.pairs, summary.kept) == (7, 1)
+    assert summary.refused == {**dict.fromkeys(ORDER[1:], 1), "unreadable": 2}
+    (kept,) = (row for row, _ in tables.read_rows(tmp_path / name))
+    assert kept == rows[0]
+    refused = [row for row, _ in tables.read_rows(rejected)]
+    assert [row.get("key") or "" for row in refused] == [*BAD, ""]
+    assert [row["rule"] for row in refused] == ["unreadable", *ORDER[1:], "unreadable"]
+    assert refused[0]["reason"] == "empty source" and "not valid JSON" in refused[-1]["reason"]
+
+
+def test_two_texts_stay_two_texts(tmp_path: Path) -> None:
+    pairs = [GOOD, *BAD.values(), (GOOD[0] + "\u2028", GOOD[1])]
+    for number in (0, 1):
+        (tmp_path / f"in{number}").write_text("".join(pair[number] + "\n" for pair in pairs))
+    summary = filter_files(
+        [tmp_path / "in0", tmp_path / "in1"], [tmp_path / "a", tmp_path / "b.gz"], Rules.make(EN_DE)
+    )
+    assert summary.kept == 2
+    assert list(read_lines(tmp_path / "a")) == [GOOD[0], GOOD[0] + "\u2028"]
+    assert list(read_lines(tmp_path / "b.gz")) == [GOOD[1]] * 2
+
+
+def test_a_bad_input_leaves_the_outputs_as_they_were(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("a\nb\n")
+    (tmp_path / "t").write_text("a\n")
+    (tmp_path / "out.tsv").write_text("mine")
+    with pytest.raises(InputError, match="same number of lines"):
+        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "out.tsv"], Rules.make(EN_DE))
+    assert (tmp_path / "out.tsv").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.tsv", "s", "t"]
+    with pytest.raises(InputError, match="is an input too"):
+        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "x", tmp_path / "x"], Rules.make(EN_DE))
+
+
+def test_scores_of_a_column(tmp_path: Path) -> None:
+    lines = ["source\ttarget\tscore", *("\t".join((*GOOD, score)) for score in ("3.5", "3.4", "", "nan"))]
+    (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n")
+    for higher, kept in ((True, ["3.5"]), (False, ["3.5", "3.4"])):
+        filter_files(
+            [tmp_path / "in.tsv"], [tmp_path / "o.tsv"], Rules.make(EN_DE), threshold=Threshold(3.5, higher)
+        )
+        assert [row["score"] for row, _ in tables.read_rows(tmp_path / "o.tsv")] == kept
+    with pytest.raises(InputError, match="there is no column 'qe'"):
+        filter_files(
+            [tmp_path / "in.tsv"],
+            [tmp_path / "o.tsv"],
+            Rules.make(EN_DE),
+            threshold=Threshold(3.5, True, column="qe"),
+        )
+
+
+def test_a_models_scores_are_those_of_qe_score(demo_model: Path, tmp_path: Path) -> None:
+    rows = demo_model.parent / "data" / "new.tsv"
+    score_file(demo_model, [rows], tmp_path / "scores.tsv", workers=1)
+    scores = pd.read_csv(tmp_path / "scores.tsv", sep="\t")
+    command = ["filter", "-i", str(rows), "-o", str(tmp_path / "o.tsv"), "--languages", "en", "es"]
+    command += ["--without", "numbers", "language", "--model", str(demo_model), "--worst", "3.4", "--quiet"]
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 0
+    kept = [row["id"] for row, _ in tables.read_rows(tmp_path / "o.tsv")]
+    assert kept == scores["id"][scores["score"] >= 3.4].tolist() and 0 < len(kept) < len(scores)
+
+
+def test_parallel_text_is_told_from_spoilt_text(shared_data: Callable[[str], Path]) -> None:
+    """Few pairs of people are refused (numbers aside); of swapped or moved texts, nearly all are."""
+    folder = shared_data("parallel/en-de")
+    sides = [list(islice(read_lines(folder / f"train.{code}.gz"), 3000)) for code in EN_DE]
+    pairs = [(s, t) for s, t in zip(*sides, strict=True) if len(s.split()) >= 5 and len(t.split()) >= 5][
+        :1000
+    ]
+    rules = Rules.make(EN_DE, without=["numbers"])
+
+    def refused(texts: list[tuple[str, str]]) -> float:
+        return sum(bool(rules.refused(*pair)[0]) for pair in texts) / len(texts)
+
+    assert refused(pairs) <= 0.03
+    assert refused([(t, s) for s, t in pairs]) >= 0.95
+    assert refused([(s, s) for s, _ in pairs]) >= 0.99
+    assert refused([(s, sides[0][i]) for i, (s, _) in enumerate(pairs, start=1500)]) >= 0.95

@@ -1,0 +1,110 @@
+"""Equivalence: two one-sided tests against statsmodels, their error, and the verdicts of both verbs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import ttost_paired
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import evaluate
+from qe.evaluation.table import notes
+from qe.statistics.equivalence import margins, tost_bootstrap
+
+EFFORT = LabelScale("effort", 1, 5, True)
+
+
+def two_systems(n: int, seed: int, gap: float = 0.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    gold = rng.uniform(1, 5, n)
+    return gold, {"a": gold + rng.normal(0, 0.5 + gap, n), "b": gold + rng.normal(0, 0.5, n)}
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.05, 0.2])
+def test_mae_is_the_paired_tost_of_statsmodels(margin: float) -> None:
+    gold, systems = two_systems(60, seed=1, gap=0.1)
+    errors = [np.abs(values - gold) for values in systems.values()]
+    expected, _, below = ttost_paired(*errors, -margin, margin)
+    report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
+    (outcome,) = report.equivalences
+    assert outcome.p == pytest.approx(expected, rel=1e-9)
+    assert outcome.p_noninferior == pytest.approx(below[1], rel=1e-9)  # of MAE, more is worse
+    drawn = evaluate(
+        gold, systems, EFFORT, metrics=["mae"], samples=20_000, test="bootstrap", margins={"mae": margin}
+    )
+    assert drawn.equivalences[0].p == pytest.approx(expected, abs=0.015)
+
+
+def test_systems_a_margin_apart_are_called_equivalent_as_often_as_the_level_says() -> None:
+    """The border of the null hypothesis: a true difference of exactly the margin."""
+    rng, hits, simulations = np.random.default_rng(5), 0, 600
+    for _ in range(simulations):
+        values = rng.normal(0.3, 1, 80)
+        drawn = values[rng.integers(0, 80, (400, 80))].mean(axis=1)
+        hits += max(tost_bootstrap(float(values.mean()), drawn, 0.3)) <= 0.05
+    assert 0.02 <= hits / simulations <= 0.08
+
+
+@pytest.mark.parametrize(
+    "n, gap, margin, verdict",
+    [
+        (30, 0.0, 0.02, "undecided"),
+        (2000, 0.0, 0.1, "equivalent"),
+        (300, 0.5, 0.05, "different"),
+        (4000, 0.1, 0.3, "different, within the margin"),
+    ],
+)
+def test_verdicts(n: int, gap: float, margin: float, verdict: str) -> None:
+    gold, systems = two_systems(n, seed=3, gap=gap)
+    report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
+    assert report.equivalences[0].verdict == verdict
+    told = "\n".join(notes(report))
+    assert f"MAE within {margin:g}" in told and verdict in told
+    if verdict == "equivalent":
+        assert f"(equivalent within {margin:g})" in told
+
+
+def test_copies_are_equivalent_and_what_is_undefined_is_undecided() -> None:
+    gold, systems = two_systems(40, seed=2)
+    systems = {"a": systems["a"], "copy": systems["a"].copy(), "constant": np.full(40, 3.0)}
+    report = evaluate(gold, systems, EFFORT, metrics=["spearman"], samples=199, margins={"spearman": 0.1})
+    by_pair = {(pair.system, pair.baseline): pair for pair in report.equivalences}
+    assert by_pair["a", "copy"].verdict == "equivalent" and by_pair["a", "copy"].p == 0
+    undefined = by_pair["a", "constant"]
+    assert np.isnan(undefined.p) and undefined.verdict == "undecided"
+    assert json.loads(json.dumps(report.to_json(), allow_nan=False))["equivalences"][1]["p"] is None
+
+
+def test_without_a_margin_a_cluster_is_not_called_equal() -> None:
+    gold, systems = two_systems(40, seed=2)
+    assert any(
+        "which is not equality" in line for line in notes(evaluate(gold, systems, EFFORT, samples=199))
+    )
+
+
+@pytest.mark.parametrize("text", ["mae", "=0.1", "mae=0", "mae=-1", "mae=nan", "mae=inf"])
+def test_margins_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="--margin must be METRIC=MARGIN"):
+        margins([text], ["mae"])
+
+
+def test_qe_compare_tests_equivalence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By MT metrics from tables of values: the mean, for which statsmodels has the answer."""
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(50, 5, (2, 200))
+    for name, values in (("a", a), ("b", b)):
+        (tmp_path / name).write_text("".join(f"{value}\n" for value in values))
+    metric = "table:score_of=mean"
+    arguments: list[Any] = ["--system", f"a={tmp_path / 'a'}", "--system", f"b={tmp_path / 'b'}"]
+    arguments += ["--metrics", metric, "--margin", f"{metric}=1.5", "--quiet"]
+    with pytest.raises(SystemExit):
+        main(["compare", *arguments, "--json"])
+    equivalence = json.loads(capsys.readouterr().out)["comparisons"][0]["equivalence"]
+    assert equivalence["p"] == pytest.approx(ttost_paired(b, a, -1.5, 1.5)[0], abs=0.01)
+    with pytest.raises(SystemExit):
+        main(["compare", *arguments])
+    assert f"within 1.5: {equivalence['verdict']}" in capsys.readouterr().out

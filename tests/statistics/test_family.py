@@ -1,0 +1,128 @@
+"""Families: what a correction needs, what few units and few resamples cannot decide."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from statsmodels.stats.multitest import multipletests
+
+from features.basics.errors import InputError
+from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.result import TestResult, at_every_level, monte_carlo_error, smallest_of_coins
+
+Floats = NDArray[np.float64]
+
+
+def result(p: float, *, samples: int = 10_000, units: int = 100, exact: bool = False) -> TestResult:
+    error = monte_carlo_error(p, samples, exact=exact)
+    smallest = smallest_of_coins(units, "two-sided")
+    return TestResult(1.0, p, "test", "segment", samples, "two-sided", exact, units, smallest, error)
+
+
+def pairs_of(systems: int, *metrics: str) -> list[Key]:
+    return [(f"s{i}", f"s{j}", m) for m in metrics for i, j in combinations(range(systems), 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["none", "bonferroni", "holm", "bh"])
+def test_every_metric_is_a_family_corrected_as_statsmodels_does(method: str) -> None:
+    rng = np.random.default_rng(0)
+    keys = pairs_of(4, "mae", "rmse")
+    results = {key: result(float(p)) for key, p in zip(keys, rng.uniform(0, 0.1, 12), strict=True)}
+    judged = Table.of(keys, Rule("metric", method)).judge(results)
+    names = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
+    for metric in ("mae", "rmse"):
+        p = [results[key].p for key in keys if key[2] == metric]
+        ours = [judged[key].p_corrected for key in keys if key[2] == metric]
+        theirs = p if method == "none" else multipletests(p, method=names[method])[1]
+        assert ours == pytest.approx(list(theirs))
+
+
+def test_copies_and_metrics_without_direction_dilute_nothing_unless_asked() -> None:
+    keys = [("a", "base", m) for m in ("bleu", "ter", "length")]
+    keys += [("copy", "base", m) for m in ("bleu", "ter", "length")]
+    results = {key: result(1.0 if key[0] == "copy" else 0.01) for key in keys}
+
+    def corrected(scope: str) -> dict[str, float]:
+        table = Table.of(keys, Rule(scope), copies=[("base", "copy")], undirected=["length"])  # type: ignore[arg-type]
+        judged = table.judge(results)
+        assert list(judged) == keys and judged["copy", "base", "bleu"].p_corrected == 1.0
+        return {metric: judged["a", "base", metric].p_corrected for metric in ("bleu", "length")}
+
+    assert corrected("metric") == {"bleu": 0.01, "length": 0.01}
+    assert corrected("table") == {"bleu": 0.02, "length": 0.01}
+    assert corrected("all") == pytest.approx({"bleu": 0.06, "length": 0.06})
+
+
+def test_resamples_follow_the_number_of_comparisons() -> None:
+    for systems in (2, 5, 12, 24):
+        table = Table.of(pairs_of(systems, "mae", "rmse"), Rule())
+        pairs = systems * (systems - 1) // 2
+        assert table.resamples() == max(1000, 20 * pairs / 0.05)
+        # What issue 14 saw: with 1,000 samples, 55 pairs give .055 at best.
+        assert pairs / (table.resamples() + 1) < 0.05 / 10
+    assert Table.of(pairs_of(12, "mae"), Rule(method="none")).resamples() == 1000
+
+
+def test_too_few_resamples_are_said_where_they_matter() -> None:
+    keys = pairs_of(12, "mae")
+    table = Table.of(keys, Rule())
+    values = [1 / 1001] * 60 + [0.3] * 6
+    judged = table.judge({key: result(p, samples=1000) for key, p in zip(keys, values, strict=True)})
+    assert min(one.p_corrected for one in judged.values()) == pytest.approx(66 / 1001)  # no one can win
+    short = table.short_of_samples(judged)
+    assert set(short) == set(keys[:60]) and set(short.values()) == {26_400}
+    enough = table.judge({key: result(1 / 26_401, samples=26_400) for key in keys})
+    assert not table.short_of_samples(enough) and max(o.p_corrected for o in enough.values()) < 0.05
+
+
+def test_few_units_cannot_decide() -> None:
+    """Sign flips of 5 units give 2 / 32 at best; 6 give .031, which three comparisons multiply."""
+    one = Table.of([("a", "b", "mae")], Rule())
+    for units, decided in [(2, False), (5, False), (6, True), (30, True)]:
+        p = smallest_of_coins(units, "two-sided")
+        judged = one.judge({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
+        assert (judged.result.undecided == "") == decided
+        assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
+    keys = pairs_of(3, "mae")
+    three = Table.of(keys, Rule()).judge({key: result(0.04, units=6) for key in keys})
+    assert all("6 segments" in each.result.undecided for each in three.values())
+    assert all("among 3 comparisons" in each.result.undecided for each in three.values())
+    assert three[keys[0]].result.to_json()["p"] is None
+
+
+def test_what_cannot_be_decided_keeps_its_place_in_the_family() -> None:
+    keys = pairs_of(3, "mae")
+    results = {keys[0]: result(0.01), keys[1]: result(0.02), keys[2]: result(0.5, units=2)}
+    judged = Table.of(keys, Rule()).judge(results)
+    assert judged[keys[0]].p_corrected == pytest.approx(0.03)
+    undefined = Table.of(keys, Rule()).judge({**results, keys[2]: result(float("nan"))})
+    assert undefined[keys[0]].p_corrected == pytest.approx(0.02)  # NaN counts as no comparison
+
+
+def test_borderline_p_values_are_named() -> None:
+    table = Table.of([("a", "b", "mae")], Rule())
+
+    def near(p: float) -> list[Key]:
+        return table.borderline({("a", "b", "mae"): Judged(result(p, samples=1000), p, "mae")})
+
+    error = np.sqrt(0.05 * 0.95 / 1000)
+    assert near(0.05 + error) and near(0.05 - error) and not near(0.05 + 3 * error) and not near(0.001)
+
+
+def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:
+    documents, judges = result(0.01, units=40), result(0.2, units=4)
+    outcome = at_every_level([documents, judges])
+    assert (outcome.p, outcome.smallest, outcome.units) == (0.2, 0.125, 4)
+    assert at_every_level([documents]) is documents
+    assert np.isnan(at_every_level([documents, result(float("nan"))]).p)
+
+
+def test_unknown_rules() -> None:
+    with pytest.raises(InputError, match="known: metric, table, all"):
+        Rule("segment")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="known: none, bonferroni, holm, bh"):
+        Rule("metric", "sidak")
+    with pytest.raises(InputError, match="0 < level < 1"):
+        Rule(level=1.0)

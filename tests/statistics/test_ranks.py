@@ -1,0 +1,81 @@
+"""Rank intervals: what tests leave open, coverage, and what both verbs tell."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qe.cli import main
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import evaluate
+from qe.evaluation.table import notes
+from qe.statistics.corrections import correct
+from qe.statistics.ranks import rank_intervals
+
+EFFORT = LabelScale("effort", 1, 5, True)
+
+
+def test_ranks_of_the_truth_lie_within_all_intervals_at_once() -> None:
+    """Independent normal scores with known standard errors: z tests, corrected by Holm."""
+    from scipy import stats
+
+    rng, truth, kept, simulations = np.random.default_rng(1), np.array([0.0, 0.0, 2.0, 4.0, 4.0]), 0, 400
+    best = 1 + (truth[:, None] < truth).sum(axis=1)
+    worst = (truth[:, None] <= truth).sum(axis=1)
+    names, widths = list("abcde"), []
+    for _ in range(simulations):
+        scores = truth + rng.normal(0, 1, 5)
+        pairs = list(combinations(range(5), 2))
+        p = correct([2 * stats.norm.sf(abs(scores[i] - scores[j]) / np.sqrt(2)) for i, j in pairs])
+        gains = {(names[i], names[j]): (scores[i] - scores[j], p[k]) for k, (i, j) in enumerate(pairs)}
+        listed = [rank_intervals(names, gains, {})[name].simultaneous for name in names]
+        # a rank that ties leave open is wrong only if the interval misses all of them
+        kept += all(low <= worst[i] and high >= best[i] for i, (low, high) in enumerate(listed))
+        widths.append(np.mean([high - low for low, high in listed]))
+    assert kept / simulations >= 0.93
+    assert np.mean(widths) < 4  # they tell something
+
+
+def test_bootstrap_ranks_by_brute_force() -> None:
+    rng = np.random.default_rng(2)
+    drawn = {
+        name: np.round(rng.normal(mean, 1, 501), 1) for name, mean in (("a", 1.0), ("b", 0.5), ("c", -3.0))
+    }
+    intervals = rank_intervals(list("abc"), {}, drawn)
+    for name, own in drawn.items():
+        best = sorted(1 + sum(other[i] > own[i] for other in drawn.values()) for i in range(501))
+        worst = sorted(sum(other[i] >= own[i] for other in drawn.values()) for i in range(501))
+        assert intervals[name].drawn == (best[12], worst[488])
+        assert intervals[name].simultaneous == (1, 3)
+
+
+def test_qe_evaluate_tells_ranks() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.uniform(1, 5, 200)
+    systems = {name: gold + rng.normal(0, sd, 200) for name, sd in (("a", 0.5), ("b", 0.52), ("c", 3.0))}
+    report = evaluate(gold, systems, EFFORT, metrics=["delta_avg", "mae"])
+    for metric in ("delta_avg", "mae"):
+        ranks = report.ranks[metric]
+        assert ranks["c"].simultaneous == ranks["c"].drawn == (3, 3)
+        assert ranks["a"].simultaneous == ranks["b"].simultaneous == (1, 2)
+    assert any(line.startswith("MAE ranks, simultaneous (bootstrap): ") for line in notes(report))
+    told = json.loads(json.dumps(report.to_json()))["ranks"]["mae"]["c"]
+    assert told == {"simultaneous": [3, 3], "drawn": [3, 3]}
+
+
+def test_qe_compare_tells_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(4)
+    arguments = ["compare", "--metrics", "table:score_of=mean", "--ranks", "--quiet", "--samples", "2000"]
+    for name, mean in (("a", 50), ("b", 50), ("c", 60)):
+        values = rng.normal(mean, 5, 100)
+        (tmp_path / name).write_text("".join(f"{value}\n" for value in values))
+        arguments += ["--system", f"{name}={tmp_path / name}"]
+    with pytest.raises(SystemExit):
+        main([*arguments, "--json"])
+    ranks = json.loads(capsys.readouterr().out)["ranks"]["table:score_of=mean"]
+    assert ranks["c"]["simultaneous"] == [1, 1] and ranks["a"]["simultaneous"] == [2, 3]
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "ranks by table:score_of=mean, simultaneous (bootstrap): a 2-3" in capsys.readouterr().out
