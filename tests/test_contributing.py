@@ -22,7 +22,7 @@ CONTRACTS = (
     "tests/systems/test_mt_metric_contract.py",
     "tests/data/test_format_contract.py",
 )
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.tar.xz")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import logging
 import re
 import shutil
 import time
@@ -20,7 +19,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.core.resource import Resource, declaration
 from features.core.stored_part import exported, load_part, part_files
-from features.storage.checksums import KEY, checksums, is_sealed, regular_files, sealed, verify
+from features.storage.checksums import checksums, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
 from features.storage.files import atomic_directory, atomic_file, clone_or_copy
 from features.text.corpus import ParallelCorpus
@@ -33,10 +32,9 @@ _CORPUS = "corpus"
 _CORPUS_FILES = "corpus_files"  # key of a manifest: the checksums of the encoded corpus
 _SCRATCH = "scratch"
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")  # names of parts, which are names of folders
-_KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer")  # of every manifest
+_KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer", "checksum")  # of every manifest
 
 Makers = Mapping[str, Callable[..., Resource]]
-_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -53,7 +51,6 @@ class Bundle:
     path: Path
     verified: Mapping[str, str] | None = None
     _loaded: dict[str, Resource] = field(default_factory=dict)
-    _noted: bool = False
 
     def __post_init__(self) -> None:
         if not (self.path / MANIFEST).is_file():
@@ -91,18 +88,15 @@ class Bundle:
                         where=self.path,
                         remedy="build it again (a model: train it again)",
                     )
-                self._loaded[name] = self._load(name, kind, parts[name].get("files"))
+                self._loaded[name] = self._load(name, kind, parts[name])
         return self._loaded[name]
 
-    def _load(self, name: str, kind: type[Resource], recorded: Mapping[str, str] | None) -> Resource:
+    def _load(self, name: str, kind: type[Resource], entry: Mapping[str, Any]) -> Resource:
         if self.verified is not None:
             known = {file.removeprefix(f"{name}/"): value for file, value in self.verified.items()
                      if file.startswith(f"{name}/")}  # fmt: skip
-            return load_part(self.path / name, kind, None, known)
-        if recorded is None and not self._noted:
-            self._noted = True
-            _log.warning("%s: built before version 0.2, without checksums: damage may not show", self.path)
-        return load_part(self.path / name, kind, recorded)
+            return load_part(self.path / name, kind, known, verified=True)
+        return load_part(self.path / name, kind, entry["files"])
 
     def export(self, names: Iterable[str], directory: Path) -> None:
         """A bundle of its own with copies of the named parts: damage here does not reach it.
@@ -110,15 +104,14 @@ class Bundle:
         The encoded corpus and text exports (ARPA) stay behind: loading a part needs neither.
         """
         manifest = self.manifest
-        chosen = {name: dict(manifest["parts"][name]) for name in names}
-        for name, entry in chosen.items():
+        chosen = {name: manifest["parts"][name] for name in names}
+        for name in chosen:
             (directory / name).mkdir(parents=True)
             for file in regular_files(self.path / name):
                 if not exported(file):
                     place = directory / name / file
                     place.parent.mkdir(parents=True, exist_ok=True)
                     clone_or_copy(self.path / name / file, place)
-            entry.setdefault("files", part_files(directory / name))
         kept = {key: value for key, value in manifest.items() if key != _CORPUS_FILES}
         _write_manifest(directory, {**kept, "parts": chosen})
 
@@ -236,7 +229,7 @@ def build(
         missing = _missing(order, there, wanted or {}, settings or {}, parts)
         if missing:
             with whole("the encoded corpus", directory):
-                corpus_there = _corpus(directory / _CORPUS, manifest.get(_CORPUS_FILES))
+                corpus_there = _corpus(directory / _CORPUS, manifest[_CORPUS_FILES])
             building = [parts[name] for name in missing]
             _build_parts(corpus_there, directory, building, manifest, progress, makers or {}, settings or {})
     return Bundle(directory)
@@ -265,11 +258,11 @@ def _up_to_date(
     """Whether the part is there as wanted, by the present version of its kind, from the parts there."""
     if name not in built or built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
         return False
-    if built[name].get("set", {}) != dict(settings):
+    if built[name]["set"] != dict(settings):
         return False
     if any(built[name]["settings"].get(key) != value for key, value in wanted.items()):
         return False
-    needs: Mapping[str, str] = built[name].get("needs", {})
+    needs: Mapping[str, str] = built[name]["needs"]
     return all(
         need in built and built[need]["fingerprint"] == fingerprint for need, fingerprint in needs.items()
     )
@@ -397,10 +390,9 @@ def _open_manifest(
     return manifest
 
 
-def _corpus(folder: Path, recorded: Mapping[str, str] | None) -> ParallelCorpus:
-    """The encoded corpus: files compared with their checksums, where there are any, and arrays checked."""
-    if recorded is not None:
-        verify(folder, recorded)
+def _corpus(folder: Path, recorded: Mapping[str, str]) -> ParallelCorpus:
+    """The encoded corpus, its files compared with their checksums and its arrays checked."""
+    verify(folder, recorded)
     corpus = ParallelCorpus.load(folder)
     corpus.check_arrays()
     return corpus
@@ -428,7 +420,7 @@ def _read_manifest(directory: Path) -> dict[str, Any]:
         missing = [key for key in _KEYS if key not in content]
         if missing:
             raise Damaged(f"the key '{missing[0]}' is missing")
-        if KEY in content and not is_sealed(content):
+        if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")
         for name, part in content["parts"].items():
             if not (_PLAIN.fullmatch(name) and isinstance(part, Mapping)):

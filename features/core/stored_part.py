@@ -24,22 +24,19 @@ def part_files(folder: Path) -> dict[str, str]:
 
 
 def load_part(
-    folder: Path,
-    kind: type[Resource],
-    recorded: Mapping[str, str] | None,
-    verified: Mapping[str, str] | None = None,
+    folder: Path, kind: type[Resource], recorded: Mapping[str, str], *, verified: bool = False
 ) -> Resource:
     """The part in `folder`.
 
-    recorded  its checksums when it was saved; None: they were not recorded
-    verified  checksums that its files have been compared with already
+    recorded  its checksums when it was saved
+    verified  whether its files have been compared with them already
 
     Raises Damaged if files have changed or arrays are not sound.
     """
-    if recorded is not None and not verified:
+    if not verified:
         verify(folder, recorded, [name for name in regular_files(folder) if exported(name)])
     resource = kind.load(folder)
-    check_once(resource, folder, verified or recorded or part_files(folder))
+    check_once(resource, folder, recorded)
     return resource
 
 

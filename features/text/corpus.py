@@ -29,7 +29,7 @@ class ParallelCorpus:
     """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.
 
     `empty_pairs` counts the pairs that were skipped because a side was empty; then `lines` has, for each pair
-    left, its place among all that were read, from 0 (None if none was skipped, or by an older version).
+    left, its place among all that were read, from 0 (None if none was skipped).
 
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa"), ("", "x")])
     >>> len(corpus), corpus.target.words(0), corpus.empty_pairs
@@ -102,16 +102,10 @@ class ParallelCorpus:
         for batch in batches(pairs, _BATCH):
             left = source_tokenizer.tokens([pair[0] for pair in batch])
             right = target_tokenizer.tokens([pair[1] for pair in batch])
-            _refuse_long(np.maximum(left.lengths, right.lengths), done)
-            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
-            source.add(left.take(full))
-            target.add(right.take(full))
-            kept.append(done + full)
+            kept.append(done + _add_full(source, target, left, right, done))
             done += len(batch)
             progress("reading the corpus", done, total)
-        empty = done - len(source)
-        lines = np.concatenate(kept) if empty else None
-        return cls._of(source, target, source_tokenizer, target_tokenizer, empty, lines)
+        return cls._of(source, target, source_tokenizer, target_tokenizer, done, kept)
 
     @classmethod
     def _of(
@@ -120,11 +114,13 @@ class ParallelCorpus:
         target: TokensBuilder,
         source_tokenizer: Tokenizer,
         target_tokenizer: Tokenizer,
-        empty: int,
-        lines: NDArray[np.int64] | None,
+        read: int,
+        kept: Sequence[NDArray[np.int64]],
     ) -> Self:
         if not len(source):
             raise InputError("the parallel corpus has no sentence pair with words on both sides")
+        empty = read - len(source)
+        lines = np.concatenate(kept) if empty else None
         left, right = source.tokens(), target.tokens()
         print_ = digest(source_tokenizer, target_tokenizer, left.fingerprint, right.fingerprint)
         return cls(left, right, source_tokenizer, target_tokenizer, empty, print_, lines)
@@ -138,14 +134,12 @@ class ParallelCorpus:
         Raises InputError if no pair is left, and for a pair that is too long.
         """
         source, target = TokensBuilder(), TokensBuilder()
+        kept: list[NDArray[np.int64]] = []
         done = 0
         for left, right in sides:
-            _refuse_long(np.maximum(left.lengths, right.lengths), done)
-            full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
-            source.add(left.take(full))
-            target.add(right.take(full))
+            kept.append(done + _add_full(source, target, left, right, done))
             done += len(left)
-        return cls._of(source, target, source_tokenizer, target_tokenizer, done - len(source), None)
+        return cls._of(source, target, source_tokenizer, target_tokenizer, done, kept)
 
     @classmethod
     def read(
@@ -201,6 +195,17 @@ class ParallelCorpus:
             meta["fingerprint"],
             lines,
         )
+
+
+def _add_full(
+    source: TokensBuilder, target: TokensBuilder, left: Tokens, right: Tokens, before: int
+) -> NDArray[np.int64]:
+    """Adds the pairs with words on both sides; their rows. Raises InputError for a pair that is too long."""
+    _refuse_long(np.maximum(left.lengths, right.lengths), before)
+    full = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+    source.add(left.take(full))
+    target.add(right.take(full))
+    return full
 
 
 def _refuse_long(words: NDArray[np.int64], before: int) -> None:

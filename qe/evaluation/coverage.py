@@ -62,9 +62,7 @@ class Coverage:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """What `to_json` gave; undefined numbers are NaN again."""
         bands = {
-            name: tuple(
-                BandCoverage(**{k: _number(v) for k, v in band.items()}) for band in content.get(name, ())
-            )
+            name: tuple(BandCoverage(**{k: _number(v) for k, v in band.items()}) for band in content[name])
             for name in ("by_label", "by_prediction")
         }
         plain = {**content, "ci": tuple(content["ci"]), "width": _number(content["width"])}

@@ -1,16 +1,15 @@
 """model.json: what a model is, with the checksums of its other files and its own."""
 
 import json
-import logging
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
 from features.basics.packages import DISTRIBUTION
-from features.storage.checksums import KEY, checksums, is_sealed, sealed, verify
+from features.storage.checksums import checksums, is_sealed, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
 from features.storage.files import atomic_file
 from features.text.tokenizer import Tokenizer
@@ -23,12 +22,15 @@ FORMAT = 2
 REMEDY = "restore the folder from a copy, or train the model again"
 
 Kind = TypeVar("Kind")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Description:
-    """The keys of model.json; `files` (relative path -> SHA-256) and `checksum` since version 0.2."""
+    """The keys of model.json.
+
+    files     relative path -> SHA-256 of every other file
+    checksum  SHA-256 of all other keys
+    """
 
     format: int
     name: str
@@ -41,9 +43,9 @@ class Description:
     tokenizers: list[Tokenizer]
     made_columns: dict[str, str]
     about: dict[str, Any]
-    trees: list[dict[str, Any]] = field(default_factory=list)
-    files: dict[str, str] | None = None
-    checksum: str | None = None
+    trees: list[dict[str, Any]]
+    files: dict[str, str]
+    checksum: str
 
 
 def from_json(kind: type[Kind], content: Any, where: str = "") -> Kind:
@@ -91,8 +93,6 @@ def write(folder: Path, content: Mapping[str, Any]) -> None:
 def read(folder: Path) -> Description:
     """What model.json says, the folder's files compared with it.
 
-    A model saved before version 0.2 has no checksums; the log says so.
-
     Raises InputError if there is no model.json, if it is damaged or of a newer version, or if files
     are not those that it lists.
     """
@@ -107,27 +107,17 @@ def read(folder: Path) -> Description:
             remedy=f"use the version that trained it: {_trained_by(content)}",
         )
     with whole(NAME, path, REMEDY):
-        if (KEY in content or "files" in content) and not is_sealed(content):
-            raise Damaged("its content does not go with its checksum")
         described = from_json(Description, content)
+        if not is_sealed(content):
+            raise Damaged("its content does not go with its checksum")
     with whole("the model", folder, REMEDY):
-        if described.files is None:
-            _log.warning("%s: saved before version 0.2, without checksums: damage may not show", folder)
-            verify(folder, checksums(folder))  # regular files at least
-        else:
-            verify(folder, described.files, (NAME, SIGNATURE))
+        verify(folder, described.files, (NAME, SIGNATURE))
     return described
 
 
 def _trained_by(content: Mapping[str, Any]) -> str:
-    """This project's version that a model records; up to 0.1 the distribution was named qe."""
+    """This project's version that a model records."""
     about = content.get("about")
     recorded = about.get("versions") if isinstance(about, dict) else None
     packages = recorded if isinstance(recorded, dict) else {}
-    return str(packages.get(DISTRIBUTION) or packages.get("qe", "unknown"))
-
-
-def record(folder: Path) -> None:
-    """Adds the checksums to a model that was saved without them. Raises InputError as `read`."""
-    if read(folder).files is None:
-        write(folder, read_json(NAME, folder / NAME, REMEDY))
+    return str(packages.get(DISTRIBUTION, "unknown"))

@@ -161,7 +161,7 @@ class Intervals:
             scores = np.load(folder / _SCORES, allow_pickle=False)
             typed(_SCORES, scores, np.float64, None)
             rising(_SCORES, scores, None, None)
-            taxonomy, shift = content.get("taxonomy"), content.get("shift")
+            taxonomy, shift = content["taxonomy"], content["shift"]
             sorted_by = None if taxonomy is None else _taxonomy(taxonomy)
             return cls(
                 Difficulty.from_json(content["difficulty"]),
@@ -172,7 +172,7 @@ class Intervals:
                 sorted_by,
                 None if sorted_by is None else _groups(folder, len(scores), sorted_by.size),
                 _weights(folder, len(scores)) if (folder / _WEIGHTS).is_file() else None,
-                float(content.get("new_weight", 1.0)),
+                float(content["new_weight"]),
                 None if shift is None else DensityRatio.from_json(shift),
             )
 

@@ -231,7 +231,7 @@ def _bundle(path: Path, described: Description) -> Bundle | None:
     if not (path / _RESOURCES).is_dir():
         return None
     inside = f"{_RESOURCES}/"
-    recorded = (described.files or {}).items()
+    recorded = described.files.items()
     files = {name.removeprefix(inside): value for name, value in recorded if name.startswith(inside)}
     return Bundle(path / _RESOURCES, files)
 

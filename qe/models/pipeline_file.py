@@ -23,7 +23,7 @@ from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 
 _SCHEMA = "schema.json"
-_OLDEST_PROTOCOL = 2  # of skops, as version 0.1 wrote; the readers of older ones are not needed
+_PROTOCOL = 2  # of skops, or later: its readers of earlier ones are not trusted here
 _REMEDY = "load only models that this project wrote; restore the file from a copy, or train the model again"
 _BOOSTER = "lightgbm.basic.Booster"
 _NO_ESTIMATORS = (_BOOSTER, "features.syntax.trees.Trees")  # checked as text, and by itself when it is read
@@ -110,7 +110,7 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
             raise Damaged("it is packed, and would be larger than it is")
         schema = json.loads(archive.read(_SCHEMA))
     protocol = schema.get("protocol")
-    if not isinstance(protocol, int) or protocol < _OLDEST_PROTOCOL:
+    if not isinstance(protocol, int) or protocol < _PROTOCOL:
         raise Damaged(f"protocol {protocol!r} of skops is not read here")
     nodes = list(_nodes(schema))
     _check_sharing(schema, nodes, sizes)

@@ -24,13 +24,12 @@ _MAKE_PUBLIC = "make one with `openssl pkey -in key.pem -pubout -out key.pub`"
 def sign(folder: Path, key: Path) -> str:
     """Signs the model in `folder` with a private key (PEM): writes model.sig; the fingerprint of the key.
 
-    The files are compared with model.json first. A model without checksums (saved before version 0.2) gets
-    them: who signs it vouches for it as it is.
+    The files are compared with model.json first.
 
     Raises InputError for a model that is damaged, and a key that cannot be used.
     """
     private = _private_key(key)
-    description.record(folder)
+    description.read(folder)
     signature = private.sign(_signed(folder))
     fingerprint = _fingerprint(private.public_key())
     content = {"key": fingerprint, "signature": base64.b64encode(signature).decode()}
@@ -69,8 +68,7 @@ def verify(folder: Path, key: Path) -> str:
             where=folder,
             remedy=description.REMEDY,
         ) from None
-    if description.read(folder).files is None:
-        raise InputError("model.json lists no checksums, so that a signature says nothing", where=folder)
+    description.read(folder)
     return fingerprint
 
 

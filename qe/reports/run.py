@@ -288,9 +288,8 @@ def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def _time_by_part(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Runs of earlier versions have none."""
     parts = [
         f"{part['part']} {part['seconds']:,.1f} s ({part['cpu_seconds']:,.1f} s of CPU)"
-        for part in report.get("time", ())
+        for part in report["time"]
     ]
-    return [("time by part", "; ".join(parts))] if parts else []
+    return [("time by part", "; ".join(parts))]

@@ -122,12 +122,6 @@ def links_of_pairs(links: Links, corpus: ParallelCorpus, where: object) -> Links
             where=where,
             remedy="give one line per pair of sentences, in the same order; an empty one for no link",
         )
-    if corpus.empty_pairs and corpus.lines is None:
-        raise InputError(
-            f"the corpus was encoded by an older version, and without its {corpus.empty_pairs} empty pairs",
-            where=where,
-            remedy="build the resources in a new folder",
-        )
     kept = np.arange(total) if corpus.lines is None else np.asarray(corpus.lines)
     lengths, widths = np.zeros(total, np.int64), np.zeros(total, np.int64)
     lengths[kept], widths[kept] = corpus.source.lengths, corpus.target.lengths

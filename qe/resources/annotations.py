@@ -108,12 +108,6 @@ def read_blocks(path: Path) -> Iterator[str]:
 def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, where: Any) -> Iterator[str]:
     """Without the blocks of the pairs that the corpus skipped."""
     total = len(corpus) + corpus.empty_pairs
-    if corpus.empty_pairs and corpus.lines is None:
-        raise InputError(
-            f"the corpus was encoded by an older version, and without its {corpus.empty_pairs} empty pairs",
-            where=where,
-            remedy="build the resources in a new folder",
-        )
     kept = range(total) if corpus.lines is None else corpus.lines.tolist()
     wanted = iter(kept)
     following, count = next(wanted, None), 0

@@ -19,6 +19,7 @@ from features.core.bundle import Bundle, build
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, parts_needed
 from features.core.segments import Segments
+from features.core.stored_part import part_files
 from features.storage.checksums import checksums, sealed
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
@@ -86,25 +87,20 @@ class Workshop:
 
 
 def sealed_again(folder: Path) -> None:
-    """Brings the checksums of model.json up to date, as an attacker would; the resources are left without."""
-    manifest = folder / "resources" / "manifest.json"
+    """Brings the checksums of a model up to date, as an attacker would."""
     with contextlib.suppress(ValueError, RecursionError):  # a manifest that cannot be read
-        edit(manifest, without_files)
+        edit(folder / "resources" / "manifest.json", dict)
     files = {name: value for name, value in checksums(folder).items() if name != "model.json"}
     edit(folder / "model.json", lambda content: {**content, "files": files})
 
 
-def without_files(manifest: dict[str, Any]) -> dict[str, Any]:
-    """A bundle's manifest without the checksums of its parts."""
-    if not isinstance(manifest["parts"], dict):
-        return manifest
-    parts = {
-        name: {key: value for key, value in part.items() if key != "files"}
-        if isinstance(part, dict)
-        else part
-        for name, part in manifest["parts"].items()
-    }
-    return {**manifest, "parts": parts}
+def bundle_sealed_again(folder: Path) -> None:
+    """Brings the checksums of a bundle up to date, as an attacker would."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for name, part in manifest["parts"].items():
+        part["files"] = part_files(folder / name)
+    manifest["corpus_files"] = checksums(folder / "corpus")
+    (folder / "manifest.json").write_text(json.dumps(sealed(manifest)), "utf-8")
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
@@ -115,14 +111,11 @@ def edit(path: Path, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> N
 
 
 def unsealed(folder: Path) -> None:
-    """Makes a model one without any checksum, as version 0.1 saved it."""
-    for path, change in (
-        (folder / "resources" / "manifest.json", without_files),
-        (folder / "model.json", dict),
-    ):
-        content = change(json.loads(path.read_text("utf-8")))
-        kept = {key: value for key, value in content.items() if key not in ("checksum", "files")}
-        path.write_text(json.dumps(kept), "utf-8")
+    """Takes the checksums out of model.json."""
+    path = folder / "model.json"
+    content = json.loads(path.read_text("utf-8"))
+    kept = {key: value for key, value in content.items() if key not in ("checksum", "files")}
+    path.write_text(json.dumps(kept), "utf-8")
 
 
 def copy_of(model: Path, folder: Path) -> Path:

@@ -32,7 +32,7 @@ from qe.tracking.logged_models import model_directory
 from qe.training import search
 from qe.training.run_state import JOURNAL, RunState
 from tests.attacks.fuzzing import Target
-from tests.attacks.models import Workshop, copy_of, edit, sealed_again, without_files
+from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys
 from tests.features.test_extractor_contract import LABELLED, PAIRS, World, unfitted
 from tests.language.annotators.made import write_conllu, write_entities, write_trees
@@ -238,21 +238,13 @@ def job(workshop: Workshop, scratch: Path) -> tuple[Path, Any, tuple[Path, Path]
     return folder, use_job, (model, rows), None, "out.tsv.partial/"
 
 
-def bundle_without_checksums(bundle: Path, folder: Path) -> Path:
-    """A copy of a bundle, as version 0.1 built it: what is in it is not compared with anything."""
-    copy_of(bundle, folder)
-    edit(folder / "manifest.json", without_files)
-    edit(folder / "manifest.json", lambda content: {k: v for k, v in content.items() if k != "corpus_files"})
-    return folder
-
-
 def parts(bundle: Path, rows: dict[str, list[str]]) -> Iterator[Target]:
     """Every part of a bundle, with the extractors that take it and do not learn."""
     for part in json.loads((bundle / "manifest.json").read_text())["parts"]:
         takers = tuple(name for name in EXTRACTORS.names if part in _takes(name) and not _learns(name))
-        yield Target(f"part: {part}", bundle, use_part, (part, takers, rows), None, f"{part}/")
+        yield Target(f"part: {part}", bundle, use_part, (part, takers, rows), bundle_sealed_again, f"{part}/")
     yield Target("bundle: manifest", bundle, use_manifest, (), None, "manifest.json")
-    yield Target("bundle: corpus", bundle, use_corpus, (), None, "corpus/")
+    yield Target("bundle: corpus", bundle, use_corpus, (), bundle_sealed_again, "corpus/")
 
 
 def learned(world: World, bundle: Path, rows: dict[str, list[str]]) -> Iterator[Target]:
@@ -289,8 +281,7 @@ def stored(scratch: Path) -> Iterator[Target]:
     world = World(place, generate(place / "data", pairs=PAIRS, train=LABELLED, test=10, new=10))
     rows = {name: [*column[:3], column[3]] for name, column in world.segments.columns() if name != "id"}
     for kind in there():
-        whole_bundle = world.bundle(world.config(kind))
-    bundle = bundle_without_checksums(whole_bundle.path, scratch / "plain bundle")
+        bundle = world.bundle(world.config(kind)).path
     yield from parts(bundle, rows)
     yield from learned(world, bundle, rows)
 

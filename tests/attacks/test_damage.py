@@ -154,15 +154,24 @@ def test_what_has_just_changed_is_not_remembered(
     assert not list((tmp_path / "cache").rglob("*-*"))
 
 
-def test_a_model_without_checksums_scores_and_the_log_says_so(
-    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_without_checksums_is_refused(model: Path, tmp_path: Path) -> None:
     folder = copy_of(model, tmp_path / "model")
-    expected = scores(folder)
-    assert caplog.messages == []
     unsealed(folder)
-    pd.testing.assert_frame_equal(scores(folder), expected)
-    assert caplog.messages == [f"{folder}: saved before version 0.2, without checksums: damage may not show"]
+    with pytest.raises(InputError, match=r"model\.json is damaged .*`files` is missing"):
+        scores(folder)
+
+
+@pytest.mark.parametrize("key", ["files", "checksum"])
+def test_a_bundle_without_checksums_is_refused(workshop: Workshop, tmp_path: Path, key: str) -> None:
+    folder = copy_of(workshop.bundle.path, tmp_path / "bundle")
+    content = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for part in content["parts"].values():
+        part.pop(key, None)
+    content.pop(key, None)
+    text = json.dumps(content if key == "checksum" else checksums.sealed(content))
+    (folder / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(InputError, match=f"is damaged .*'{key}'"):
+        Bundle(folder).part("source_lm")
 
 
 def test_a_model_shares_no_file_with_the_bundle_it_was_made_from(workshop: Workshop, tmp_path: Path) -> None:
@@ -203,7 +212,7 @@ def test_a_read_only_cache_costs_time_and_nothing_else(model: Path, tmp_path: Pa
     (tmp_path / "file").write_text("")
     script = (
         "import sys, os; os.environ['QE_CACHE_DIR'] = sys.argv[2] + '/cache'\n"
-        "from features.core import checksums; checksums._LARGE = 1; checksums._SETTLED = 0\n"
+        "from features.storage import checksums; checksums._LARGE = 1; checksums._SETTLED = 0\n"
         "from pathlib import Path; from qe.models.model import Model\n"
         "print(Model.load(Path(sys.argv[1])).name)"
     )

@@ -132,22 +132,16 @@ def test_keys_that_are_none(signed: Path, tmp_path: Path) -> None:
         verify(signed, tmp_path / "absent")
 
 
-def test_who_signs_a_model_without_checksums_gives_it_them(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"), [(another_file, r"profile\.json has changed"), (unsealed, "`files` is missing")]
+)
+def test_a_damaged_model_is_not_signed(
+    model: Path, tmp_path: Path, change: Callable[[Path], object], message: str
+) -> None:
     write_keys(tmp_path, "own")
     folder = copy_of(model, tmp_path / "model")
-    unsealed(folder)
-    sign(folder, tmp_path / "own.pem")
-    verify(folder, tmp_path / "own.pub")
-    another_file(folder)
-    with pytest.raises(InputError, match=r"profile\.json has changed"):
-        verify(folder, tmp_path / "own.pub")
-
-
-def test_a_damaged_model_is_not_signed(model: Path, tmp_path: Path) -> None:
-    write_keys(tmp_path, "own")
-    folder = copy_of(model, tmp_path / "model")
-    another_file(folder)
-    with pytest.raises(InputError, match=r"profile\.json has changed"):
+    change(folder)
+    with pytest.raises(InputError, match=message):
         sign(folder, tmp_path / "own.pem")
     assert not (folder / "model.sig").exists()
 

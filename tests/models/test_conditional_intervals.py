@@ -2,7 +2,6 @@
 
 import json
 import math
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +43,6 @@ CREPES = {
 }  # fmt: skip
 CREPES_WHOLE = [[0.3453488372093023, 2.0546511627906976], [1.6790697674418604, 4.120930232558139],
                 [3.2127906976744187, 6.387209302325581]]  # fmt: skip
-LEGACY = Path(__file__).parents[1] / "legacy" / "d7f25dd.tar.xz"
 
 
 def regression(n: int, seed: int) -> Data:
@@ -229,22 +227,6 @@ def test_every_taxonomy_is_saved_and_loaded(by: str, tmp_path: Path) -> None:
     np.save(tmp_path / "interval_groups.npy", groups + 50)
     with pytest.raises(InputError, match="interval_groups.npy. must lie in"):
         Intervals.load(tmp_path)
-
-
-def test_intervals_of_version_0_1_load(tmp_path: Path) -> None:
-    with tarfile.open(LEGACY) as archive:
-        archive.extractall(tmp_path, filter="data")
-    loaded = Intervals.load(next(tmp_path.rglob("intervals.json")).parent)
-    assert loaded.taxonomy is None and loaded.weights is None and loaded.columns == ()
-    assert [entry.level for entry in loaded.measured] and loaded.measured[0].by_label == ()
-    k = len(loaded.difficulty.medians)
-    low, high = loaded.bounds(np.full((2, k), np.nan), np.array([2.0, 3.0]), 0.8)
-    reach = conformal_quantile(loaded.scores, 0.8) * loaded.difficulty.predict(
-        np.full((2, k), np.nan), np.array([2.0, 3])
-    )
-    np.testing.assert_allclose(
-        high - low, loaded.scale.clip(np.array([2, 3]) + reach) - loaded.scale.clip(np.array([2, 3]) - reach)
-    )
 
 
 def test_coverage_by_band_by_hand() -> None:

@@ -16,12 +16,10 @@ from features.core.bundle import Bundle
 from features.core.segments import Segments
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
-from features.text.corpus import ParallelCorpus
-from features.text.links import Links
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.config.experiment import ResourcesSection, load
-from qe.resources.alignments import Alignments, links_of_pairs
+from qe.resources.alignments import Alignments
 from qe.resources.cache import resources_for
 from qe.resources.inputs import Inputs
 from tests.resources.building import build_bundle
@@ -132,13 +130,6 @@ def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> No
     with pytest.raises(InputError, match="none of the parts to be built takes alignments"):
         built(tmp_path, tmp_path / "links", ["source_ngrams"])
     assert not (tmp_path / "b" / "phrase_table").exists()
-
-
-def test_an_old_corpus_without_its_lines(tmp_path: Path) -> None:
-    ParallelCorpus.from_lines(zip(SOURCE, TARGET, strict=True)).save(tmp_path)
-    (tmp_path / "lines.npy").unlink()
-    with pytest.raises(InputError, match="older version"):
-        links_of_pairs(Links.from_pharaoh(LINKS), ParallelCorpus.load(tmp_path), "links")
 
 
 @pytest.mark.slow

@@ -70,14 +70,11 @@ def test_layers_pass_over_the_pairs_that_the_corpus_skipped(tmp_path: Path) -> N
     assert again.fingerprint == annotation.fingerprint
 
 
-def test_the_corpus_keeps_its_lines_and_an_old_one_does_without(tmp_path: Path) -> None:
+def test_the_corpus_keeps_its_lines(tmp_path: Path) -> None:
     text = corpus()
     text.save(tmp_path)
     again = ParallelCorpus.load(tmp_path)
     assert again.lines is not None and again.lines.tolist() == [0, 2]
-    (tmp_path / "lines.npy").unlink()
-    with pytest.raises(InputError, match="older version"):
-        annotated(blocks(), ParallelCorpus.load(tmp_path))
     assert ParallelCorpus.from_lines(PAIRS[:1]).lines is None
 
 

@@ -30,7 +30,7 @@ class Constituents(Annotator):
 
     Words that the treebank joins by `_` (`Nueva_York`) are learned as they are and taken apart: texts have
     them apart. A text that no grammar has a tree for, or of more than 250 words, has one comment alone:
-    `tree_grammar = none`. What was trained before there was a guide (`_guide`) has none.
+    `tree_grammar = none`.
     """
 
     treebank = "bracketed trees"
@@ -84,14 +84,15 @@ class Constituents(Annotator):
         place = {word: i for i, word in enumerate(texts)}
         paths = [symbol for (_, path_, _), _ in chains for symbol in path_]
         guide = self.parser.guide
+        assert guide is not None
         meta = {
             "settings": dict(self.settings), "symbols": symbols, "words": texts,
-            "roots": dict(self.counts.roots),
+            "roots": dict(self.counts.roots), "guide": guide.model.labels, "guide_version": VERSION,
         }  # fmt: skip
         _storage.save(
             path,
-            meta if guide is None else {**meta, "guide": guide.model.labels, "guide_version": VERSION},
-            **({} if guide is None else guide.arrays()),
+            meta,
+            **guide.arrays(),
             binary=np.array([[*(index[s] for s in rule), n] for rule, n in rules], np.int64).reshape(-1, 4),
             chains=np.array([[index[a], index[b], n] for (a, _, b), n in chains], np.int64).reshape(-1, 3),
             path_starts=np.cumsum([0, *(len(path_) for (_, path_, _), _ in chains)]).astype(np.int64),
@@ -101,7 +102,7 @@ class Constituents(Annotator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        meta = _storage.load_meta(path, ("settings", "symbols", "words", "roots"))
+        meta = _storage.load_meta(path, ("settings", "symbols", "words", "roots", "guide", "guide_version"))
         symbols = _storage.texts(meta["symbols"], "symbols", path, 1)
         words = _storage.texts(meta["words"], "words", path, 1)
         settings, roots = meta["settings"], meta["roots"]
@@ -135,13 +136,11 @@ class Constituents(Annotator):
             Counter({(symbols[s], words[w]): n for s, w, n in uses.tolist()}),
             Counter(roots),
         )
-        guide = None
-        if "guide" in meta:
-            same = meta.get("guide_version") == VERSION
-            _storage.check(same, "its guide was trained by another version of this program", path)
-            guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
-            kinds = {kind_name(symbol) for symbol in symbols}
-            _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)
+        same = meta["guide_version"] == VERSION
+        _storage.check(same, "its guide was trained by another version of this program", path)
+        guide = Guide.load(path, _storage.texts(meta["guide"], "guide", path, 1))
+        kinds = {kind_name(symbol) for symbol in symbols}
+        _storage.check(kinds.issuperset(guide.kinds), "the guide has tags that the grammar lacks", path)
         return cls(settings, made, ChartParser(made, guide))
 
     @classmethod

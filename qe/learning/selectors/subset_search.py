@@ -134,8 +134,7 @@ class SubsetSearch(Selector):
         return _Linear(problem, METRIC_CODES[self.metric], X.shape[1], self.n_jobs)
 
     def _get_support_mask(self) -> BoolArray:
-        # Models that were saved before there were two rounds have no `second`.
-        return voted(self.subsets_, 1 if len(getattr(self, "second", ())) else self.vote)
+        return voted(self.subsets_, 1 if len(self.second) else self.vote)
 
     def _check(self, k: int) -> None:
         if self.search not in ("auto", "exhaustive", "beam"):

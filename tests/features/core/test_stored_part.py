@@ -11,7 +11,7 @@ import pytest
 
 from features.basics.errors import InputError
 from features.core.resource import Resource
-from features.core.stored_part import load_part
+from features.core.stored_part import load_part, part_files
 from features.resources.language_model import LanguageModel
 from features.resources.morphemes import Morphemes
 from features.resources.ngram_documents import NgramDocuments
@@ -46,7 +46,7 @@ def stored(part: Resource, path: Path, settings: dict[str, Any]) -> Resource:
     meta = json.loads((path / "meta.json").read_text("utf-8"))
     meta["settings"] |= settings
     (path / "meta.json").write_text(json.dumps(meta), "utf-8")
-    return load_part(path, type(part), None)
+    return load_part(path, type(part), part_files(path))
 
 
 @pytest.mark.parametrize("make", [counts, documents, model, morphemes])

@@ -140,19 +140,6 @@ def test_guides_that_do_not_belong_to_the_grammar_are_refused(folder: Path) -> N
             _ = AnnotatorFolder(folder).annotators
 
 
-def test_grammars_from_before_there_were_guides_parse_without_one(folder: Path) -> None:
-    texts = [["la", "luna", "busca", "el", "gato", "."]]
-    guided = list(AnnotatorFolder(folder).annotate(texts))
-    meta = folder / "constituents" / "meta.json"
-    content = json.loads(meta.read_text("utf-8"))
-    kept = {key: value for key, value in content.items() if not key.startswith("guide")}
-    meta.write_text(json.dumps(kept), "utf-8")
-    for name in ("guide", "transitions"):
-        (folder / "constituents" / f"{name}.npy").unlink()
-    relist(folder)
-    assert list(AnnotatorFolder(folder).annotate(texts)) == guided
-
-
 @pytest.mark.slow
 def test_damaged_descriptions_are_refused(folder: Path) -> None:
     meta = folder / "pos" / "meta.json"
