@@ -1,7 +1,8 @@
 """The direction of the arrows: read from the imports, so that it cannot drift unnoticed."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -68,7 +69,6 @@ class Import:
     module: str
     name: str
     line: int
-    at_load: bool  # executed when the importer is loaded, not inside a function or for type checkers only
 
     def __str__(self) -> str:
         what = f"{self.name} from {self.module}" if self.name else self.module
@@ -81,25 +81,17 @@ def module_name(path: Path, root: Path = ROOT) -> str:
 
 
 def imports_of(source: str, importer: str, is_package: bool = False) -> list[Import]:
-    """All imports of a module, relative ones resolved."""
+    """All imports of a module, relative ones resolved, also those inside functions."""
     collected = []
-    for node, at_load in _statements(ast.parse(source), True):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            collected += [Import(importer, alias.name, "", node.lineno, at_load) for alias in node.names]
+            collected += [Import(importer, alias.name, "", node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = importer.split(".") if is_package else importer.split(".")[:-1]
             base = parts[: len(parts) - node.level + 1] if node.level else []
             module = ".".join([*base, node.module] if node.module else base)
-            collected += [Import(importer, module, alias.name, node.lineno, at_load) for alias in node.names]
-    return collected
-
-
-def _statements(tree: ast.AST, at_load: bool) -> Iterator[tuple[ast.AST, bool]]:
-    for node in ast.iter_child_nodes(tree):
-        yield node, at_load
-        deferred = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        yield from _statements(node, at_load and not deferred and not typing_only)
+            collected += [Import(importer, module, alias.name, node.lineno) for alias in node.names]
+    return sorted(collected, key=lambda one: one.line)
 
 
 FILES = sorted(path for package in ("features", "qe") for path in (ROOT / package).rglob("*.py"))
@@ -160,6 +152,13 @@ def test_every_room_has_its_place() -> None:
     assert len(set(ROOMS)) == len(ROOMS)
 
 
+def test_the_page_lists_the_rooms_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    listed_there = re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE)
+    folders = [room.partition(".")[2] for room in ROOMS if "." in room]
+    assert [name for name in listed_there if name != "sets"] == folders
+
+
 def room(module: str) -> str:
     """The folder that a module lies in; `qe` and `features` are rooms themselves."""
     parts = module.split(".")
@@ -190,15 +189,35 @@ def test_no_star_imports_and_no_formats_that_run_code(imports: list[Import]) -> 
     assert not wrong, listed(wrong)
 
 
+def test_modules_with_an_underscore_are_imported_in_their_own_folder_alone(imports: list[Import]) -> None:
+    wrong = [i for i in imports if is_private_elsewhere(i)]
+    assert not wrong, listed(wrong)
+
+
+def is_private_elsewhere(given: Import) -> bool:
+    """Whether a module or folder with a leading underscore is imported from outside the folder it lies in."""
+    parts = target(given).split(".")
+    folders = [".".join(parts[:i]) for i, part in enumerate(parts) if part.startswith("_")]
+    return parts[0] in ROOMS and any(not inside(given.importer, folder) for folder in folders)
+
+
 def test_no_module_imports_itself_in_a_circle(imports: list[Import]) -> None:
+    """Neither when it is loaded nor later, inside a function."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for each in imports:
-        if each.at_load and target(each) in MODULES and each.importer not in PACKAGES:
+        if target(each) in MODULES and each.importer not in PACKAGES:
             graph[each.importer].add(target(each))
+    circle = circle_in(graph)
+    assert not circle, " imports ".join(circle)
+
+
+def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
+    """One circle, its first module repeated at the end; empty if there is none."""
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
-        pytest.fail(" imports ".join(reversed(error.args[1])))
+        return list(reversed(error.args[1]))
+    return []
 
 
 def test_everything_is_read() -> None:
@@ -216,11 +235,10 @@ def test_the_reader_of_imports_sees_all_kinds() -> None:
         "class M:\n    import m\n"
         "def n():\n    if x:\n        from o import p\n"
     )
-    collected = [(i.module, i.name, i.line, i.at_load) for i in imports_of(source, "qe.cli.verb")]
+    collected = [(i.module, i.name, i.line) for i in imports_of(source, "qe.cli.verb")]
     assert collected == [
-        ("a.b", "", 1, True), ("c", "", 1, True), ("e", "f", 2, True), ("e", "h", 2, True),
-        ("qe.cli", "i", 3, True), ("qe.j", "k", 4, True), ("l", "", 6, False), ("m", "", 8, True),
-        ("o", "p", 11, False),
+        ("a.b", "", 1), ("c", "", 1), ("e", "f", 2), ("e", "h", 2), ("qe.cli", "i", 3), ("qe.j", "k", 4),
+        ("l", "", 6), ("m", "", 8), ("o", "p", 11),
     ]  # fmt: skip
     assert imports_of("from . import i", "qe.cli", is_package=True)[0].module == "qe.cli"
 
@@ -233,4 +251,10 @@ def test_the_rules_catch_what_they_forbid() -> None:
     (down,) = imports_of("from features.core import bundle", "qe.models.model")
     assert [runs_up(i) for i in (up, down)] == [True, False]
     assert [takes_from_own_package(i) for i in (own, file, outside)] == [True, False, False]
+    (near,) = imports_of("def f():\n    from qe.cli import _common", "qe.cli.train")
+    (far,) = imports_of("from qe.learning.learners._m5p import M5P", "qe.models.model")
+    (future,) = imports_of("from __future__ import annotations", "qe.models.model")
+    assert [is_private_elsewhere(i) for i in (near, far, future)] == [False, True, False]
+    assert circle_in({"a": {"b"}, "b": {"a"}, "c": set()}) in (["a", "b", "a"], ["b", "a", "b"])
+    assert circle_in({"a": {"b"}, "b": set()}) == []
     assert target(file) == "features.core.bundle" and target(own) == "features.core"

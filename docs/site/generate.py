@@ -47,8 +47,10 @@ def write(output: Path, demo: Path) -> None:
     """The source of the site: Markdown pages, plots and reports of the demo in `demo`."""
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        (output / page.name).write_text(page.read_text("utf-8") + when_run(page), "utf-8")
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        place = output / page.relative_to(ROOT / "docs")
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(page.read_text("utf-8") + when_run(page), "utf-8")
     (output / "contributing.md").write_text(_moved(ROOT / "CONTRIBUTING.md"), "utf-8")
     (output / "changes.md").write_text(_moved(ROOT / "CHANGELOG.md"), "utf-8")
     (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")

@@ -200,7 +200,7 @@ def compare(
 
             comparison = with_buckets(comparison, buckets, samples)
         if output is not None:
-            from qe.systems.report import write
+            from qe.systems.comparison_files import write
 
             write(comparison, output, sources, language)
     if track:
@@ -340,7 +340,7 @@ def _track(comparison: "SystemsComparison", source: "Texts | None", language: st
     import sys
     import tempfile
 
-    from qe.systems.report import write
+    from qe.systems.comparison_files import write
     from qe.tracking import runs
 
     values = {
