@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
+from qe.getting_started.demo.run import EXPERIMENT
 from tests.shown import ROOT, commands
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,7 +21,7 @@ def folder(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("shown")
     left = shutil.ignore_patterns("artifacts", "mlflow.db*", "*.lock")
     shutil.copytree(demo_run.output, place / "output" / "demo", ignore=left)
-    (place / "output" / "demo" / "demo.yaml").write_bytes((ROOT / "qe" / "demo" / "demo.yaml").read_bytes())
+    (place / "output" / "demo" / "demo.yaml").write_bytes(EXPERIMENT.read_bytes())
     block = re.findall(r"```yaml\n(good:.*?)```", (ROOT / "docs" / "thresholds.md").read_text(), re.DOTALL)
     (place / "costs.yaml").write_text(block[0])
     shutil.copy(demo_run.output / "mlflow.db", place / "mlflow.db")

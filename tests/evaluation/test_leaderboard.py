@@ -12,13 +12,14 @@ import pytest
 from features.basics.errors import InputError
 from qe.config import experiment
 from qe.evaluation import leaderboard
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.batch import train_all
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def small(demo_run: Any, *overrides: str) -> experiment.Experiment:
-    path = ROOT / "qe" / "demo" / "demo.yaml"
+    path = EXPERIMENT
     fixed = ["split.folds=3", "search.trials=2", "tracking={register: false}"]
     return experiment.load(path, data_root=demo_run.output, overrides=[*fixed, *overrides])
 

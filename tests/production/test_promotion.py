@@ -11,6 +11,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production import promotion
@@ -50,7 +51,7 @@ def register(
 
 @pytest.fixture(scope="module")
 def labelled(demo_run: Any) -> promotion.Labelled:
-    return promotion.from_experiment(ROOT / "qe" / "demo" / "demo.yaml", "test", demo_run.output)
+    return promotion.from_experiment(EXPERIMENT, "test", demo_run.output)
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_segments_that_were_learned_from_do_not_judge(
     two: str, demo_run: Any, labelled: promotion.Labelled
 ) -> None:
     """The demo's model (version 2) knows its training rows; version 1 of this test does not say."""
-    experiment = ROOT / "qe" / "demo" / "demo.yaml"
+    experiment = EXPERIMENT
     learned = promotion.from_experiment(experiment, "train", demo_run.output)
     both = promotion.Labelled(
         "both", [*labelled.rows, *learned.rows], np.concatenate([labelled.gold, learned.gold])

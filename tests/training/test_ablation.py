@@ -7,6 +7,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.config import experiment
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.ablation import ablate, to_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def loaded(demo_run: Any, features: str) -> experiment.Experiment:
     overrides = ["split.folds=3", "learner={kind: ridge, space: {}}", f"features={features}"]
-    return experiment.load(ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides)
+    return experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
 
 
 def test_families_alone_and_left_out(demo_run: Any) -> None:

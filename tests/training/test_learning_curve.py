@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.learning_curve import ALONE, learning_curve
 from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
@@ -24,7 +25,7 @@ def loaded(demo_run: Any, features: str = "[surface]") -> experiment.Experiment:
         "learner={kind: ridge, params: {alpha: 30}, space: {}}",
         f"features={features}",
     ]
-    return experiment.load(ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides)
+    return experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
 
 
 def test_all_rows_of_the_folds_are_cross_validation(demo_run: Any) -> None:

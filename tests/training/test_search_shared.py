@@ -15,6 +15,7 @@ import optuna
 import pytest
 
 from features.basics.errors import InputError
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.training import search
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port
@@ -57,7 +58,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def worker(demo_run: Any, storage: str, trials: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "qe", "train", str(ROOT / "qe" / "demo" / "demo.yaml"), "--worker"]
+    command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT), "--worker"]
     command += ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "--quiet"]
     command += ["--set", f"search.storage={storage}", "--set", f"search.trials={trials}"]
     return subprocess.Popen(
@@ -106,7 +107,7 @@ def test_an_unreachable_database_is_an_error_without_the_password() -> None:
 
 
 def test_a_worker_without_shared_storage_is_told(demo_run: Any) -> None:
-    command = [sys.executable, "-m", "qe", "train", str(ROOT / "qe" / "demo" / "demo.yaml"), "--worker"]
+    command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT), "--worker"]
     command += ["--data-root", str(demo_run.output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "a worker needs a study that processes share" in done.stderr

@@ -19,6 +19,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli._summary import notes
 from qe.config import experiment
+from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.training import search
 from qe.training.preparation import read_dataset
@@ -192,9 +193,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
     demo_run: Any, demo_client: Any, tmp_path: Path
 ) -> None:
     overrides = ["learner.space={C: [0.001], gamma: [0.0001], epsilon: [1.5]}", "split.folds=3"]
-    loaded = experiment.load(
-        ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides
-    )
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     outcome = train(loaded, tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and entry["challenger"]
@@ -210,7 +209,7 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
 
 def test_a_killed_training_goes_on_and_loses_no_trial(demo_run: Any, store: Path) -> None:
     output = store / "out"
-    command = [sys.executable, "-m", "qe", "train", str(ROOT / "qe" / "demo" / "demo.yaml")]
+    command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT)]
     command += ["--data-root", str(demo_run.output), "--output", str(output), "--quiet"]
     command += ["--cache-dir", str(demo_run.output / "cache"), "--set", "search.trials=40"]
     process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
@@ -244,9 +243,7 @@ def test_a_killed_training_goes_on_and_loses_no_trial(demo_run: Any, store: Path
 
 def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, store: Path) -> None:
     overrides = ["learner={kind: ridge, params: {alpha: 1.0}, space: {}}", "split.folds=3"]
-    loaded = experiment.load(
-        ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides
-    )
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     dataset = read_dataset(loaded)
     scores = dataset.split("train").scores
     assert scores is not None
@@ -261,7 +258,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
     changed[0] = 5.0 if scores[0] < 3 else 1.0
     (folder / "train.scores").unlink()
     (folder / "train.scores").write_text("".join(f"{value}\n" for value in changed))
-    moved = experiment.load(ROOT / "qe" / "demo" / "demo.yaml", data_root=store, overrides=overrides)
+    moved = experiment.load(EXPERIMENT, data_root=store, overrides=overrides)
     moved = moved.model_copy(update={"resources": loaded.resources})
     second = train(moved, store / "b", cache=demo_run.output / "cache")
     other = pd.read_parquet(second.output / "predictions.parquet")
@@ -271,9 +268,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
 
 def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path) -> None:
     overrides = ["search.trials=2", "split={folds: 3, repeats: 2, outer: 4}", "learner={kind: ridge}"]
-    loaded = experiment.load(
-        ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides
-    )
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
     repeats = outcome.report["cross_validation"]["repeats"]
     assert repeats["mae"]["sd_over_seeds"] > 0
@@ -308,9 +303,7 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
 def test_a_mistake_is_one_message_and_leaves_nothing(
     demo_run: Any, store: Path, override: str, message: str
 ) -> None:
-    loaded = experiment.load(
-        ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=[override]
-    )
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=[override])
     with pytest.raises(InputError, match=message):
         train(loaded, store / "out", cache=demo_run.output / "cache")
     assert not (store / "out" / "report.json").exists()
@@ -323,9 +316,7 @@ def test_what_is_calibrated_and_what_costs_buy_is_said(demo_run: Any, store: Pat
         "selection={kind: cost_aware, params: {max_features: 3}, space: {}}",
         "features=[baseline17]",
     ]
-    loaded = experiment.load(
-        ROOT / "qe" / "demo" / "demo.yaml", data_root=demo_run.output, overrides=overrides
-    )
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
     outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
     model = outcome.report["model"]
     assert model["calibrated"] is True

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from qe.cli import main
-
-EXPERIMENT = Path(__file__).resolve().parents[2] / "qe" / "demo" / "demo.yaml"
+from qe.getting_started.demo.run import EXPERIMENT
 
 
 def run(*arguments: object) -> int:
