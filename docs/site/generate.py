@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 import qe
 from qe.cli._verbs import command, purpose, verbs
 from qe.getting_started.catalogue import features as catalogue
@@ -89,8 +87,7 @@ def command_line() -> str:
     parts = ["# Command line", "", "Made from the parsers: what `qe VERB --help` says.", ""]
     parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in verbs()]
     for verb in verbs():
-        root = typer.main.get_command(command(verb))
-        for name, one in _commands(f"qe {verb}", root):
+        for name, one in _commands(f"qe {verb}", command(verb)):
             parts += ["", f"{'##' if name == f'qe {verb}' else '###'} {name}", "", *_command(name, one)]
     return "\n".join(parts) + "\n"
 

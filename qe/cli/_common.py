@@ -1,8 +1,7 @@
 """What verbs share: progress bars on stderr, the console, warnings kept quiet."""
 
-import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,12 +12,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
-from typer.core import TyperCommand
 
 from features.basics.progress import Progress as Report
 from features.basics.progress import silent
 
-_SHORT = re.compile("-[A-Za-z]")  # -o, but no negative number
 MOST_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
 
 TABLE_WIDTH = 120  # of tables that go to a file or a pipe
@@ -70,36 +67,6 @@ def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
     """On stderr: reason -> rows of a table that were left out for it."""
     for reason, rows in refused.items():
         print(f"qe {verb}: {rows:,} rows of {table} cannot be used: {reason}", file=sys.stderr)
-
-
-def list_command(*options: str) -> type[TyperCommand]:
-    """A command whose options of that name take several values: `--metrics bleu ter`."""
-
-    class Lists(TyperCommand):
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, repeated(args, options))
-
-    return Lists
-
-
-def repeated(arguments: Iterable[str], options: Collection[str]) -> list[str]:
-    """Writes the option before every value of a list; any other option ends it.
-
-    >>> repeated(["--metrics", "bleu", "ter", "--seed", "1"], ["--metrics"])
-    ['--metrics', 'bleu', '--metrics', 'ter', '--seed', '1']
-    >>> repeated(["--metrics", "bleu", "ter", "-o", "out"], ["--metrics"])
-    ['--metrics', 'bleu', '--metrics', 'ter', '-o', 'out']
-    """
-    written: list[str] = []
-    current, values = "", 0
-    for argument in arguments:
-        if argument.startswith("--") or _SHORT.fullmatch(argument):
-            current, values = (argument, 0) if argument in options else ("", 0)
-        elif current and not argument.startswith("-"):
-            written += [current] if values else []
-            values += 1
-        written.append(argument)
-    return written
 
 
 def groups(arguments: list[str]) -> dict[str, list[str]] | None:

@@ -6,10 +6,9 @@ from typing import NoReturn
 
 from features.basics.errors import InputError
 from features.basics.packages import missing, version
+from qe.cli._help import line_width, listed
 from qe.cli._process import Stopped, compile_cache, standard_streams, stopped_by_signals, without_telemetry
-from qe.cli._verbs import command as _command
-from qe.cli._verbs import purpose as _purpose
-from qe.cli._verbs import verbs as _verbs
+from qe.cli._verbs import GROUPS, command, purpose, verbs
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -20,7 +19,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     verb = arguments[0] if arguments else "--help"
-    name = f"qe {verb}" if verb in _verbs() else "qe"
+    name = f"qe {verb}" if verb in verbs() else "qe"
     without_telemetry()
     try:
         with stopped_by_signals(), compile_cache(), standard_streams():
@@ -58,7 +57,7 @@ def _run(verb: str, arguments: list[str]) -> None:
     elif verb == "--version":
         print(f"qe {version()}")
     else:
-        _command(verb)(args=arguments, prog_name=f"qe {verb}")
+        command(verb).main(arguments, f"qe {verb}")
 
 
 def _refuse(message: str, code: int) -> NoReturn:
@@ -68,10 +67,13 @@ def _refuse(message: str, code: int) -> NoReturn:
 
 
 def _help() -> str:
-    width = max(map(len, _verbs()))
-    rows = "\n".join(f"  {verb:<{width}}  {_purpose(verb)}" for verb in _verbs())
-    return (
-        "usage: qe VERB [OPTIONS]\n\nQuality estimation for machine translation.\n\n"
-        f"{rows}\n\n`qe demo` shows the main job on data that it makes.\n"
-        "`qe VERB --help` explains a verb with an example; `qe --version` names the version."
-    )
+    groups = {title: [(verb, purpose(verb)) for verb in members.split()] for title, members in GROUPS.items()}
+    return "\n".join([
+        "usage: qe VERB [OPTIONS]",
+        "",
+        "Quality estimation for machine translation.",
+        *listed(groups, line_width()),
+        "",
+        "`qe demo` shows the main job on data that it makes.",
+        "`qe VERB --help` explains a verb, with examples. `qe --version` names the version.",
+    ])  # fmt: skip

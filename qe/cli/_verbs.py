@@ -1,14 +1,23 @@
-"""The verbs: the files of this folder, each imported only when it is used."""
+"""The verbs: the files of this folder, each imported only when it is used; the groups that they are in."""
 
-import ast
 import importlib
 import pkgutil
+from pathlib import Path
 from typing import Any
-
-import typer
 
 import qe.cli
 from features.basics.errors import unknown_name
+
+# What a person looks for, and the verbs for it: `qe --help` shows them in this order. A new verb joins one.
+GROUPS = {
+    "start": "demo init train evaluate score report ui",
+    "decide": "triage promote select suggest power",
+    "MT systems and metrics": "compare rank correlate",
+    "corpora and annotation": "filter labels align annotate resources features data",
+    "production": "serve models distill unsupervised",
+    "research": "ablate effort terrorcat",
+    "tools": "schema completion",
+}
 
 
 def verbs() -> list[str]:
@@ -19,18 +28,22 @@ def verbs() -> list[str]:
 
 def purpose(verb: str) -> str:
     """What a verb is for: the first line of its file, which is not imported."""
-    source = pkgutil.get_data("qe.cli", f"{verb}.py") or b""
-    line = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
-    return line.removeprefix(f"`qe {verb}`: ").removesuffix(".")
+    with (Path(qe.cli.__path__[0]) / f"{verb}.py").open(encoding="utf-8") as source:
+        line = source.readline()
+    return line.strip().removeprefix(f'"""`qe {verb}`: ').removesuffix('"""').removesuffix(".")
 
 
 def command(verb: str) -> Any:
-    """The Typer application of a verb: its module's `app`, or the function named like the module."""
+    """What Typer makes of a verb's module: of its `app`, or of the function named like the module."""
     if verb not in verbs():
         raise unknown_name("verb", verb, verbs())
+    from typer.main import get_command
+
+    from qe.cli._application import Application
+
     module: Any = importlib.import_module(f"qe.cli.{verb}")
-    if hasattr(module, "app"):
-        return module.app
-    application = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    application.command(name=verb)(getattr(module, verb))
-    return application
+    application = getattr(module, "app", None)
+    if application is None:
+        application = Application()
+        application.command(name=verb)(getattr(module, verb, None) or getattr(module, f"{verb}_"))
+    return get_command(application)

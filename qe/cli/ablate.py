@@ -1,11 +1,11 @@
-"""`qe ablate`: what each feature family is worth; learning curves."""
+"""`qe ablate`: measure what feature families are worth; draw learning curves."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, list_command, progress_bar
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, progress_bar
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
@@ -23,7 +23,9 @@ def ablate(
     ] = None,
     sizes: Annotated[
         list[int] | None,
-        typer.Option(min=20, help="Only the learning curve, at these numbers of training rows."),
+        typer.Option(
+            min=20, metavar="ROWS...", help="Only the learning curve, at these numbers of training rows."
+        ),
     ] = None,
     draws: Annotated[int, typer.Option(min=1, max=100, help="Of the rows, for each of --sizes.")] = 3,
     plot: Annotated[
@@ -162,7 +164,3 @@ def _print_curve(curve: "LearningCurve", what: str) -> None:
             cells.append(f"{size.mean(metric):.3f}{shown}")
         table.add_row(f"{size.rows:,}", *cells)
     table_console().print(table)
-
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command(name="ablate", cls=list_command("--sizes"))(ablate)

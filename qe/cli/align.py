@@ -1,4 +1,4 @@
-"""`qe align`: word alignments for parallel text."""
+"""`qe align`: align the words of parallel text."""
 
 import sys
 from collections.abc import Iterable, Iterator

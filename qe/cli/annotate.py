@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from qe.cli._application import Application
 from qe.cli._common import Json, Quiet, progress_bar
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = Application()
 
 Task = Annotated[str, typer.Option(help="pos, dependencies, constituents or entities.")]
 
@@ -103,7 +104,9 @@ def run(
     The output fits `annotation_source`, `annotation_target` of a dataset, and `qe resources build
     --source-annotation`: a word for each token of the project's tokenizer.
 
-    Example: qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
+    Example:
+
+        qe annotate run --annotator annotators/es --input train.es.gz --output train.es.conllu.gz
     """
     from features.text.tokenizer import Tokenizer
     from qe.language.programs import annotation_jobs, taggers
@@ -150,7 +153,9 @@ def project(
     passed over where an entity has no clear place. What `qe annotate train --task entities` learns from it is
     no better than annotator and links: `--held-out` measures how well it copies.
 
-    Example: qe annotate project --annotator annotators/es --resources output/en-es -o en-entities.conll
+    Example:
+
+        qe annotate project --annotator annotators/es --resources output/en-es -o en-entities.conll
     """
     from typing import cast
 
@@ -193,7 +198,9 @@ def evaluate(
     rules. entities: whole entities, as conlleval counts. What lies below runs too: dependencies from the
     folder's own tags, not from those of the file.
 
-    Example: qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
+    Example:
+
+        qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
     """
     from qe.language.annotator_folder import AnnotatorFolder
 

@@ -1,4 +1,4 @@
-"""`qe compare`: MT systems over optimizer replications."""
+"""`qe compare`: compare MT systems: BLEU, chrF, TER, with significance tests."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ from qe.cli._common import (
     group_files,
     groups,
     held,
-    list_command,
     progress_bar,
     seed_option,
 )
@@ -26,24 +25,18 @@ if TYPE_CHECKING:
     from qe.systems.text_metric import TextMetric
     from qe.systems.texts import Texts
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_LISTS = list_command(
-    "--references", "--system", "--metrics", "--dev", "--dev-references", "--margin", "--lower-is-better"
-)
 
-
-@app.command(name="compare", cls=_LISTS)
 def compare(
     system: Annotated[
-        list[str], typer.Option(metavar="NAME=RUN[,RUN...]", help="A system and its runs; repeat it.")
+        list[str], typer.Option(metavar="NAME=RUN[,RUN]...", help="Systems, each with its runs.")
     ],
     references: Annotated[
-        list[Path] | None, typer.Option(metavar="REF [REF...]", help="One or several references.")
+        list[Path] | None, typer.Option(metavar="REF...", help="One or several references.")
     ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC [METRIC...]",
+            metavar="METRIC...",
             help="bleu, ter, chrf, length, nist, token_edit_rate, character_edit_rate, table; with options: "
             "chrf:word_order=2. (default: bleu ter length)",
         ),
@@ -51,12 +44,12 @@ def compare(
     scores: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC:SYSTEM=RUN[,RUN...]",
+            metavar="METRIC:SYSTEM=RUN[,RUN]...",
             help="Scores of another metric (a neural one), a number per segment; for each system.",
         ),
     ] = None,
     lower_is_better: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC ...", help="Metrics of --scores that are errors.")
+        list[str] | None, typer.Option(metavar="METRIC...", help="Metrics of --scores that are errors.")
     ] = None,
     baseline: Annotated[str | None, typer.Option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
@@ -68,7 +61,7 @@ def compare(
         ),
     ] = None,
     dev_references: Annotated[
-        list[Path] | None, typer.Option(metavar="REF [REF...]", help="References of the development set.")
+        list[Path] | None, typer.Option(metavar="REF...", help="References of the development set.")
     ] = None,
     test: Annotated[
         str, typer.Option(help="ar (approximate randomization), bootstrap, win-ratio, shifted.")
@@ -114,7 +107,7 @@ def compare(
     margin: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC=MARGIN ...",
+            metavar="METRIC=MARGIN...",
             help="Also test whether systems differ from the baseline by less than this (equivalence).",
         ),
     ] = None,
@@ -146,15 +139,17 @@ def compare(
 ) -> None:
     """Compare MT systems over optimizer replications: scores, instability, p-values, intervals.
 
-    Example: qe compare --references ref.en --system base=b0.en,b1.en,b2.en --system new=n0.en,n1.en,n2.en
-    --metrics bleu ter chrf --margin bleu=0.5 --output comparison
+    Examples:
 
-    Example: qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
-    --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
-    --scores comet:c=c.txt
+        qe compare --references ref.en --system base=b0.en,b1.en,b2.en --system new=n0.en,n1.en,n2.en
+        --metrics bleu ter chrf --margin bleu=0.5 --output comparison
 
-    Example: qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
-    --bucket rare --bucket document=documents.txt --output comparison
+        qe compare --references ref.en --system a=a.en --system b=b.en --system c=c.en --ranks
+        --metrics bleu:smooth=floor ter:normalized=true --scores comet:a=a.txt --scores comet:b=b.txt
+        --scores comet:c=c.txt
+
+        qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
+        --bucket rare --bucket document=documents.txt --output comparison
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")

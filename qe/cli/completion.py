@@ -1,4 +1,4 @@
-"""`qe completion`: a script by which the shell completes verbs and options."""
+"""`qe completion`: print a script by which the shell completes verbs and options."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -51,7 +51,7 @@ def _script() -> str:
     """For bash. A case for each subcommand, and then for each verb."""
     from qe.cli._verbs import command, verbs
 
-    cases = [case for verb in verbs() for case in _cases(verb, typer.main.get_command(command(verb)))]
+    cases = [case for verb in verbs() for case in _cases(verb, command(verb))]
     rows = "\n".join(f'            "{pattern}"*) words="{words}" ;;' for pattern, words in cases)
     return _BASH.format(verbs=" ".join(verbs()), cases=rows)
 

@@ -1,4 +1,4 @@
-"""`qe correlate`: metrics against people, with intervals, tests and clusters."""
+"""`qe correlate`: correlate metrics with people: intervals, tests, clusters."""
 
 import importlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from qe.people.metric_evaluation.report import MetaReport
     from qe.people.metric_evaluation.scores import Evaluation
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_LISTS = ("--metrics", "--columns", "--lower-is-better", "--correlations", "--rankings")
 _WIDTH = 120  # of tables that go to a file or a pipe
 
 
-@app.command(name="correlate", cls=list_command(*_LISTS))
 def correlate(
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE [FILE...]",
+            metavar="FILE...",
             help="Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without system.",
         ),
     ] = None,
@@ -33,7 +30,7 @@ def correlate(
     ] = None,
     rankings: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE [FILE...]", help="Instead: human rankings, as `qe rank` reads them."),
+        typer.Option(metavar="FILE...", help="Instead: human rankings, as `qe rank` reads them."),
     ] = None,
     metrics_eval: Annotated[
         Path | None, typer.Option(help="Instead of all: a test set's folder of mt-metrics-eval.")
@@ -47,15 +44,15 @@ def correlate(
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC [METRIC...]", help="Metrics to read. (default: all columns of numbers)"),
+        typer.Option(metavar="METRIC...", help="Metrics to read. (default: all columns of numbers)"),
     ] = None,
     lower_is_better: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC [METRIC...]", help="Metrics that count errors.")
+        list[str] | None, typer.Option(metavar="METRIC...", help="Metrics that count errors.")
     ] = None,
     correlations: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME [NAME...]",
+            metavar="NAME...",
             help="kendall_wmt12, acc_eq, ... (a wrong name lists them all); with settings: "
             "pearson:group=item. (default: all that the judgements allow)",
         ),

@@ -1,4 +1,4 @@
-"""`qe data`: check a dataset, explain formats, fetch a public dataset, translate a second time."""
+"""`qe data`: check a dataset, explain formats, fetch public data, translate."""
 
 import json
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qe.cli._application import Application
 from qe.cli._common import Json, Quiet, progress_bar
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from qe.data.check import DataReport, Judges, SplitReport
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = Application()
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""`qe demo`: the whole main job on artificial data; needs no files and no network."""
+"""`qe demo`: run the whole main job on artificial data; no files, no network."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`qe distill`: a small, fast model that learns from the scores of a large one."""
+"""`qe distill`: train a small, fast model on the scores of a large one."""
 
 from pathlib import Path
 from typing import Annotated

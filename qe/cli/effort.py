@@ -1,4 +1,4 @@
-"""`qe effort`: which edits go with the effort that people perceive."""
+"""`qe effort`: show which edits go with the effort that people perceive."""
 
 import json
 from pathlib import Path
@@ -59,8 +59,10 @@ def effort(
 
     Segments whose scores do not fit their edits are compared with others of similar TER (Koponen 2012).
 
-    Example: qe effort --target mt.es --post-edit pe.es --effort scores.txt --source s.en
-    --target-language es --output effort
+    Example:
+
+        qe effort --target mt.es --post-edit pe.es --effort scores.txt --source s.en
+        --target-language es --output effort
     """
     from qe.data.score_files import read_scores
     from qe.people.effort.correlations import Draws

@@ -1,4 +1,4 @@
-"""`qe evaluate`: predictions against gold labels, with intervals and significance."""
+"""`qe evaluate`: score predictions against gold labels: intervals, significance."""
 
 from enum import StrEnum
 from pathlib import Path

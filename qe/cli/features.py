@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qe.cli._application import Application
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from qe.getting_started.catalogue.features import Family, Set
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = Application()
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""`qe filter`: parallel text without the pairs that rules and scores refuse."""
+"""`qe filter`: leave out bad pairs of parallel text, by rules and scores."""
 
 import math
 import sys
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, Signed, list_command, progress_bar
+from qe.cli._common import Json, Quiet, Signed, progress_bar
 
 if TYPE_CHECKING:
     from qe.scoring.filter_files import Filtered
@@ -23,11 +23,15 @@ def filter_(
         list[Path],
         typer.Option("--output", "-o", help="A table; or twice, as the input: source and target text."),
     ],
-    languages: Annotated[list[str], typer.Option("--languages", help="Of source and target, such as en de.")],
+    languages: Annotated[
+        list[str], typer.Option("--languages", metavar="CODE...", help="Of source and target, such as en de.")
+    ],
     rejected: Annotated[
         Path | None, typer.Option(help="A table of the pairs left out, with the columns rule and reason.")
     ] = None,
-    without: Annotated[list[str] | None, typer.Option("--without", help="Rules that are not asked.")] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="RULE...", help="Rules that are not asked.")
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="RULE.key=value, such as length.most=100.")
     ] = None,
@@ -126,7 +130,3 @@ def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
         print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")
         for rule, count in sorted(summary.refused.items(), key=lambda item: -item[1]):
             print(f"  {count:,} left out: {rule}")
-
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command(name="filter", cls=list_command("--languages", "--without"))(filter_)

@@ -1,4 +1,4 @@
-"""`qe init`: a first experiment for a table of your own, with a comment at every choice."""
+"""`qe init`: write a first experiment for your own table, commented."""
 
 import json
 from pathlib import Path

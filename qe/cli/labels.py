@@ -1,4 +1,4 @@
-"""`qe labels`: HTER and class error rates from post-edits, or one label from several judges."""
+"""`qe labels`: make labels from post-edits (HTER) or from several judges."""
 
 import json
 from pathlib import Path

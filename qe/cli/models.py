@@ -1,11 +1,11 @@
 """`qe models`: list registered models with metrics and data; sign models."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from qe.cli._application import Application
 from qe.cli._common import Json
 
 if TYPE_CHECKING:
@@ -15,16 +15,7 @@ _WIDTH = 160  # where the output is no terminal
 Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
 
 
-class _ListByDefault(TyperGroup):
-    """`qe models NAME` lists; a model that is named like a command: `qe models list NAME`."""
-
-    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
-        if not arguments or arguments[0] not in (*self.commands, "--help"):
-            arguments = ["list", *arguments]
-        return super().parse_args(context, arguments)
-
-
-app = typer.Typer(cls=_ListByDefault, add_completion=False, pretty_exceptions_enable=False)
+app = Application(default="list")
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""`qe power`: what difference a test set can show, and how many segments a difference needs."""
+"""`qe power`: tell what difference a test set of some size can show."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,6 @@ from qe.cli._common import (
     group_files,
     groups,
     held,
-    list_command,
     progress_bar,
     seed_option,
 )
@@ -20,23 +19,20 @@ from qe.cli._common import (
 if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command(name="power", cls=list_command("--predictions", "--metrics", "--gain"))
 def power(
     gold: Annotated[Path, typer.Option(help="Gold labels of the pilot: one per line, or a table.")],
     predictions: Annotated[
         list[str],
         typer.Option(
-            metavar="[NAME=]FILE [NAME=]FILE",
+            metavar="[NAME=]FILE...",
             help="Predictions of a system and of a baseline that are as much alike as those to be compared.",
         ),
     ],
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC [METRIC...]",
+            metavar="METRIC...",
             help="delta_avg, spearman, kendall, pearson, mae, rmse, ... (default: delta_avg spearman mae)",
         ),
     ] = None,
@@ -46,7 +42,7 @@ def power(
     ] = None,
     gain: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=GAIN ...", help="Also tell how many segments such a gain needs."),
+        typer.Option(metavar="METRIC=GAIN...", help="Also tell how many segments such a gain needs."),
     ] = None,
     target: Annotated[float, typer.Option("--power", help="Probability of finding the difference.")] = 0.8,
     level: Annotated[float, typer.Option(help="Of the two-sided test.")] = 0.05,
@@ -77,8 +73,10 @@ def power(
     Virtual test sets are drawn from a pilot, the system is made better by the gain in question, and the
     randomization test of `qe evaluate` is run on each. A gain is an improvement, of MAE as well.
 
-    Example: qe power --gold effort.txt --predictions svr=svr.txt ridge=ridge.txt --size 422
-    --metrics delta_avg mae --gain delta_avg=0.02 --output power
+    Example:
+
+        qe power --gold effort.txt --predictions svr=svr.txt ridge=ridge.txt --size 422
+        --metrics delta_avg mae --gain delta_avg=0.02 --output power
     """
     import importlib
 

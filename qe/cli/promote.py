@@ -1,4 +1,4 @@
-"""`qe promote`: challenger against champion: promote only if better."""
+"""`qe promote`: promote a challenger if it is better than the champion."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`qe rank`: rank MT systems by what people judged, with rank ranges and significance."""
+"""`qe rank`: rank MT systems by what people judged: ranges, significance."""
 
 import importlib
 from pathlib import Path
@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, list_command, progress_bar, seed_option
+from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
 
 if TYPE_CHECKING:
     from qe.people.judgements.ranking_report import RankingReport
     from qe.people.ranking_method import RankingMethod
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command(name="rank", cls=list_command("--pair", "--methods", "--ranges"))
 def rank(
     files: Annotated[
         list[Path],
@@ -25,12 +22,12 @@ def rank(
     ],
     pair: Annotated[
         list[str] | None,
-        typer.Option(metavar="PAIR [PAIR...]", help="Language pairs: Czech-English. (default: all)"),
+        typer.Option(metavar="PAIR...", help="Language pairs: Czech-English. (default: all)"),
     ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METHOD [METHOD...]",
+            metavar="METHOD...",
             help="official, bojar, expected_wins, ... (a wrong name lists them all); with settings: "
             "trueskill:draw=0.2. (default: all)",
         ),
@@ -38,7 +35,7 @@ def rank(
     ranges: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METHOD [METHOD...]",
+            metavar="METHOD...",
             help="Methods with rank ranges, all, or none. (default: those that are quick)",
         ),
     ] = None,
@@ -59,7 +56,9 @@ def rank(
 ) -> None:
     """Rank MT systems by what people judged: several methods, rank ranges, significance, agreement.
 
-    Example: qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
+    Example:
+
+        qe rank wmt12.RNK_results.csv.gz --pair Czech-English --methods expected_wins feedback_arc_set
     """
     from features.basics.errors import InputError
     from qe.people.judgements.ranking_report import RankSettings, ranking_report

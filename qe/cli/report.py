@@ -1,4 +1,4 @@
-"""`qe report`: one HTML page for people, of a training run or of a scored file."""
+"""`qe report`: write one HTML page of a training run or of a scored file."""
 
 from pathlib import Path
 from typing import Annotated

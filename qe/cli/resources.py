@@ -1,4 +1,4 @@
-"""`qe resources`: build n-gram counts, language models, lexicons, ... from a parallel corpus."""
+"""`qe resources`: build language models, lexicons, ... from parallel text."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qe.cli._application import Application
 from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from features.core.bundle import Bundle, Makers
     from qe.resources.partial import Build
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = Application()
 
 
 @app.callback()

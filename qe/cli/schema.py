@@ -1,4 +1,4 @@
-"""`qe schema`: the JSON Schema of the experiment file, for editors."""
+"""`qe schema`: write the JSON Schema of the experiment file, for editors."""
 
 import json
 from pathlib import Path

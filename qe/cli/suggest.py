@@ -1,4 +1,4 @@
-"""`qe suggest`: which segments to annotate next."""
+"""`qe suggest`: choose which segments to annotate next."""
 
 from pathlib import Path
 from typing import Annotated

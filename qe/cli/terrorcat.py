@@ -1,4 +1,4 @@
-"""`qe terrorcat`: a metric from error classes, trained on human rankings."""
+"""`qe terrorcat`: train and apply a metric of error classes, from rankings."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, held, list_command, progress_bar, seed_option
+from qe.cli._application import Application
+from qe.cli._common import Json, Quiet, held, progress_bar, seed_option
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = Application()
 
 Outputs = Annotated[
     list[str],
-    typer.Option(metavar="SYSTEM=FILE [SYSTEM=FILE...]", help="Translations of each system, one per line."),
+    typer.Option(metavar="SYSTEM=FILE...", help="Translations of each system, one per line."),
 ]
 Reference = Annotated[Path, typer.Option(help="Reference translations, line by line.")]
 Names = Annotated[
@@ -25,11 +26,11 @@ def terrorcat() -> None:
     """TerrorCat: compares translations in pairs by their error classes; trained on human rankings."""
 
 
-@app.command(cls=list_command("--outputs", "--rankings"))
+@app.command()
 def train(
     rankings: Annotated[
         list[Path],
-        typer.Option(metavar="FILE [FILE...]", help="Human rankings, as `qe rank` reads them."),
+        typer.Option(metavar="FILE...", help="Human rankings, as `qe rank` reads them."),
     ],
     outputs: Outputs,
     reference: Reference,
@@ -50,8 +51,10 @@ def train(
 ) -> None:
     """Trains the classifier from rankings and the translations that were ranked.
 
-    Example: qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
-    online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
+    Example:
+
+        qe terrorcat train --rankings wmt11.csv.gz --pair Czech-English --outputs cu-bojar=cu.en
+        online-B=b.en --reference ref.en --target-language en --output terrorcat-cs-en
     """
     from features.basics.errors import InputError
     from features.storage.files import read_lines
@@ -95,7 +98,7 @@ def train(
         typer.echo(f"model: {output}")
 
 
-@app.command(cls=list_command("--outputs"))
+@app.command()
 def score(
     model: Annotated[Path, typer.Option(help="Folder that `qe terrorcat train` made.")],
     outputs: Outputs,
@@ -112,8 +115,10 @@ def score(
 ) -> None:
     """Scores the translations of several systems by the pairs that they win; `qe correlate` reads the table.
 
-    Example: qe terrorcat score --model terrorcat-cs-en --outputs a=a.en b=b.en c=c.en --reference ref.en
-    --output terrorcat.tsv
+    Example:
+
+        qe terrorcat score --model terrorcat-cs-en --outputs a=a.en b=b.en c=c.en --reference ref.en
+        --output terrorcat.tsv
     """
     import numpy as np
     import pandas as pd

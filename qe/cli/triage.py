@@ -1,4 +1,4 @@
-"""`qe triage`: publish, post-edit or retranslate, from a cost table."""
+"""`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`qe unsupervised`: a model without labels, of what parallel text or a decoder says of translations."""
+"""`qe unsupervised`: train a quality model without human labels."""
 
 from pathlib import Path
 from typing import Annotated

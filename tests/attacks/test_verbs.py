@@ -12,7 +12,6 @@
     exit     the exit code (default 2)
     mistakes how many mistakes the message lists, one a line (default: it is one line)
     says     what the message holds; a list: all that it holds
-    usage    true if an option's value is refused as such: the message is a box, below the usage
     prints   what stdout holds beside an error (default: nothing)
     leaves   names that the command may make or change, of folders with all in them; all else stays as it is,
              to the byte
@@ -112,7 +111,6 @@ def test_attack(
         "prints",
         "leaves",
         "mistakes",
-        "usage",
     }
     assert not unknown, f"no such keys: {unknown}"
     names = {}
@@ -131,9 +129,7 @@ def test_attack(
         main(command)
     told = capsys.readouterr()
     assert ended.value.code == case.get("exit", 2), told
-    if "usage" in case:
-        assert told.err.startswith(f"Usage: qe {command[0]} ") and told.out == "", told
-    elif case.get("exit", 2) == 2:
+    if case.get("exit", 2) == 2:
         assert told.err.startswith(f"qe {command[0]}: "), told.err
         assert told.err.count("\n") == 1 + case.get("mistakes", 0), told.err
         assert told.out == case.get("prints", "")

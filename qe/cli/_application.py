@@ -1,0 +1,99 @@
+"""A verb's application: Typer's parsing, one line for a mistake, and help that fits a terminal."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from features.basics.errors import InputError
+from qe.cli._help import help_text
+from qe.cli._lists import is_list, repeated
+
+_NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class Application(typer.Typer):
+    """A verb, or several commands of one.
+
+    default  the command that is run if none is named, such as `list` of `qe models`
+    """
+
+    def __init__(self, *, default: str = "") -> None:
+        group = type("Group", (_Group,), {"default": default})
+        super().__init__(
+            cls=group, context_settings=_HELP, add_completion=False,
+            pretty_exceptions_enable=False, rich_markup_mode=None,
+        )  # fmt: skip
+
+    def command(self, name: str | None = None, **settings: Any) -> Any:
+        """As Typer's."""
+        return super().command(name, **{"cls": _Command, "context_settings": _HELP, **settings})
+
+
+class _Verb:
+    """What commands and groups of commands share."""
+
+    def main(self, *settings: Any, **named: Any) -> Any:
+        """Runs the command with (arguments, name), and exits.
+
+        Raises InputError for arguments that the command does not take.
+        """
+        try:
+            code = super().main(*settings, **{**named, "standalone_mode": False})  # type: ignore[misc]
+        except typer.TyperException as error:
+            raise _refused(error, *settings) from None
+        sys.exit(code or 0)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(help_text(ctx))
+
+
+class _Command(_Verb, TyperCommand):
+    """A command. Its options take several values if their metavar says so: `--metrics bleu ter`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        lists = [name for option in self.params if is_list(option) for name in option.opts]
+        return super().parse_args(ctx, repeated(args, lists))
+
+
+class _Group(_Verb, TyperGroup):
+    """Several commands. The name of the default command is left out; its help is the help of the group."""
+
+    default = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.default and (not args or args[0] not in self.commands):
+            args = [self.default, *args]
+        elif not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help(), err=True)
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return "" if name == self.default else name, command, rest
+
+
+def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:
+    """The mistake, the value seen, and the help to read, in one line."""
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    what = _NOISE.sub("", told[:1].lower() + told[1:])
+    seen = _value(given, getattr(getattr(error, "param", None), "opts", ()))
+    if seen is not None and f"'{seen}'" not in what:
+        what += f", but got '{seen}'"
+    context: Any = getattr(error, "ctx", None)
+    path = name if context is None else " ".join(context.command_path.split())
+    return InputError(what, remedy=f"see `{path} --help`")
+
+
+def _value(given: Sequence[str], names: Sequence[str]) -> str | None:
+    """The last value that one of these options was given."""
+    for place in reversed(range(len(given))):
+        name, equals, value = given[place].partition("=")
+        if name in names:
+            return value if equals else "".join(given[place + 1 : place + 2])
+    return None

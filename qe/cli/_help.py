@@ -1,0 +1,145 @@
+"""The help of a command: two columns, options in panels, and examples that can be pasted."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+_WIDEST = 100  # columns: longer lines are hard to read
+_NAMES = 26  # columns of names of options; a longer one has a line to itself
+_TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
+
+
+def help_text(context: Any) -> str:
+    """Usage, purpose, examples, arguments, options by panel, and commands below this one."""
+    width = line_width()
+    panels = _panels(context)
+    if commands := _commands(context):
+        panels["commands"] = commands
+    lines = [*_usage(context, width), "", *described(context.command.help or "", width)]
+    return "\n".join([*lines, *listed(panels, width)]) + "\n"
+
+
+def line_width() -> int:
+    """Columns of the terminal, as far as text can be read well."""
+    return max(40, min(shutil.get_terminal_size().columns, _WIDEST))
+
+
+def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[str]:
+    """Every panel: its title, then names and what is said of them in two columns."""
+    names = [len(name) for rows in panels.values() for name, _ in rows]
+    column = min(max(names, default=0), _NAMES)
+    lines = []
+    for title, rows in panels.items():
+        lines += ["", f"{title}:", *(line for name, text in rows for line in _row(name, text, column, width))]
+    return lines
+
+
+def described(text: str, width: int) -> list[str]:
+    r"""Paragraphs of a docstring, wrapped; commands, which are indented in it, as a shell reads them.
+
+    >>> print(*described("What it does.\n\nExample:\n\n    qe x --one a\n    --two b", 20), sep="\n")
+    What it does.
+    <BLANKLINE>
+    Example:
+      qe x --one a \
+          --two b
+    """
+    lines: list[str] = []
+    for paragraph in text.strip("\n").split("\n\n"):
+        words = " ".join(paragraph.split())
+        if paragraph.startswith("    "):
+            lines += pasted(words, width)
+        else:
+            lines += [*([""] if lines else []), *textwrap.wrap(words, width)]
+    return lines
+
+
+def pasted(command: str, width: int) -> list[str]:
+    """A command, cut before its options, or else between its words, where it is too long."""
+    whole = re.sub(r"(?<= )(--?[a-z][a-z-]*) (?!-)", "\\1\xa0", command)  # no break between name and value
+    lines = textwrap.wrap(
+        whole, width - 2, initial_indent="  ", subsequent_indent="      ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    shown = [line.replace("\xa0", " ") for line in lines]
+    return [f"{line} \\" for line in shown[:-1]] + shown[-1:]
+
+
+def _usage(context: Any, width: int) -> list[str]:
+    command = context.command
+    arguments = [
+        _value(parameter) if parameter.required or parameter.metavar else f"[{_value(parameter)}]"
+        for parameter in command.get_params(context)
+        if parameter.param_type_name == "argument"
+    ]
+    below = ["COMMAND"] if hasattr(command, "commands") else []
+    words = ["usage:", *context.command_path.split(), "[OPTIONS]", *arguments, *below]
+    return textwrap.wrap(" ".join(words), width, subsequent_indent="       ")
+
+
+def _commands(context: Any) -> list[tuple[str, str]]:
+    """The commands of a group, or those beside its default command, with what they do."""
+    group = context.command if context.parent is None else context.parent.command
+    if group is not context.command and group.default != context.command.name:
+        return []
+    others = [one for name, one in getattr(group, "commands", {}).items() if name != group.default]
+    return [(one.name, " ".join((one.help or "").partition("\n\n")[0].split())) for one in others]
+
+
+def _panels(context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Title -> names and help of the options in it; panels are in the order of their first options."""
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in context.command.get_params(context):
+        argument = parameter.param_type_name == "argument"
+        title = parameter.rich_help_panel or ("arguments" if argument else "options")
+        if parameter.name == "help":  # the last one, added by Typer
+            title = next(reversed(panels), title)
+        panels.setdefault(title, []).append((_names(parameter), _described(parameter)))
+    return panels
+
+
+def _names(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return _value(parameter)
+    names = ", ".join(sorted(parameter.opts, key=len)) + "".join(
+        f"/{name}" for name in parameter.secondary_opts
+    )
+    return f"{names} {_value(parameter)}".rstrip()
+
+
+def _value(parameter: Any) -> str:
+    """What stands for a value: the metavar, the choices, or the type; nothing for a flag."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper() + ("..." if parameter.nargs == -1 else "")
+    descriptor = parameter.type_descriptor
+    if descriptor.choices:
+        return "|".join(choice.value for choice in descriptor.choices)
+    inner = get_args(descriptor.annotation) or (descriptor.annotation,)
+    return " ".join(_TYPES[one] for one in inner)
+
+
+def _described(parameter: Any) -> str:
+    """An option's help, and its default unless that says it already."""
+    text, default = parameter.help or "", parameter.default
+    if parameter.required and parameter.param_type_name == "option":
+        return f"{text} (required)"
+    if "default" in text or callable(default) or default in (None, False, "", ()):
+        return text
+    return f"{text} (default: {default.value if isinstance(default, Enum) else default})"
+
+
+def _row(name: str, text: str, column: int, width: int) -> Iterator[str]:
+    """A name, and what is said of it beside it, or below it if it is wider than its column."""
+    indent = " " * (column + 4)
+    lines = textwrap.wrap(text, width - len(indent), break_on_hyphens=False)
+    beside = lines.pop(0) if lines and len(name) <= column else ""
+    yield f"  {name:<{column}}  {beside}".rstrip()
+    yield from (indent + line for line in lines)

@@ -1,0 +1,89 @@
+"""Help: every verb in a group, two columns that fit the terminal, and examples that the parser takes."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from qe.cli import main
+from qe.cli._help import described
+from qe.cli._verbs import GROUPS, command, purpose, verbs
+
+LONGEST = 105  # lines, at 80 columns
+
+
+def below(name: str, one: Any) -> Iterator[tuple[str, Any]]:
+    """A command and those below it, by their whole names."""
+    yield name, one
+    for inner, its in getattr(one, "commands", {}).items():
+        yield from below(f"{name} {inner}", its)
+
+
+COMMANDS = {name: one for verb in verbs() for name, one in below(verb, command(verb))}
+
+
+def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def examples(text: str) -> list[str]:
+    """The commands of a help, their lines joined as a shell joins them."""
+    joined = re.sub(r" \\\n +", " ", text)
+    return re.findall(r"^  (qe .*)$", joined, re.MULTILINE)
+
+
+def test_every_verb_is_in_one_group() -> None:
+    grouped = [verb for members in GROUPS.values() for verb in members.split()]
+    assert sorted(grouped) == verbs()
+
+
+def test_the_first_help_has_the_groups_and_fits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    titles = [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == list(GROUPS) and titles[0] == "start" and "production" in titles
+    members = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert members == " ".join(GROUPS.values()).split()
+    assert max(map(len, lines)) <= 80 and all(len(purpose(verb)) <= 64 for verb in verbs())
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_fits_its_terminal(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = shown(name.split(), capsys).splitlines()
+    cut = [line for line in lines if len(line) > columns and len(line.split()) > 1 and " --" not in line]
+    assert not cut if columns > 40 else lines
+    assert columns != 80 or len(lines) <= LONGEST, len(lines)
+
+
+@pytest.mark.parametrize("name", [name for name, one in COMMANDS.items() if not hasattr(one, "commands")])
+def test_every_command_has_an_example_that_its_parser_takes(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    given = examples(shown(name.split(), capsys))
+    assert any(shlex.split(one)[1] == name.split()[0] for one in given), given
+    for example in given:
+        verb, *arguments = shlex.split(example.partition(" > ")[0])[1:]
+        one = command(verb)
+        while hasattr(one, "commands"):
+            inner = arguments.pop(0) if arguments[0] in one.commands else one.default
+            one = one.commands[inner]
+        one.make_context(verb, arguments)  # raises for what is wrong
+
+
+def test_a_long_command_is_broken_where_a_shell_goes_on() -> None:
+    command = "qe align --source train.en --target train.es --output links"
+    lines = described(f"Example:\n\n    {command}", 30)
+    assert len(lines) > 2 and shlex.split(" ".join(lines[1:]).replace(" \\", "")) == command.split()
