@@ -75,5 +75,5 @@ def _help() -> str:
         *listed(groups, line_width()),
         "",
         "`qe demo` shows the main job on data that it makes.",
-        "`qe VERB --help` explains a verb, with examples. `qe --version` names the version.",
+        "`qe VERB --help` explains a verb, with examples; `qe --version` is the version.",
     ])  # fmt: skip
