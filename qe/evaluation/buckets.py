@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from features.basics.array_types import FloatArray
 from features.basics.progress import silent
 from qe.evaluation.pairs import Tester, bootstrap, left_out
 from qe.statistics.buckets import BucketReport, Buckets, Rows, Within, compare_in_buckets
-from qe.statistics.family import Key, Rule
+from qe.statistics.family import Key, Rule, copies_of
 from qe.statistics.levels import Levels
 from qe.statistics.metric import Metric
 
@@ -39,8 +37,8 @@ class _Predictions:
             if not {(a, metric), (b, metric)} & set(self.unscored)
         ]
 
-    def same(self, rows: Rows, system: str, baseline: str) -> bool:
-        return np.array_equal(self.predictions[system][rows], self.predictions[baseline][rows])
+    def alike(self, rows: Rows) -> Mapping[str, str]:
+        return copies_of({name: values[rows] for name, values in self.predictions.items()})
 
     def within(self, rows: Rows, samples: int) -> dict[Key, Within]:
         gold, levels = self.gold[rows], self.levels.part(rows)

@@ -44,7 +44,7 @@ from qe.statistics.equivalence import (
     tost_jackknife,
 )
 from qe.statistics.equivalence import judged as judged_equivalences
-from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, reversed_result
+from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
 from qe.statistics.groups import Groups
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
@@ -308,13 +308,13 @@ def _table(
     metrics: Mapping[str, Metric],
     rule: Rule,
 ) -> Table:
-    copies = [(a, b) for a, b in pairs if np.array_equal(predictions[a], predictions[b])]
-    return Table.of([(*pair, metric) for metric in metrics for pair in pairs], rule, copies=copies)
+    keys = [(*pair, metric) for metric in metrics for pair in pairs]
+    return Table.of(keys, rule, alike=copies_of(predictions))
 
 
 def _in_order(results: Mapping[Key, TestResult], table: Table) -> dict[Key, TestResult]:
     """The results of a table's comparisons, each in the table's order of the two systems."""
-    keys = [*table.copies, *(key for keys in table.members.values() for key in keys)]
+    keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
     ordered = {}
     for a, b, metric in keys:
         given = (a, b, metric) in results

@@ -10,7 +10,9 @@ from qe.data.dataset import LabelScale
 from qe.statistics.correlations import heavy_tails
 
 _STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
-_FACTOR = 3.0  # errors so many times those of the mean label are those of another scale
+# Errors beyond those of the mean label by one factor, and beyond those of the predictions once put on the
+# labels' scale by the other, are those of another scale.
+_BEYOND, _RESCALED = 1.25, 2.0
 
 
 def hints(
@@ -31,13 +33,14 @@ def hints(
     ranks = {name: rank_correlation(gold, values) for name, values in predictions.items()}
     floor = min((ranks[name] for name in baselines if not np.isnan(ranks[name])), default=np.nan)
     for name, values in predictions.items():
+        turned = _reversed(name, ranks[name], len(gold))
         asked = (
-            _reversed(name, ranks[name], len(gold))
+            turned
             or _shifted(name, gold, values, ranks[name])
             or _far_below(name, ranks[name], floor, len(gold), baselines)
         )
         questions += [asked] if asked else []
-        questions += [] if name in rankings else _scaled(name, gold, values, scale)
+        questions += [] if turned or name in rankings else _scaled(name, gold, values, scale)
     return questions
 
 
@@ -106,12 +109,19 @@ def _far_below(name: str, correlation: float, floor: float, n: int, baselines: S
 def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScale) -> list[str]:
     spread = float(np.abs(gold - gold.mean()).mean())
     error = float(np.abs(predicted - gold).mean())
-    if error <= _FACTOR * spread:
+    if error <= max(_BEYOND * spread, _RESCALED * _rescaled_error(gold, predicted)):
         return []
     span = (
         f"{predicted.min():.4g} .. {predicted.max():.4g}, the labels in {gold.min():.4g} .. {gold.max():.4g}"
     )
     return [
-        f"'{name}' errs {error / spread:.0f} times as much as the mean label would (predictions lie in"
+        f"'{name}' errs {error / spread:.1f} times as much as the mean label would (predictions lie in"
         f" {span}): is it on the scale of {scale.name}?"
     ]
+
+
+def _rescaled_error(gold: FloatArray, predicted: FloatArray) -> float:
+    """Mean absolute error of the predictions after the best rising line from their scale to the labels'."""
+    varies = np.ptp(predicted) > 0
+    slope = max(0.0, float(np.polyfit(predicted - predicted.mean(), gold, 1)[0])) if varies else 0.0
+    return float(np.abs(gold.mean() + slope * (predicted - predicted.mean()) - gold).mean())

@@ -21,7 +21,7 @@ from qe.statistics.levels import Levels
 from qe.statistics.metric import AdditiveMetric, ExchangedMetric, Metric, RankedMetric
 from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.randomization import randomization_test_rescored, randomization_tests
-from qe.statistics.result import Measure, TestResult, at_every_level
+from qe.statistics.result import Measure, TestResult, at_every_level, with_units
 from qe.statistics.tukey import NAME as TUKEY
 from qe.statistics.tukey import Pairs, tukey_hsd, tukey_hsd_rescored
 
@@ -207,10 +207,7 @@ class Tester:
                 )
                 difference = self.scores[a][name] - self.scores[b][name]
                 results[name] = replace(result, difference=difference, test=metric.exchange_name)
-        return {
-            name: result if units is None else replace(result, exchange=level)
-            for name, result in results.items()
-        }
+        return {name: with_units(result, level) for name, result in results.items()}
 
     def _additive_results(
         self, own: FloatArray, other: FloatArray, units: Groups | None

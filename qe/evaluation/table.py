@@ -155,6 +155,9 @@ def notes(report: Report) -> list[str]:
             told = ", ".join(f"{name} {ranks[name]}" for name in order)
             lines.append(f"{TITLES[metric]} ranks, simultaneous (bootstrap): {told}")
     lines += _equivalence_notes(report)
+    pairs = len({(comparison.system, comparison.baseline) for comparison in report.comparisons})
+    if pairs > PAIRS_LIMIT:
+        lines.append(f"differences of {pairs} pairs: in the JSON report (--json, --output)")
     if any(comparison.result.undecided for comparison in report.comparisons):
         lines.append("?: cannot be decided")
     return lines + [f"note: {note}" for note in report.notes]

@@ -18,7 +18,7 @@ from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.cautions import cautions
 from qe.statistics.clusters import clusters
 from qe.statistics.corrections import correct
-from qe.statistics.family import Key, Rule, Scope, Table
+from qe.statistics.family import Key, Rule, Scope, Table, copies_of
 from qe.statistics.intervals import basic_interval, percentile_interval
 from qe.statistics.levels import Levels
 from qe.statistics.randomization import randomization_tests
@@ -201,7 +201,7 @@ def evaluate_words(
     table = Table.of(
         [(*pair, metric) for metric in METRICS for pair in pairs],
         Rule(family, correction),
-        copies=[(a, b) for a, b in pairs if np.array_equal(predictions[a], predictions[b])],
+        alike=copies_of(predictions),
     )
     drawn = table.resamples() if samples is None else samples
     totals = {name: one.sum(axis=0) for name, one in counts.items()}

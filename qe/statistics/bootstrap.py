@@ -7,18 +7,17 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.reach import Reach, Tail
 from qe.statistics.result import (
     BLOCK_BYTES,
     Aggregate,
     Rescore,
-    Tail,
     TestResult,
     as_runs,
     check_samples,
     monte_carlo_error,
     p_value,
     rounding,
-    smallest_of_coins,
 )
 from qe.statistics.sums import bootstrap_counts, bootstrap_sums
 
@@ -131,10 +130,8 @@ def bootstrap_test(
         else p_value(null, observed, tail, exact=False, tolerance=tolerance)
     )
     error = monte_carlo_error(p, len(differences), exact=False)
-    smallest = 0.0 if units is None else smallest_of_coins(units, tail)
-    return TestResult(
-        difference, p, NAMES[method], resampled, len(differences), tail, False, units or 0, smallest, error
-    )
+    reach = None if units is None else Reach(units, resampled, tail)
+    return TestResult(difference, p, NAMES[method], resampled, len(differences), tail, False, reach, error)
 
 
 def _winning_tail(difference: float, tail: Tail) -> Tail:

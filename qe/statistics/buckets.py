@@ -133,8 +133,8 @@ class Comparable(Protocol):
     def undirected(self) -> Sequence[str]:
         """Metrics that have no better or worse."""
 
-    def same(self, rows: Rows, system: str, baseline: str) -> bool:
-        """Whether the two are copies of each other on these segments."""
+    def alike(self, rows: Rows) -> Mapping[str, str]:
+        """Each system -> the first that it is a copy of on these segments (`copies_of`)."""
 
     def within(self, rows: Rows, samples: int) -> Mapping[Key, Within]:
         """All comparisons on these segments."""
@@ -244,18 +244,18 @@ def compare_in_buckets(
         raise InputError("buckets compare systems, but there is one only", remedy="give two or more")
     places = [(one.name, label, rows) for one in buckets for label, rows in one.each()]
     keys = {
-        (system, f"{baseline} in {by} {label}", metric): (place, (system, baseline, metric))
+        (f"{key[0]} in {by} {label}", f"{key[1]} in {by} {label}", key[2]): (place, key)
         for one in buckets
-        for system, baseline, metric in systems.keys
+        for key in systems.keys
         for place, (by, label, _) in enumerate(places)
         if by == one.name
     }
-    copies = [
-        (inside[0], inside[1])
-        for inside, (place, key) in keys.items()
-        if systems.same(places[place][2], key[0], key[1])
-    ]
-    table = Table.of(list(keys), rule, copies=copies, undirected=systems.undirected)
+    alike = {
+        f"{name} in {by} {label}": f"{first} in {by} {label}"
+        for by, label, rows in places
+        for name, first in systems.alike(rows).items()
+    }
+    table = Table.of(list(keys), rule, alike=alike, undirected=systems.undirected)
     drawn = table.resamples(least) if samples is None else samples
     within = [systems.within(rows, drawn) for _, _, rows in places]
     judged = table.judge({inside: within[place][key].result for inside, (place, key) in keys.items()})

@@ -8,14 +8,18 @@ from qe.statistics.levels import Levels
 _NAMED = 3  # pairs that a sentence names
 
 
-def cautions(table: Table, judged: Mapping[Key, Judged], levels: Levels) -> list[str]:
-    """All of them, for the comparisons of one table."""
-    return [*few_units(levels), *undecided(table, judged), *borderline(table, judged)]
+def cautions(
+    table: Table, judged: Mapping[Key, Judged], levels: Levels, interval: str = "jackknife"
+) -> list[str]:
+    """All of them, for the comparisons of one table and the kind of its intervals."""
+    return [*few_units(levels, interval), *undecided(table, judged), *borderline(table, judged)]
 
 
-def few_units(levels: Levels) -> list[str]:
-    """Levels with so few units that resampling them is rough, or says nothing."""
-    rough = f"below {FEW}, intervals are too narrow and p-values coarse"
+def few_units(levels: Levels, interval: str = "jackknife") -> list[str]:
+    """Levels with so few units that p-values are coarse, or that nothing can be told."""
+    rough = f"below {FEW}, p-values are coarse"
+    if interval != "jackknife":
+        rough += f" and {interval} intervals too narrow; the jackknife's are not"
     return [f"{size} {name}s only: {rough}" for name, size in levels.sizes().items() if 1 < size < FEW] + [
         f"one {name} only: there is nothing to resample, so that intervals and p-values are undefined"
         for name, size in levels.sizes().items()

@@ -12,7 +12,8 @@ from qe.statistics.groups import Groups
 from qe.statistics.metrics.pearson import Pearson
 from qe.statistics.metrics.spearman import Spearman
 from qe.statistics.randomization import randomization_test_rescored
-from qe.statistics.result import Tail, TestResult, check_tail
+from qe.statistics.reach import Tail
+from qe.statistics.result import TestResult, check_tail
 
 _HEAVY = (
     2.0  # excess kurtosis from which Williams' test is far off its level (benchmarks/bench_calibration.py)

@@ -3,19 +3,21 @@
 The rule, for `qe evaluate` and `qe compare` alike. A family is all pairs of systems that are compared by
 one metric (scope `metric`, the default: every metric answers a question of its own). Whoever picks the best
 of several metrics after the fact takes the scope `table`: all pairs by all metrics that have a direction.
-Comparisons that can claim nothing dilute no family: copies of a system, and, in the scope `table`, metrics
-without a direction such as `length`, which form a family of their own. The scope `all` counts every
-comparison of the table.
+Comparisons that can claim nothing of their own dilute no family: a system against its copy, a copy against
+what the system is compared with already, and, in the scope `table`, metrics without a direction such as
+`length`, which form a family of their own. The scope `all` counts every comparison of the table.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from features.storage.files import digest
 from qe.statistics.corrections import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.result import LEVEL, TestResult, without_answer
 
@@ -70,11 +72,13 @@ class Table:
 
     members  name of a family -> its comparisons
     copies   comparisons of a system with a copy of itself: shown with p = 1, counted nowhere
+    twins    comparisons of copies -> the same comparison, which is among the members and counted once
     """
 
     rule: Rule
     members: Mapping[str, tuple[Key, ...]]
     copies: frozenset[Key] = frozenset()
+    twins: Mapping[Key, Key] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,17 +86,29 @@ class Table:
         keys: Sequence[Key],
         rule: Rule,
         *,
-        copies: Sequence[tuple[str, str]] = (),
+        alike: Mapping[str, str] | None = None,
         undirected: Sequence[str] = (),
     ) -> "Table":
-        """From all comparisons, the pairs that are copies, and the metrics that have no better or worse."""
-        same = {frozenset(pair) for pair in copies} if rule.scope != "all" else set()
-        apart = frozenset(key for key in keys if frozenset(key[:2]) in same)
+        """From all comparisons.
+
+        alike       system -> the first of the systems that it is a copy of (`copies_of`)
+        undirected  metrics that have no better or worse
+        """
+        same = {} if rule.scope == "all" else alike or {}
         members: dict[str, list[Key]] = {}
+        copies, twins = set(), {}
+        first: dict[tuple[frozenset[str], str], Key] = {}
         for key in keys:
-            if key not in apart:
+            a, b = (same.get(name, name) for name in key[:2])
+            if same and a == b:
+                copies.add(key)
+            elif (told := first.setdefault((frozenset((a, b)), key[2]), key)) != key:
+                twins[key] = told
+            else:
                 members.setdefault(_family(key[2], rule.scope, undirected), []).append(key)
-        return cls(rule, {name: tuple(keys_of) for name, keys_of in members.items()}, apart)
+        return cls(
+            rule, {name: tuple(of_name) for name, of_name in members.items()}, frozenset(copies), twins
+        )
 
     @property
     def largest(self) -> int:
@@ -122,10 +138,14 @@ class Table:
         judged = {key: Judged(results[key], results[key].p, "") for key in self.copies}
         for name, keys in self.members.items():
             judged |= self._judged(name, {key: results[key] for key in keys})
+        for twin, key in self.twins.items():
+            result = replace(judged[key].result, difference=results[twin].difference)
+            judged[twin] = replace(judged[key], result=result)
         return {key: judged[key] for key in results}
 
     def answered(self, key: Key, result: TestResult) -> TestResult:
         """Another result for one of the comparisons, without p where its family could not decide it."""
+        key = self.twins.get(key, key)
         sizes = (len(keys) for keys in self.members.values() if key in keys)
         return self._answered(result, self.factor(next(sizes, 1)))
 
@@ -150,14 +170,10 @@ class Table:
         return max(1, comparisons) if self.rule.method in ("bonferroni", "holm") else 1
 
     def _answered(self, result: TestResult, factor: int) -> TestResult:
-        if np.isnan(result.p) or result.units == 0 or result.smallest * factor <= self.rule.level:
+        if np.isnan(result.p) or result.reach is None or result.units == 0:
             return result
-        among = f" among {factor} comparisons" if factor > 1 else ""
-        return without_answer(
-            result,
-            f"the systems differ in {result.units} {_plural(result)}: no p-value below"
-            f" {result.smallest:.3g} is possible, and {self.rule.level / factor:.2g} is needed{among}",
-        )
+        why = result.reach.lack(self.rule.level, factor, "the two differ in")
+        return without_answer(result, why) if why else result
 
     def short_of_samples(self, judged: Mapping[Key, Judged]) -> dict[Key, int]:
         """Comparisons that more resamples could still decide, and how many they need.
@@ -181,7 +197,7 @@ class Table:
         near = []
         for key, one in judged.items():
             scale = one.p_corrected / one.result.p if one.result.p > 0 else 1.0
-            if 0 < abs(one.p_corrected - self.rule.level) < 2 * one.result.error * scale:
+            if abs(one.p_corrected - self.rule.level) < 2 * one.result.error * scale:
                 near.append(key)
         return near
 
@@ -195,7 +211,7 @@ class Table:
             "correction": self.rule.method,
             "level": self.rule.level,
             "comparisons": {name: len(keys) for name, keys in self.members.items()},
-            "copies": len(self.copies),
+            "copies": len(self.copies) + len(self.twins),
             "error_uncorrected": experimentwise_error(self.rule.level, self.largest),
         }
 
@@ -211,7 +227,14 @@ def _family(metric: str, scope: Scope, undirected: Sequence[str]) -> str:
     return "all metrics with a direction" if scope == "table" else "the whole table"
 
 
-def _plural(result: TestResult) -> str:
-    """Units in words."""
-    unit = result.exchange
-    return unit if result.units == 1 else f"{unit}s"
+def copies_of(systems: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """Each system -> the first system that has the same values, itself if there is none before.
+
+    >>> copies_of({"a": np.array([0.0, 1]), "b": np.array([1.0, 1]), "c": np.array([-0.0, 1])})
+    {'a': 'a', 'b': 'b', 'c': 'a'}
+    """
+    first: dict[tuple[tuple[int, ...], str], str] = {}
+    return {
+        name: first.setdefault((values.shape, digest((values + 0.0).tobytes())), name)
+        for name, values in systems.items()
+    }

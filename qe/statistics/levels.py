@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from qe.statistics.draws import independent_seed
 from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.result import GROUP
 from qe.statistics.sums import bootstrap_counts, bootstrap_sums
 
 CountArray = NDArray[np.int32]
-NAME = "group"
 _BLOCK_BYTES = 1 << 26
 
 
@@ -34,7 +34,7 @@ class Levels:
         """
         if isinstance(groups, Levels):
             return groups
-        named = {} if groups is None else groups if isinstance(groups, Mapping) else {NAME: groups}
+        named = {} if groups is None else groups if isinstance(groups, Mapping) else {GROUP: groups}
         for units in named.values():
             group_index(units, segments)
         return cls(segments, named)

@@ -6,7 +6,7 @@ Riezler and Maxwell 2005, Figure 1; stratified over optimizer replications: Clar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb, log2
+from math import comb
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.reach import Reach, Runs, Tail
 from qe.statistics.result import (
     BLOCK_BYTES,
     ENUMERATED,
     Aggregate,
     Measure,
-    Tail,
     TestResult,
     as_runs,
     check_samples,
@@ -28,8 +28,6 @@ from qe.statistics.result import (
     monte_carlo_error,
     p_value,
     rounding,
-    smallest_of_coins,
-    smallest_p,
 )
 from qe.statistics.sums import coin_rows, coin_sums, every_choice, part_sums
 
@@ -109,6 +107,7 @@ def randomization_tests(
     sums, total, exact = pool.exchanged(samples, seed, block, threads)
     observed_a, observed_b = a.sum(axis=(0, 1)), b.sum(axis=(0, 1))
     label = _label(unit, len(a), groups)
+    units = _label("segment", 1, groups) if unit == "any" else label
     results = {}
     for name, measure in measures.items():
         at = measure.columns
@@ -116,10 +115,8 @@ def randomization_tests(
         null = measure.aggregate(sums[:, at]) - measure.aggregate(total[at] - sums[:, at])
         p = p_value(null, own - other, tail, exact=exact, tolerance=rounding(own, other))
         error = monte_carlo_error(p, len(sums), exact=exact)
-        units, smallest = pool.smallest(at, tail)
-        results[name] = TestResult(
-            own - other, p, NAME, label, len(sums), tail, exact, units, smallest, error
-        )
+        reach = pool.reach(at, units, tail)
+        results[name] = TestResult(own - other, p, NAME, label, len(sums), tail, exact, reach, error)
     return results
 
 
@@ -153,6 +150,7 @@ def randomization_test_rescored(
     total = 2 ** len(differing) if exact else samples
     observed = float(exchanged(np.zeros((rows, 1), np.bool_))[0])
     label = _label("segment", 1, groups)
+    reach = Reach(len(differing), label, tail)
     counted, looked_at = 0, 0
     block = max(1, block_bytes // (2 * rows))
     if enough is not None:
@@ -168,21 +166,19 @@ def randomization_test_rescored(
         hits = np.flatnonzero(extreme(null, observed, tail, rounding(scale)))
         if enough is not None and not exact and counted + len(hits) >= enough:
             looked_at += int(hits[enough - counted - 1]) + 1
-            return _stopped(observed, enough, looked_at, label, tail, len(differing))
+            return _stopped(observed, enough, looked_at, reach)
         counted, looked_at = counted + len(hits), last
     p = counted / total if exact else (counted + 1) / (total + 1)
     p = float("nan") if np.isnan(observed) else p
-    smallest = smallest_of_coins(len(differing), tail)
     error = monte_carlo_error(p, total, exact=exact)
-    return TestResult(observed, p, NAME, label, total, tail, exact, len(differing), smallest, error)
+    return TestResult(observed, p, NAME, label, total, tail, exact, reach, error)
 
 
-def _stopped(observed: float, enough: int, looked_at: int, label: str, tail: Tail, units: int) -> TestResult:
+def _stopped(observed: float, enough: int, looked_at: int, reach: Reach) -> TestResult:
     """Inverse sampling: p is the share of extreme shuffles up to the last of `enough`."""
     p = enough / looked_at
     error = float(p * np.sqrt((1.0 - p) / enough))
-    smallest = smallest_of_coins(units, tail)
-    return TestResult(observed, p, NAME, label, looked_at, tail, False, units, smallest, error)
+    return TestResult(observed, p, NAME, reach.unit, looked_at, reach.tail, False, reach, error)
 
 
 def _every_face(differing: NDArray[np.int64], units: int, first: int, last: int) -> NDArray[np.bool_]:
@@ -252,16 +248,18 @@ class _Pool:
         sums = coin_sums(self.differences, samples, seed, block=block, threads=threads)
         return self.whole + sums, self.total, False
 
-    def smallest(self, columns: slice, tail: Tail) -> tuple[int, float]:
-        """Units that differ in these columns, and the smallest p-value that they allow."""
+    def reach(self, columns: slice, unit: str, tail: Tail) -> Reach:
+        """What the units that differ in these columns can show."""
         if self.parts is None:
-            units = int((self.differences[:, columns] != 0).any(axis=1).sum())
-            return units, smallest_of_coins(units, tail)
+            return Reach(int((self.differences[:, columns] != 0).any(axis=1).sum()), unit, tail)
         pool = self.parts[..., columns]
         units = int((pool != pool[:, :1]).any(axis=(1, 2)).sum())
-        ways = 2.0 ** min(units * log2(comb(pool.shape[1], self.take)), 1000)
+        hypotheses = pool.shape[1]
+        if unit == "run":
+            return Runs(self.take if units else 0, unit, tail, other=hypotheses - self.take)
         # Unequal parts have no mirror image.
-        return units, smallest_p(ways, tail if 2 * self.take == pool.shape[1] else "greater")
+        tail = tail if 2 * self.take == hypotheses else "greater"
+        return Reach(units, unit, tail, comb(hypotheses, self.take))
 
 
 def _fits(ways: int, units: int, samples: int) -> bool:

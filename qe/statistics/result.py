@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
+from qe.statistics.reach import Reach, Tail
 
 CountArray = NDArray[np.int32]
 
@@ -18,11 +19,11 @@ Aggregate = Callable[[FloatArray], FloatArray]
 Rescore = Callable[[CountArray], FloatArray]
 """(B, n) counts of rows -> (B,) scores, for metrics that are no function of sums."""
 
-Tail = Literal["two-sided", "greater", "less"]
 TAILS: tuple[str, ...] = get_args(Tail)
 
 MOST_SAMPLES = 1_000_000  # the smallest p-value is then 1e-6; more would fill the memory first
 LEVEL = 0.05
+GROUP = "group"  # what units are called that have no other name
 BLOCK_BYTES = 1 << 26  # default bound of the counts that rescoring holds at a time
 ENUMERATED = 4096  # all exchanges are enumerated up to this number, even where fewer samples were asked for
 
@@ -49,8 +50,7 @@ class TestResult:
     samples     resamples that were looked at
     tail        two-sided, greater (system above baseline) or less
     exact       whether all possible exchanges were enumerated
-    units       units in which the two sides differ: all that an exchange can tell apart
-    smallest    the smallest p-value that so few units allow, however many samples are drawn
+    reach       what so few units can show, however many samples are drawn; None: the test has no such bound
     error       Monte-Carlo standard error of p; 0 where it is exact or no resampling was done
     undecided   why the test cannot decide; empty if it can
     """
@@ -64,15 +64,26 @@ class TestResult:
     samples: int
     tail: Tail
     exact: bool
-    units: int = 0
-    smallest: float = 0.0
+    reach: Reach | None = None
     error: float = 0.0
     undecided: str = ""
+
+    @property
+    def units(self) -> int:
+        """Units in which the two sides differ; 0 if that is not known."""
+        return 0 if self.reach is None else self.reach.units
+
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value that so few units allow; 0 without a bound."""
+        return 0.0 if self.reach is None else self.reach.smallest
 
     def to_json(self) -> dict[str, Any]:
         """The fields, with None for what is undefined."""
         named = {**vars(self), "undecided": self.undecided or None}
-        named["p_smallest"], named["p_error"] = named.pop("smallest"), named.pop("error")
+        named["p_error"] = named.pop("error")
+        del named["reach"]
+        named |= {"units": self.units, "p_smallest": self.smallest}
         return {key: or_none(v) if isinstance(v, float) else v for key, v in named.items()}
 
 
@@ -90,10 +101,15 @@ def at_every_level(results: Sequence[TestResult]) -> TestResult:
     if len(results) == 1:
         return results[0]
     last = max(results, key=lambda result: np.inf if np.isnan(result.p) else result.p)
-    smallest = max(result.smallest for result in results)
-    units = min(result.units for result in results)
+    weakest = max(results, key=lambda result: result.smallest)
     names = " and ".join(result.exchange for result in results)
-    return replace(last, exchange=names, smallest=smallest, units=units)
+    return replace(last, exchange=names, reach=weakest.reach)
+
+
+def with_units(result: TestResult, name: str) -> TestResult:
+    """The result with groups called by the name of their level."""
+    reach = result.reach and replace(result.reach, unit=result.reach.unit.replace(GROUP, name))
+    return replace(result, exchange=result.exchange.replace(GROUP, name), reach=reach)
 
 
 def check_tail(tail: str) -> None:
@@ -174,16 +190,3 @@ def p_value(null: FloatArray, observed: float, tail: Tail, *, exact: bool, toler
 def monte_carlo_error(p: float, samples: int, *, exact: bool) -> float:
     """Standard error of a p-value from so many resamples; 0 for an exact one."""
     return 0.0 if exact else float(np.sqrt(p * (1.0 - p) / samples))
-
-
-def smallest_p(ways: float, tail: Tail) -> float:
-    """The smallest p-value of `ways` equally likely arrangements.
-
-    Two-sided, an arrangement and its mirror image are equally extreme.
-    """
-    return min(1.0, (2.0 if tail == "two-sided" else 1.0) / ways)
-
-
-def smallest_of_coins(units: int, tail: Tail) -> float:
-    """The smallest p-value that `units` fair coins allow."""
-    return smallest_p(2.0 ** min(units, 1000), tail)

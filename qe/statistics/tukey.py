@@ -6,13 +6,13 @@ experiments"), after Tukey's honestly significant difference.
 
 from collections.abc import Mapping
 from itertools import combinations
-from math import factorial, log2
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.reach import Deals
 from qe.statistics.result import (
     BLOCK_BYTES,
     Aggregate,
@@ -23,7 +23,6 @@ from qe.statistics.result import (
     monte_carlo_error,
     p_value,
     rounding,
-    smallest_p,
 )
 from qe.statistics.sums import deals, dealt_sums
 
@@ -108,15 +107,13 @@ def _pairs(names: tuple[str, ...], scores: FloatArray, shuffled: FloatArray, lab
     """scores (m,), shuffled (samples, m); `units` in which any two systems differ."""
     largest = shuffled.max(axis=1) - shuffled.min(axis=1)
     tolerance = rounding(scores)
-    # Every unit has m! deals; all m! relabelings of the systems give the same largest difference.
-    ways = 2.0 ** min((units - 1) * log2(factorial(len(names))), 1000)
-    smallest = smallest_p(ways, "greater")
+    reach = Deals(units, label, "greater", systems=len(names))
     results: Pairs = {}
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         difference = float(scores[i] - scores[j])
         p = p_value(largest, difference, "two-sided", exact=False, tolerance=tolerance)
         error = monte_carlo_error(p, len(shuffled), exact=False)
         results[a, b] = TestResult(
-            difference, p, NAME, label, len(shuffled), "two-sided", False, units, smallest, error
+            difference, p, NAME, label, len(shuffled), "two-sided", False, reach, error
         )
     return results

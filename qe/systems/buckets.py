@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from features.basics.progress import silent
 from qe.statistics.buckets import Buckets, Rows, Within, compare_in_buckets
-from qe.statistics.family import Key, Rule
+from qe.statistics.family import Key, Rule, copies_of
 from qe.systems.results import SystemsComparison
 from qe.systems.sampled import Sampled, draw
 
@@ -46,9 +44,8 @@ class _Systems:
         metrics = self.comparison.metrics
         return [name for name, metric in metrics.items() if metric.higher_is_better is None]
 
-    def same(self, rows: Rows, system: str, baseline: str) -> bool:
-        own, other = (self.comparison.statistics[name] for name in (system, baseline))
-        return own.shape == other.shape and np.array_equal(own[:, rows], other[:, rows])
+    def alike(self, rows: Rows) -> Mapping[str, str]:
+        return copies_of({name: runs[:, rows] for name, runs in self.comparison.statistics.items()})
 
     def within(self, rows: Rows, samples: int) -> Mapping[Key, Within]:
         sampled = self._sampled(rows, samples)

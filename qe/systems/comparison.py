@@ -14,7 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.statistics.cautions import cautions
 from qe.statistics.corrections import experimentwise_error
-from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.groups import Groups
 from qe.statistics.levels import Levels
 from qe.statistics.result import Measure, TestResult, as_runs
@@ -145,9 +145,10 @@ def _table(
     settings: ResamplingSettings,
 ) -> Table:
     keys = [(other, baseline, metric) for other in others for metric in metrics]
-    copies = [(o, baseline) for o in others if np.array_equal(statistics[o], statistics[baseline])]
     undirected = [name for name, metric in metrics.items() if metric.higher_is_better is None]
-    return Table.of(keys, Rule(settings.family, settings.correct), copies=copies, undirected=undirected)
+    return Table.of(
+        keys, Rule(settings.family, settings.correct), alike=copies_of(statistics), undirected=undirected
+    )
 
 
 def _dev_scores(

@@ -12,7 +12,7 @@ from features.basics.progress import Progress
 from qe.statistics.bootstrap import Method, apart, beside, bootstrap_test
 from qe.statistics.equivalence import BY_BOOTSTRAP, Equivalence, one_sided, tost_bootstrap
 from qe.statistics.equivalence import judged as judged_equivalences
-from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.groups import Groups, group_sums
 from qe.statistics.instability import from_scores, spread
 from qe.statistics.intervals import (
@@ -21,11 +21,10 @@ from qe.statistics.intervals import (
     jackknife_scores,
     percentile_interval,
 )
-from qe.statistics.levels import NAME as GROUP
 from qe.statistics.levels import Levels
 from qe.statistics.randomization import randomization_tests
 from qe.statistics.ranks import RankInterval, rank_intervals
-from qe.statistics.result import Aggregate, Measure, TestResult, at_every_level
+from qe.statistics.result import Aggregate, Measure, TestResult, at_every_level, with_units
 from qe.systems.results import Span, SystemScore
 from qe.systems.settings import ResamplingSettings
 from qe.systems.text_metric import TextMetric
@@ -96,9 +95,7 @@ class Sampled:
                     a, b, self.measures, exchange=unit, samples=self.samples,  # type: ignore[arg-type]
                     seed=self.settings.seed, tail=self.settings.tail, groups=groups,
                 )  # fmt: skip
-                by_level.append(
-                    {m: replace(r, exchange=r.exchange.replace(GROUP, name)) for m, r in by_metric.items()}
-                )
+                by_level.append({m: with_units(r, name) for m, r in by_metric.items()})
         return {metric: at_every_level([results[metric] for results in by_level]) for metric in self.measures}
 
     def other_claims(self, system: str, baseline: str) -> dict[str, dict[str, TestResult]]:
@@ -201,9 +198,8 @@ def all_pairs(
     """The comparisons of all pairs, by the metrics that have a direction."""
     pairs = list(combinations(statistics, 2))
     directed = [name for name, metric in metrics.items() if metric.higher_is_better is not None]
-    copies = [(a, b) for a, b in pairs if np.array_equal(statistics[a], statistics[b])]
     keys = [(a, b, metric) for a, b in pairs for metric in directed]
-    return Table.of(keys, Rule(settings.family, settings.correct), copies=copies)
+    return Table.of(keys, Rule(settings.family, settings.correct), alike=copies_of(statistics))
 
 
 def draw(

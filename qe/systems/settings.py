@@ -8,7 +8,8 @@ from features.basics.errors import InputError
 from qe.statistics.corrections import CORRECTIONS
 from qe.statistics.family import Rule, Scope
 from qe.statistics.randomization import EXCHANGES
-from qe.statistics.result import Tail, check_enough, check_seed, check_tail
+from qe.statistics.reach import Tail
+from qe.statistics.result import check_enough, check_seed, check_tail
 
 Test = Literal["ar", "bootstrap", "win-ratio", "shifted"]
 Interval = Literal["percentile", "bca", "jackknife"]

@@ -39,6 +39,13 @@ def test_another_scale_and_lines_of_other_segments_are_asked_about() -> None:
     mixed = np.random.default_rng(0).permutation(good)
     (asked,) = hints(gold, {"percent": 20 * good}, [], EFFORT)
     assert "is it on the scale of effort?" in asked
+    (asked,) = hints(gold, {"share": good / 5}, [], EFFORT)
+    assert "is it on the scale of effort?" in asked
+    z = (gold - gold.mean()) / gold.std()
+    wide = 3 * z + np.random.default_rng(1).normal(0, 1, len(z))  # -9 .. 7 beside z-scores
+    (asked,) = hints(z, {"wide": wide}, [], LabelScale("z", None, None, True))
+    assert "errs 2.1 times as much as the mean label would" in asked
+    assert hints(z, {"biased": 0.2 + z}, [], LabelScale("z", None, None, True)) == []
     (asked,) = hints(gold, {"good": good, "mixed": mixed}, ["good"], EFFORT)
     assert "'mixed' ranks far worse than every baseline" in asked
 

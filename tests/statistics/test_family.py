@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
 from features.basics.errors import InputError
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import evaluate
 from qe.statistics.family import Judged, Key, Rule, Table
-from qe.statistics.result import TestResult, at_every_level, monte_carlo_error, smallest_of_coins
+from qe.statistics.reach import Deals, Reach, Runs
+from qe.statistics.result import TestResult, at_every_level, monte_carlo_error
 
 Floats = NDArray[np.float64]
 
 
 def result(p: float, *, samples: int = 10_000, units: int = 100, exact: bool = False) -> TestResult:
     error = monte_carlo_error(p, samples, exact=exact)
-    smallest = smallest_of_coins(units, "two-sided")
-    return TestResult(1.0, p, "test", "segment", samples, "two-sided", exact, units, smallest, error)
+    return TestResult(1.0, p, "test", "segment", samples, "two-sided", exact, Reach(units), error)
 
 
 def pairs_of(systems: int, *metrics: str) -> list[Key]:
@@ -45,7 +47,7 @@ def test_copies_and_metrics_without_direction_dilute_nothing_unless_asked() -> N
     results = {key: result(1.0 if key[0] == "copy" else 0.01) for key in keys}
 
     def corrected(scope: str) -> dict[str, float]:
-        table = Table.of(keys, Rule(scope), copies=[("base", "copy")], undirected=["length"])  # type: ignore[arg-type]
+        table = Table.of(keys, Rule(scope), alike={"copy": "base"}, undirected=["length"])  # type: ignore[arg-type]
         judged = table.judge(results)
         assert list(judged) == keys and judged["copy", "base", "bleu"].p_corrected == 1.0
         return {metric: judged["a", "base", metric].p_corrected for metric in ("bleu", "length")}
@@ -53,6 +55,43 @@ def test_copies_and_metrics_without_direction_dilute_nothing_unless_asked() -> N
     assert corrected("metric") == {"bleu": 0.01, "length": 0.01}
     assert corrected("table") == {"bleu": 0.02, "length": 0.01}
     assert corrected("all") == pytest.approx({"bleu": 0.06, "length": 0.06})
+
+
+def test_a_copy_of_a_system_asks_nothing_new() -> None:
+    """Four systems are six pairs; a copy of one adds four comparisons, none of which is a new claim."""
+    keys = pairs_of(4, "mae")
+    values = dict(zip(keys, [0.002, 0.004, 0.3, 0.01, 0.5, 0.02], strict=True))
+    alone = Table.of(keys, Rule()).judge({key: result(p) for key, p in values.items()})
+    again = [("copy", f"s{i}", "mae") for i in range(1, 4)] + [("s0", "copy", "mae")]
+    results = {key: result(p) for key, p in values.items()}
+    results |= {key: result(values["s0", key[1], "mae"]) for key in again[:3]} | {again[3]: result(1.0)}
+    table = Table.of([*keys, *again], Rule(), alike={"copy": "s0"})
+    assert table.largest == 6 and len(table.twins) == 3 and table.copies == {again[3]}
+    judged = table.judge(results)
+    assert list(judged) == [*keys, *again]
+    for key in keys:
+        assert judged[key].p_corrected == alone[key].p_corrected
+        if key[0] == "s0":
+            assert judged["copy", key[1], "mae"].p_corrected == alone[key].p_corrected
+    assert Table.of([*keys, *again], Rule("all"), alike={"copy": "s0"}).largest == 10
+
+
+def test_a_copy_in_qe_evaluate_changes_no_p_value() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.normal(size=120)
+    systems = {f"s{i}": gold + rng.normal(0, 1 + 0.15 * i, 120) for i in range(4)}
+    scale = LabelScale("z", None, None, True)
+    plain = evaluate(gold, systems, scale, metrics=["mae"], samples=500)
+    more = evaluate(gold, systems | {"copy": systems["s1"]}, scale, metrics=["mae"], samples=500)
+    assert more.recipe["family"]["comparisons"] == {"mae": 6}
+    for one in plain.comparisons:
+        assert more.comparison(one.system, one.baseline, "mae").p_corrected == one.p_corrected
+    assert more.comparison("s1", "copy", "mae").p_corrected == 1
+    for name in ("s2", "s3"):
+        assert (
+            more.comparison(name, "copy", "mae").p_corrected
+            == plain.comparison("s1", name, "mae").p_corrected
+        )
 
 
 def test_resamples_follow_the_number_of_comparisons() -> None:
@@ -81,7 +120,7 @@ def test_few_units_cannot_decide() -> None:
     """Sign flips of 5 units give 2 / 32 at best; 6 give .031, which three comparisons multiply."""
     one = Table.of([("a", "b", "mae")], Rule())
     for units, decided in [(2, False), (5, False), (6, True), (30, True)]:
-        p = smallest_of_coins(units, "two-sided")
+        p = Reach(units).smallest
         judged = one.judge({("a", "b", "mae"): result(p, units=units, exact=True)})["a", "b", "mae"]
         assert (judged.result.undecided == "") == decided
         assert np.isnan(judged.p_corrected) != decided and np.isnan(judged.result.p) != decided
@@ -108,7 +147,13 @@ def test_borderline_p_values_are_named() -> None:
         return table.borderline({("a", "b", "mae"): Judged(result(p, samples=1000), p, "mae")})
 
     error = np.sqrt(0.05 * 0.95 / 1000)
-    assert near(0.05 + error) and near(0.05 - error) and not near(0.05 + 3 * error) and not near(0.001)
+    assert (
+        near(0.05)
+        and near(0.05 + error)
+        and near(0.05 - error)
+        and not near(0.05 + 3 * error)
+        and not near(0.001)
+    )
 
 
 def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:
@@ -117,6 +162,22 @@ def test_a_claim_for_several_kinds_of_units_takes_the_largest_p() -> None:
     assert (outcome.p, outcome.smallest, outcome.units) == (0.2, 0.125, 4)
     assert at_every_level([documents]) is documents
     assert np.isnan(at_every_level([documents, result(float("nan"))]).p)
+
+
+def test_what_is_missing_is_said_in_units() -> None:
+    """Eight coins give 2 / 256 at best; of 36 comparisons, the best needs .05 / 36: eleven coins."""
+    assert Reach(8, "system").lack(0.05) == ""
+    assert Reach(8, "system").lack(0.05, 36) == (
+        "there are 8 systems: no p-value below 0.0078 is possible, and 0.0014 is needed among 36 comparisons;"
+        " that takes 11 systems"
+    )
+    assert Reach(4, tail="greater").needed(0.05) == 5
+    # Six runs can be dealt in 20 ways, eight in 70.
+    assert Runs(3, "run").smallest == 0.1 and Runs(3, "run").needed(0.05) == 4
+    assert "3 runs of each system" in Runs(3, "run").lack(0.05)
+    assert Runs(1, "run", other=5).smallest == pytest.approx(1 / 6)
+    # Three systems: each unit but the first is dealt in 6 ways.
+    assert Deals(3, systems=3, tail="greater").smallest == pytest.approx(1 / 36)
 
 
 def test_unknown_rules() -> None:

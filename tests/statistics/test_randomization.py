@@ -22,7 +22,8 @@ from qe.statistics.randomization import (
     randomization_test_rescored,
     randomization_tests,
 )
-from qe.statistics.result import Measure, Tail
+from qe.statistics.reach import Tail
+from qe.statistics.result import Measure
 from qe.statistics.sums import coin_rows, coin_sums, part_sums
 from qe.systems.mt_metrics.bleu import Bleu
 from qe.systems.mt_metrics.length import Length
