@@ -105,7 +105,7 @@ INJECTIONS: dict[str, Injection] = {
     "negation": wrong_negation,
     "untranslated": left_untranslated,
     "invented": made_up,
-    "length": cut_short,
+    "ratio": cut_short,
 }
 
 
@@ -159,7 +159,7 @@ def main() -> None:
     random.Random(0).shuffle(pairs)
     known = pairs[: min(given.pairs, len(pairs) * 4 // 5)]
     tested = pairs[len(known) : len(known) + given.test]
-    flags = Flags.make(Knowledge(languages, lexicon_of(known, languages)))
+    flags = Flags.knowing(Knowledge(languages, lexicon_of(known, languages)))
     print(f"{languages[0]}-{languages[1]}: lexicon from {len(known):,} pairs, {len(tested):,} pairs checked")
     print("| kind | injected | precision | recall | alarms |\n| --- | --- | --- | --- | --- |")
     for kind, each in figures(flags, tested, languages).items():

@@ -1,4 +1,4 @@
-"""`qe filter`: leave out bad pairs of parallel text, by rules and scores."""
+"""`qe filter`: leave out bad pairs of parallel text, by checks and scores."""
 
 import math
 import sys
@@ -27,13 +27,17 @@ def filter_(
         list[str], typer.Option("--languages", metavar="CODE...", help="Of source and target, such as en de.")
     ],
     rejected: Annotated[
-        Path | None, typer.Option(help="A table of the pairs left out, with the columns rule and reason.")
+        Path | None, typer.Option(help="A table of the pairs left out, with the columns check and reason.")
+    ] = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="CHECK...", help="Other checks to ask, such as negation."),
     ] = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="RULE...", help="Rules that are not asked.")
+        list[str] | None, typer.Option("--without", metavar="CHECK...", help="Checks not to ask.")
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="RULE.key=value, such as length.most=100.")
+        list[str] | None, typer.Option("--set", help="CHECK.key=value, such as length.most=100.")
     ] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
@@ -53,14 +57,15 @@ def filter_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Keep the pairs of a parallel text that all rules, and a quality score if you give one, let pass.
+    """Keep the pairs of a parallel text that all checks, and a quality score if you give one, let pass.
 
-    Rules, asked in this order: `length` (fewest=1, most=200 words), `ratio` of the sides' characters
-    (most=2.5, allowance=20), `copy` (alike=90 %), `numbers` that one side lacks (most=0), `language` of each
-    side (share=0.4 of its words in the dictionary, margin=0.1, fewest=4 words). What is kept stays as it is,
-    in order.
+    The usual checks, cheap ones first: `ratio` of the sides' characters (most=2.5, allowance=20), `length`
+    (fewest=1, most=200 words), `copy` (alike=90 %), `numbers` on one side alone (most=0), `language` of each
+    side (share=0.4 of its words in the dictionary, margin=0.1, fewest=4 words). `--with` adds what
+    `qe score --flags` looks for: `names`, `negation`; with a --model that has a lexicon `untranslated` and
+    `invented`, too. Pairs that are kept stay as they are, in order.
 
-    Exit code 1 where nothing is kept.
+    Exit code 1 if nothing is kept.
 
     Example:
 
@@ -71,23 +76,31 @@ def filter_(
         qe filter -i pairs.tsv -o clean.tsv --languages en es --model output/demo/model --worst 3.5
     """
     from features.basics.errors import InputError
+    from qe.scoring.check import Knowledge
+    from qe.scoring.filter_checks import filter_checks, parse_settings
     from qe.scoring.filter_files import filter_files
-    from qe.scoring.filter_rules import Rules, parse_settings
     from qe.scoring.naming import name_pairs
 
     if len(input_) > 2 or (len(output) != len(input_) and len(output) != 1):
         raise InputError("--input and --output are given once (a table) or twice (source, target)")
     if len(languages) != 2:
         raise InputError(f"--languages are two, source and target, but got {len(languages)}")
-    rules = Rules.make((languages[0], languages[1]), without or (), parse_settings(set_ or ()))
     threshold = _threshold(worst, model, score_column, not lower_is_better, require_signature)
-    for name, reason in rules.lacking.items():
-        print(f"qe filter: the rule '{name}' is not asked: {reason}", file=sys.stderr)
+    scorer = None if threshold is None else threshold.scorer
+    lexicon = None if scorer is None else Knowledge.of(scorer.model).lexicon
+    checks = filter_checks(
+        Knowledge((languages[0], languages[1]), lexicon),
+        also=with_ or (),
+        without=without or (),
+        settings=parse_settings(set_ or ()),
+    )
+    for name, reason in checks.lacking.items():
+        print(f"qe filter: the check '{name}' is not asked: {reason}", file=sys.stderr)
     with progress_bar(quiet or as_json) as progress:
         summary = filter_files(
             input_,
             output,
-            rules,
+            checks,
             threshold=threshold,
             columns=name_pairs(columns or (), "--columns"),
             rejected=rejected,
@@ -128,5 +141,5 @@ def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
     elif not quiet:
         share = f" ({summary.kept / summary.pairs:.1%})" if summary.pairs else ""
         print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")
-        for rule, count in sorted(summary.refused.items(), key=lambda item: -item[1]):
-            print(f"  {count:,} left out: {rule}")
+        for check, count in sorted(summary.refused.items(), key=lambda item: -item[1]):
+            print(f"  {count:,} left out: {check}")

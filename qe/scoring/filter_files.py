@@ -13,7 +13,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output
 from qe.scoring import tables
-from qe.scoring.filter_rules import Rules
+from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
@@ -25,7 +25,7 @@ _TEXTS = ("source", "target")
 
 @dataclass(frozen=True)
 class Filtered:
-    """refused: rule (`unreadable`, `score` beside those of the rules) -> pairs that it refused first."""
+    """refused: check (or `unreadable`, `score`) -> pairs that it refused first."""
 
     pairs: int
     kept: int
@@ -35,19 +35,19 @@ class Filtered:
 def filter_files(
     source: Sequence[Path],
     output: Sequence[Path],
-    rules: Rules,
+    checks: Checks,
     *,
     threshold: Threshold | None = None,
     columns: Mapping[str, str] | None = None,
     rejected: Path | None = None,
     progress: Progress = silent,
 ) -> Filtered:
-    """Writes the pairs of a table, or of two parallel text files, that all rules and the score let pass.
+    """Writes the pairs of a table, or of two parallel text files, that all checks and the score let pass.
 
     output     a table, or two text files if the input is two
-    threshold  of the score; asked last, of the pairs that all rules let pass
+    threshold  of the score; asked last, of the pairs that all checks let pass
     columns    `source` or `target` -> the header that it has in the input
-    rejected   a table of the pairs that are left out, with the columns `rule` and `reason`
+    rejected   a table of the pairs that are left out, with the columns `check` and `reason`
 
     Raises InputError for inputs and outputs that cannot be used; the outputs are then as they were.
     """
@@ -62,15 +62,15 @@ def filter_files(
     done, counts = 0, Counter[str]()
     with ExitStack() as stack:
         passed = stack.enter_context(_opened(source, output, ()))
-        left = stack.enter_context(_opened(source, [rejected], ("rule", "reason"))) if rejected else None
+        left = stack.enter_context(_opened(source, [rejected], ("check", "reason"))) if rejected else None
         for batch in tables.chunks(rows, CHUNK):
-            verdicts = _verdicts(batch, names, rules, threshold)
-            for (row, _), (rule, reason) in zip(batch, verdicts, strict=True):
-                counts[rule] += 1
-                if not rule:
+            verdicts = _verdicts(batch, names, checks, threshold)
+            for (row, _), (check, reason) in zip(batch, verdicts, strict=True):
+                counts[check] += 1
+                if not check:
                     passed.add(row, {})
                 elif left is not None:
-                    left.add(row, {"rule": rule, "reason": reason})
+                    left.add(row, {"check": check, "reason": reason})
             passed.flush()
             if left is not None:
                 left.flush()
@@ -93,24 +93,24 @@ def _check(names: Names, declared: Sequence[str] | None, threshold: Threshold | 
 
 
 def _verdicts(
-    batch: Sequence[Row], names: Names, rules: Rules, threshold: Threshold | None
+    batch: Sequence[Row], names: Names, checks: Checks, threshold: Threshold | None
 ) -> list[tuple[str, str]]:
-    """(rule, reason) of every row; empty if it passes."""
+    """(check, reason) for each row; empty if it passes."""
     views = [names.view(row) for row in batch]
-    verdicts = [_by_rules(view, rules) for view in views]
+    verdicts = [_by_checks(view, checks) for view in views]
     if threshold is not None:
-        passing = [i for i, (rule, _) in enumerate(verdicts) if not rule]
+        passing = [i for i, (check, _) in enumerate(verdicts) if not check]
         for i, reason in zip(passing, threshold.reasons([views[i] for i in passing]), strict=True):
             verdicts[i] = ("score", reason) if reason else ("", "")
     return verdicts
 
 
-def _by_rules(view: Row, rules: Rules) -> tuple[str, str]:
+def _by_checks(view: Row, checks: Checks) -> tuple[str, str]:
     columns, reason = view
     reason = reason or unusable(columns, _TEXTS)
     if reason:
         return "unreadable", reason
-    return rules.refused(columns["source"], columns["target"])
+    return checks.first(columns["source"], columns["target"])
 
 
 class _Sink(Protocol):

@@ -1,1 +1,1 @@
-"""Flags: critical errors that can be pointed at, with the words concerned."""
+"""Checks: one thing that can be wrong with a pair of texts a file."""

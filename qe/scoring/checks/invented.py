@@ -1,5 +1,8 @@
 """Words of the translation that nobody knows."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import regex
 
 from qe.scoring.check import Check, Pair, alike
@@ -13,8 +16,11 @@ class Invented(Check):
     """Words without a capital that the lexicon's corpus lacks, and that are like no word of the source.
 
     An invented statement made of known words is not seen. Compounds of languages that write them as one word,
-    and rare words, are taken for invented where the corpus is small.
+    and rare words, are taken for invented if the corpus is small.
     """
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 20.0
 
     @property
     def lacks(self) -> str:

@@ -1,17 +1,23 @@
-"""A translation that is much shorter or longer than its source."""
+"""Texts that are empty or very long."""
+
+from dataclasses import dataclass
 
 from qe.scoring.check import Check, Pair
 
-_RATIO = 2.0
-_FEWEST = 20  # characters of difference: short texts vary
 
-
+@dataclass(frozen=True, eq=False)
 class Length(Check):
-    """Less than half, or more than twice, the characters of the source (and at least 20 less or more)."""
+    """A side has fewer than `fewest` words or more than `most`, split at whitespace."""
+
+    filters = True
+    cost = 2.0
+
+    fewest: int = 1
+    most: int = 200
 
     def words(self, pair: Pair) -> tuple[str, ...]:
-        source, target = len(pair.source.strip()), len(pair.target.strip())
-        shorter, longer = sorted((source, target))
-        if longer <= _RATIO * shorter or longer - shorter < _FEWEST:
-            return ()
-        return (f"{target} characters for {source}",)
+        for side, text in (("source", pair.source), ("target", pair.target)):
+            count = len(text.split())
+            if not self.fewest <= count <= self.most:
+                return (f"{count} words in the {side}",)
+        return ()

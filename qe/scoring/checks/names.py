@@ -1,5 +1,8 @@
 """Names that one side has and the other has not."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import regex
 
 from qe.scoring.check import Check, Pair, alike
@@ -15,6 +18,9 @@ class Names(Check):
     The side of a language that writes all nouns with capitals is not looked at. A text with capitals in more
     than half of its words is a title, in which they mark nothing. A lexicon knows names that are translated.
     """
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 60.0
 
     def words(self, pair: Pair) -> tuple[str, ...]:
         source, target = self.knowledge.languages

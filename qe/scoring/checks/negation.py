@@ -1,6 +1,7 @@
 """A negation on one side alone."""
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import regex
 
@@ -20,6 +21,9 @@ class Negation(Check):
 
     A negation may be put otherwise ("unable" for "not able"): then this is wrong.
     """
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 20.0
 
     @property
     def lacks(self) -> str:

@@ -1,6 +1,9 @@
 """Numbers that one side has and the other has not."""
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import regex
 
@@ -9,12 +12,23 @@ from qe.scoring.check import Check, Pair
 _NUMBER = regex.compile(r"\p{Nd}+(?:[.,'’\u00a0\u202f ]\p{Nd}{3}(?!\p{Nd}))*(?:[.,]\p{Nd}+)?")
 
 
+@dataclass(frozen=True, eq=False)
 class Numbers(Check):
-    """Numbers in digits, whatever separates thousands and decimals; a number in words is none."""
+    """More than `most` numbers on one side alone: digits, whatever separates thousands and decimals.
+
+    A number in words is none.
+    """
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    filters = True
+    cost = 6.0
+
+    most: int = 0
 
     def words(self, pair: Pair) -> tuple[str, ...]:
         source, target = numbers_of(pair.source), numbers_of(pair.target)
-        return (*_beyond(source, target), *_beyond(target, source))
+        alone = (*_beyond(source, target), *_beyond(target, source))
+        return alone if len(alone) > self.most else ()
 
 
 def numbers_of(text: str) -> list[tuple[str, str]]:

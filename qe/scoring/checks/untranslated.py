@@ -1,5 +1,8 @@
 """Source words that stand in the translation as they were."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from qe.scoring.check import Check, Pair
 
 _LEAST = 0.1  # t(word | itself) from which a word is its own translation
@@ -8,6 +11,9 @@ _SHORTEST = 4
 
 class Untranslated(Check):
     """Words without a capital, copied though the lexicon translates them otherwise."""
+
+    flag: ClassVar[Mapping[str, Any] | None] = {}
+    cost = 20.0
 
     @property
     def lacks(self) -> str:

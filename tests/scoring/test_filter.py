@@ -1,9 +1,10 @@
-"""Parallel text filtered: every rule by hand, files of every kind, scores; and on spoilt parallel text."""
+"""Parallel text filtered: every check by hand, files of every kind, scores; and on spoilt parallel text."""
 
 import json
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,11 +12,11 @@ import pytest
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
+from qe.scoring.check import CHECKS, Checks, Knowledge
+from qe.scoring.filter_checks import filter_checks
 from qe.scoring.filter_files import filter_files
-from qe.scoring.filter_rules import ORDER, Rules
 from qe.scoring.filter_threshold import Threshold
 from qe.scoring.jobs import score_file, tables
-from qe.scoring.rule import RULES
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -28,41 +29,55 @@ BAD = {
 }
 
 
-def test_every_rule_has_its_place_and_a_case() -> None:
-    assert set(ORDER) == set(RULES.names) == set(BAD)
+def usual(**options: Any) -> Checks:
+    return filter_checks(Knowledge(EN_DE), **options)
+
+
+def test_the_usual_checks_have_a_case_each_and_cheap_ones_come_first() -> None:
+    names = list(usual().checks)
+    assert set(names) == set(BAD) == {name for name in CHECKS.names if CHECKS.get(name).filters}
+    costs = [CHECKS.get(name).cost for name in names]
+    assert costs == sorted(costs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ORDER)
-def test_each_rule_refuses_its_case_and_no_other_rule_does_before(name: str) -> None:
-    assert Rules.make(EN_DE).refused(*GOOD) == ("", "")
-    rule, reason = Rules.make(EN_DE).refused(*BAD[name])
-    assert rule == name and reason
-    assert Rules.make(EN_DE, without=[name]).refused(*BAD[name])[0] != name
+@pytest.mark.parametrize("name", BAD)
+def test_each_check_refuses_its_case_and_no_other_check_does_before(name: str) -> None:
+    assert usual().first(*GOOD) == ("", "")
+    check, reason = usual().first(*BAD[name])
+    assert check == name and reason
+    assert usual(without=[name]).first(*BAD[name])[0] != name
+
+
+def test_flags_are_asked_too_if_they_are_named() -> None:
+    pair = "The house is not big at all.", "Das Haus ist groß und schön."
+    assert usual().first(*pair) == ("", "")
+    assert usual(also=["negation"]).first(*pair) == ("negation", "not")
 
 
 def test_sides_that_are_swapped_are_in_another_language() -> None:
-    rule, reason = Rules.make(EN_DE).refused(*GOOD[::-1])
-    assert rule == "language" and reason.startswith("the source is not in 'en'")
+    check, reason = usual().first(*GOOD[::-1])
+    assert check == "language" and reason.startswith("the source is not in 'en'")
 
 
-def test_settings_reach_their_rule_and_wrong_ones_are_refused() -> None:
-    assert Rules.make(EN_DE, settings={"length.most": "5"}).refused(*GOOD)[1] == "7 words in the source"
+def test_settings_reach_their_check_and_wrong_ones_are_refused() -> None:
+    assert usual(settings={"length.most": "5"}).first(*GOOD)[1] == "7 words in the source"
     for settings, message in (
         ({"length.mots": "5"}, "unknown setting of length 'mots'; known: fewest, most"),
-        ({"lenght.most": "5"}, "unknown rule 'lenght'.*did you mean 'length'"),
+        ({"lenght.most": "5"}, "unknown check 'lenght'.*did you mean 'length'"),
         ({"length.most": "5.5"}, "length.most is a whole number, but got '5.5'"),
         ({"ratio.most": "nan"}, "ratio.most is a number from 0"),
     ):
         with pytest.raises(InputError, match=message):
-            Rules.make(EN_DE, settings=settings)
-    with pytest.raises(InputError, match="unknown rule 'number'"):
-        Rules.make(EN_DE, without=["number"])
+            usual(settings=settings)
+    for options in ({"without": ["number"]}, {"also": ["number"]}):
+        with pytest.raises(InputError, match="unknown check 'number'"):
+            usual(**options)
 
 
 def test_a_language_without_a_dictionary_is_said() -> None:
-    rules = Rules.make(("en", "xx"))
-    assert rules.lacking == {"language": "no dictionary of xx"} and "language" not in rules.rules
+    checks = filter_checks(Knowledge(("en", "xx")))
+    assert checks.lacking == {"language": "no dictionary of xx"} and "language" not in checks.checks
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.csv.gz", "out.jsonl", "out.parquet"])
@@ -73,17 +88,18 @@ def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
     summary = filter_files(
         [tmp_path / "in.jsonl"],
         [tmp_path / name],
-        Rules.make(EN_DE),
+        usual(),
         columns={"source": "src", "target": "mt"},
         rejected=rejected,
     )
     assert (summary.pairs, summary.kept) == (7, 1)
-    assert summary.refused == {**dict.fromkeys(ORDER[1:], 1), "unreadable": 2}
+    refusing = [name for name in BAD if name != "length"]  # an empty side is told of before
+    assert summary.refused == {**dict.fromkeys(refusing, 1), "unreadable": 2}
     (kept,) = (row for row, _ in tables.read_rows(tmp_path / name))
     assert kept == rows[0]
     refused = [row for row, _ in tables.read_rows(rejected)]
     assert [row.get("key") or "" for row in refused] == [*BAD, ""]
-    assert [row["rule"] for row in refused] == ["unreadable", *ORDER[1:], "unreadable"]
+    assert [row["check"] for row in refused] == ["unreadable", *refusing, "unreadable"]
     assert refused[0]["reason"] == "empty source" and "not valid JSON" in refused[-1]["reason"]
 
 
@@ -91,9 +107,7 @@ def test_two_texts_stay_two_texts(tmp_path: Path) -> None:
     pairs = [GOOD, *BAD.values(), (GOOD[0] + "\u2028", GOOD[1])]
     for number in (0, 1):
         (tmp_path / f"in{number}").write_text("".join(pair[number] + "\n" for pair in pairs))
-    summary = filter_files(
-        [tmp_path / "in0", tmp_path / "in1"], [tmp_path / "a", tmp_path / "b.gz"], Rules.make(EN_DE)
-    )
+    summary = filter_files([tmp_path / "in0", tmp_path / "in1"], [tmp_path / "a", tmp_path / "b.gz"], usual())
     assert summary.kept == 2
     assert list(read_lines(tmp_path / "a")) == [GOOD[0], GOOD[0] + "\u2028"]
     assert list(read_lines(tmp_path / "b.gz")) == [GOOD[1]] * 2
@@ -104,26 +118,24 @@ def test_a_bad_input_leaves_the_outputs_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n")
     (tmp_path / "out.tsv").write_text("mine")
     with pytest.raises(InputError, match="same number of lines"):
-        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "out.tsv"], Rules.make(EN_DE))
+        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "out.tsv"], usual())
     assert (tmp_path / "out.tsv").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.tsv", "s", "t"]
     with pytest.raises(InputError, match="is an input too"):
-        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "x", tmp_path / "x"], Rules.make(EN_DE))
+        filter_files([tmp_path / "s", tmp_path / "t"], [tmp_path / "x", tmp_path / "x"], usual())
 
 
 def test_scores_of_a_column(tmp_path: Path) -> None:
     lines = ["source\ttarget\tscore", *("\t".join((*GOOD, score)) for score in ("3.5", "3.4", "", "nan"))]
     (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n")
     for higher, kept in ((True, ["3.5"]), (False, ["3.5", "3.4"])):
-        filter_files(
-            [tmp_path / "in.tsv"], [tmp_path / "o.tsv"], Rules.make(EN_DE), threshold=Threshold(3.5, higher)
-        )
+        filter_files([tmp_path / "in.tsv"], [tmp_path / "o.tsv"], usual(), threshold=Threshold(3.5, higher))
         assert [row["score"] for row, _ in tables.read_rows(tmp_path / "o.tsv")] == kept
     with pytest.raises(InputError, match="there is no column 'qe'"):
         filter_files(
             [tmp_path / "in.tsv"],
             [tmp_path / "o.tsv"],
-            Rules.make(EN_DE),
+            usual(),
             threshold=Threshold(3.5, True, column="qe"),
         )
 
@@ -148,10 +160,10 @@ def test_parallel_text_is_told_from_spoilt_text(shared_data: Callable[[str], Pat
     pairs = [(s, t) for s, t in zip(*sides, strict=True) if len(s.split()) >= 5 and len(t.split()) >= 5][
         :1000
     ]
-    rules = Rules.make(EN_DE, without=["numbers"])
+    checks = usual(without=["numbers"])
 
     def refused(texts: list[tuple[str, str]]) -> float:
-        return sum(bool(rules.refused(*pair)[0]) for pair in texts) / len(texts)
+        return sum(bool(checks.first(*pair)[0]) for pair in texts) / len(texts)
 
     assert refused(pairs) <= 0.03
     assert refused([(t, s) for s, t in pairs]) >= 0.95

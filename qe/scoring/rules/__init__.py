@@ -1,1 +1,0 @@
-"""Filtering: parallel text without the pairs that rules and scores refuse."""
