@@ -14,7 +14,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
 
 
