@@ -187,3 +187,16 @@ def read_mapping(path: Path, what: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"must be a mapping of keys, as every {what} is", where=path)
     return content
+
+
+def written(content: Any) -> str:
+    """Plain values as YAML, keys in their order.
+
+    >>> print(written({"b": [1, 2], "a": {"c": None}}), end="")
+    b: [1, 2]
+    a: {c: null}
+    """
+    text: str = yaml.safe_dump(
+        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110
+    )
+    return text

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qe.config.experiment import IN_MEMORY, Experiment, load, made
+from qe.config.experiment import IN_MEMORY, Experiment, load, made, on_extended
 from qe.training.check import Plan, check
 
 # What stands for a dataset that `qe.train` is given as an object.
@@ -19,7 +19,8 @@ def load_experiment(
 ) -> Experiment:
     """Returns the experiment that a YAML file, or a mapping with the keys of one, describes.
 
-    source     a file; or a mapping, whose `dataset` may be left out if `qe.train` gets the data
+    source     a file; or a mapping, whose `dataset` may be left out if `qe.train` gets the data, and whose
+               `extends` names a file in the working directory
     data_root  where relative paths begin; None: the file's folder, or the working directory for a mapping
     overrides  `key.key=value`, the value read as YAML
 
@@ -30,7 +31,9 @@ def load_experiment(
     """
     root = None if data_root is None else Path(data_root)
     if isinstance(source, Mapping):
-        return made({"dataset": _IN_MEMORY, **source}, root or Path.cwd(), overrides=overrides)
+        content, files = on_extended(source, Path.cwd(), root)
+        content = {"dataset": _IN_MEMORY, **content}
+        return made(content, root or Path.cwd(), overrides=overrides, files=files)
     return load(Path(source), data_root=root, overrides=overrides)
 
 

@@ -42,6 +42,12 @@ def train(
         bool,
         typer.Option("--check", help="Only check the files, and say what would be run; nothing is read."),
     ] = False,
+    print_resolved: Annotated[
+        bool,
+        typer.Option(
+            "--print", help="With --check: print the experiment as YAML, with what it extends and overrides."
+        ),
+    ] = False,
     worker: Annotated[
         bool, typer.Option("--worker", help="Only add trials to the study at search.storage, then stop.")
     ] = False,
@@ -60,8 +66,15 @@ def train(
 
         qe train experiments/wmt12/baseline.yaml --data-root ../shared/data --output output/baseline
     """
+    from features.basics.errors import InputError
+
+    if print_resolved and not only_check:
+        raise InputError("--print goes with --check")
     loaded = _checked(experiments, data_root, settings or ())
     names = [experiment.name for experiment in loaded]
+    if print_resolved:
+        _print_resolved(loaded, as_json)
+        return
     if only_check:
         _print_plans(loaded, as_json, quiet)
         return
@@ -130,6 +143,16 @@ def _checked(
     if twice:
         raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
     return loaded
+
+
+def _print_resolved(experiments: "Sequence[Experiment]", as_json: bool) -> None:
+    """Files that say the same without `extends`, one YAML document each."""
+    import json
+
+    from features.storage.strict_yaml import written
+
+    files = [experiment.written() for experiment in experiments]
+    print(json.dumps(files, indent=1) if as_json else "---\n".join(map(written, files)).removesuffix("\n"))
 
 
 def _print_plans(experiments: "Sequence[Experiment]", as_json: bool, quiet: bool) -> None:

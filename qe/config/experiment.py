@@ -1,10 +1,11 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +19,7 @@ from pydantic import (
 
 from features.basics.errors import InputError, shown, together
 from features.storage.strict_yaml import read_mapping
+from qe.config.extending import extended, told
 from qe.config.families import readable_configs
 from qe.config.overrides import override
 from qe.config.schema import Section, Seed, drafted
@@ -338,6 +340,7 @@ class Experiment(Section):
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
     tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
     _changed: tuple[str, ...] = PrivateAttr(())
+    _extended: tuple[Path, ...] = PrivateAttr(())
 
     @property
     def dataset(self) -> DatasetSection:
@@ -362,7 +365,11 @@ class Experiment(Section):
         for section in sections:
             named += _leaves({} if section is None else section.model_dump(include=paths), Path)
         named += [Path(p) for f in self.features for k in _PATH_KEYS & f.keys() for p in _leaves(f[k], str)]
-        return [*named, *(path / "study.journal" for path in self.search.warm_start)]
+        return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
+
+    def told(self, path: Path) -> str:
+        """Its file `path` as messages name it, with the files it extends."""
+        return told(path, self._extended)
 
     @property
     def run_name(self) -> str:
@@ -377,22 +384,27 @@ class Experiment(Section):
         return name if len(name) <= 200 else f"{name[:199]}…"
 
     def settings(self) -> dict[str, Any]:
-        """The experiment as JSON values; a single dataset is no list."""
-        values = self.model_dump(mode="json", exclude={"datasets"})
+        """The experiment as JSON values, with all defaults; a single dataset is no list."""
+        values = self.model_dump(mode="json", exclude={"datasets"}, by_alias=True)
         sections = [section.settings() for section in self.datasets]
         return values | {"dataset": sections if self.others else sections[0]}
 
+    def written(self) -> dict[str, Any]:
+        """The keys of a file that says the same without `extends`, placeholders and relative paths."""
+        values, given = self.settings(), self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        return {key: values["dataset"] if key == "dataset" else value for key, value in given.items()}
+
 
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
-    """Reads an experiment file.
+    """Reads an experiment file, and those that it extends.
 
-    Relative paths are relative to `data_root` where given, else to the file's folder. An override is
-    `key.key=value`, the value read as YAML.
+    Relative paths are relative to `data_root` where given, else to the folder of the file that writes them.
+    An override is `key.key=value`, the value read as YAML.
 
     Raises InputError with the path of the key, and the known names, for anything unknown or ill-typed.
     """
-    content = read_mapping(path, "experiment file")
-    return made(content, data_root or path.parent, where=path, overrides=overrides)
+    content, files = read(path, data_root)
+    return made(content, data_root or path.parent, where=path, overrides=overrides, files=files)
 
 
 def draft(
@@ -400,63 +412,140 @@ def draft(
 ) -> tuple[Experiment, list[str]]:
     """What `load` reads, without the keys that are wrong; and everything that is wrong with these.
 
-    Raises InputError for a file that holds no mapping.
+    Raises InputError for a file that holds no mapping, and for one that extends what it cannot.
     """
-    content = read_mapping(path, "experiment file")
-    keys, mistakes = _completed(content, data_root or path.parent, path, overrides)
-    experiment, more = drafted(Experiment, keys, NOTHING)
-    experiment._changed = tuple(overrides)
-    return experiment, [*mistakes, *more]
+    content, files = read(path, data_root)
+    return _drafted(content, data_root or path.parent, overrides, files)
+
+
+def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:
+    """The keys of an experiment file on top of those it extends, and the files these stand in.
+
+    Raises InputError as `draft` does.
+    """
+    return on_extended(read_mapping(path, "experiment file"), path, data_root)
+
+
+def on_extended(
+    content: Mapping[str, Any], where: Path, data_root: Path | None
+) -> tuple[dict[str, Any], list[Path]]:
+    """`content` on top of the experiments it extends, and the files these stand in.
+
+    where  the file of the content, or the folder where the path in `extends` starts
+
+    Raises InputError, naming `where`, for what cannot be extended.
+    """
+    return extended(content, where, _moved if data_root is None else lambda keys, *_: keys)
 
 
 def made(
-    content: Mapping[str, Any], root: Path, *, where: Path | None = None, overrides: Sequence[str] = ()
+    content: Mapping[str, Any],
+    root: Path,
+    *,
+    where: Path | None = None,
+    overrides: Sequence[str] = (),
+    files: Sequence[Path] = (),
 ) -> Experiment:
     """The experiment of a mapping with the keys of a file; relative paths are relative to `root`.
 
+    files  those that it extended
+
     Raises InputError as `load` does, naming `where`.
     """
-    path = where or Path("experiment")
-    keys, mistakes = _completed(content, root, path, overrides)
-    experiment, more = drafted(Experiment, keys, NOTHING)
-    if mistakes or more:
-        raise together([*mistakes, *more], path)
-    experiment._changed = tuple(overrides)
+    experiment, mistakes = _drafted(content, root, overrides, files)
+    if mistakes:
+        raise together(mistakes, told(where or Path("experiment"), files))
     return experiment
 
 
+def _drafted(
+    content: Mapping[str, Any], root: Path, overrides: Sequence[str], files: Sequence[Path]
+) -> tuple[Experiment, list[str]]:
+    keys, mistakes = _completed(content, root, overrides)
+    experiment, more = drafted(Experiment, keys, NOTHING)
+    experiment._changed, experiment._extended = tuple(overrides), tuple(files)
+    return experiment, [*mistakes, *more]
+
+
 def _completed(
-    content: Mapping[str, Any], root: Path, path: Path, overrides: Sequence[str]
+    content: Mapping[str, Any], root: Path, overrides: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """The keys with overrides, languages filled in and absolute paths; and what could not be done."""
     keys: dict[str, Any] = deepcopy(dict(content))
-    root, mistakes = root.resolve(), list[str]()
+    mistakes = list[str]()
     for text in overrides:
         mistakes += _refused(override, keys, text)
     mistakes += _refused(_fill_in, keys)
-    keys |= {name: _located(keys[name], section, root) for name, section in _WITH_PATHS if name in keys}
-    if isinstance(keys.get("annotations"), dict):
-        keys["annotations"] = {side: _annotator(name, root) for side, name in keys["annotations"].items()}
     # An experiment of trees alone needs no other features.
     listed = keys.get("features")
     if "features" in keys and not (listed == [] and keys.get("trees")):
-        features, wrong = readable_configs(listed)
-        keys["features"] = [_with_paths(f, root) for f in features]
+        keys["features"], wrong = readable_configs(listed)
         mistakes += wrong
-    return keys, mistakes
+    return _located(keys, _Start(root.resolve())), mistakes
 
 
-def _located(value: Any, section: type[BaseModel], root: Path) -> Any:
-    """A section, or each of a list of them, with absolute paths."""
+def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
+    """The keys of a file in `folder` with relative paths that start at the folder `other`."""
+    return _located(keys, _Start(folder.resolve(), other.resolve()))
+
+
+class _Start(NamedTuple):
+    """Where relative paths start, and the folder to start at instead; without it, paths get absolute."""
+
+    folder: Path
+    other: Path | None = None
+
+    def path(self, text: str) -> str:
+        if self.other is None:
+            return str(self.folder / text)
+        return text if Path(text).is_absolute() else os.path.relpath(self.folder / text, self.other)
+
+    def is_folder(self, text: str) -> bool:
+        """Whether it is there; a name that moves with its file can also tell one that is not."""
+        return (self.folder / text).is_dir() or (self.other is not None and "/" in text)
+
+
+def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
+    """The keys with all their paths placed."""
+    located = dict(keys)
+    located |= {
+        name: _section_located(keys[name], section, start) for name, section in _WITH_PATHS if name in keys
+    }
+    if isinstance(keys.get("annotations"), dict):
+        located["annotations"] = {side: _annotator(name, start) for side, name in keys["annotations"].items()}
+    if "features" in keys:
+        located["features"] = _features_located(keys["features"], start)
+    return located
+
+
+def _section_located(value: Any, section: type[BaseModel], start: _Start) -> Any:
+    """A section, or each of a list of them."""
     if isinstance(value, list):
-        return [_located(inner, section, root) for inner in value]
+        return [_section_located(inner, section, start) for inner in value]
     if not isinstance(value, dict):
         return value
     paths = _paths(section)
-    located = {key: _resolved(inner, root) if key in paths else inner for key, inner in value.items()}
+    located = {key: _placed(inner, start) if key in paths else inner for key, inner in value.items()}
     if section is DatasetSection and "resources" in located:
-        located["resources"] = _located(located["resources"], ResourcesSection, root)
+        located["resources"] = _section_located(located["resources"], ResourcesSection, start)
     return located
+
+
+def _features_located(value: Any, start: _Start) -> Any:
+    """A list of features, or the lists of those to add and to remove."""
+    if isinstance(value, list):
+        return [_features_located(inner, start) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    inside = value.keys().isdisjoint(("kind", "set"))
+    return {
+        key: _features_located(inner, start)
+        if inside
+        else _placed(inner, start)
+        if key in _PATH_KEYS
+        else inner
+        for key, inner in value.items()
+    }
 
 
 def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
@@ -518,14 +607,17 @@ def _paths(section: type[BaseModel]) -> list[str]:
     return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
 
 
-def _resolved(value: Any, root: Path) -> Any:
+def _placed(value: Any, start: _Start) -> Any:
+    """A path, or the paths in mappings and lists, placed."""
     if isinstance(value, dict):
-        return {key: _resolved(inner, root) for key, inner in value.items()}
-    return str(root / value) if isinstance(value, str) else value
+        return {key: _placed(inner, start) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_placed(inner, start) for inner in value]
+    return start.path(value) if isinstance(value, str) else value
 
 
-def _annotator(name: Any, root: Path) -> Any:
-    """The name of an annotator; a folder of trained ones, and the file of `udpipe:FILE`, made absolute.
+def _annotator(name: Any, start: _Start) -> Any:
+    """The name of an annotator; a folder of trained ones, and the file of `udpipe:FILE`, placed.
 
     Programs and models that are installed by name stay as they are.
     """
@@ -534,20 +626,5 @@ def _annotator(name: Any, root: Path) -> Any:
     first, plus, added = name.partition("+")
     kind, colon, model = first.partition(":")
     if kind == "udpipe" and model:
-        return f"{kind}{colon}{root / model}{plus}{added}"
-    return f"{root / first}{plus}{added}" if first and not colon and (root / first).is_dir() else name
-
-
-def _with_paths(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """Settings with the relative paths under path keys made absolute."""
-
-    def absolute(value: Any) -> Any:
-        if isinstance(value, str):
-            return str(root / value)
-        if isinstance(value, dict):
-            return {key: absolute(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [absolute(inner) for inner in value]
-        return value
-
-    return {key: absolute(value) if key in _PATH_KEYS else value for key, value in config.items()}
+        return f"{kind}{colon}{start.path(model)}{plus}{added}"
+    return f"{start.path(first)}{plus}{added}" if first and not colon and start.is_folder(first) else name

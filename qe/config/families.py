@@ -19,6 +19,8 @@ def feature_configs(value: Any, path: Path) -> list[dict[str, Any]]:
 
 def readable_configs(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """The entries of a list of features that say what they are, and what is wrong with the others."""
+    if isinstance(value, dict) and value and value.keys() <= {"add", "remove"}:
+        return [], ["`features: {add, remove}` changes those of another experiment; name it in `extends`"]
     if not isinstance(value, list) or not value:
         return [], ["`features` must be a list of extractors; - kind: baseline17"]
     configs, mistakes = list[dict[str, Any]](), list[str]()

@@ -34,7 +34,7 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     except OSError as error:  # a name that is too long, a folder that may not be looked into
         raise InputError(f"{shown(error.filename)}: {error.strerror}", where=path) from None
     if wrong:
-        raise together(wrong, path)
+        raise together(wrong, experiment.told(path))
     return experiment
 
 

@@ -1,6 +1,7 @@
 """Fuzzing of experiment files: mutations of experiments/, each refused in one message or accepted."""
 
 import random
+import shutil
 import time
 import traceback
 from collections import Counter
@@ -138,7 +139,8 @@ def fuzzed(seconds: float, seed: int, folder: Path) -> Outcome:
     rng, outcome, until = random.Random(seed), Outcome(), time.monotonic() + seconds
     paths = sorted(ROOT.glob("experiments/*/*.yaml"))
     originals = [path.read_text("utf-8") for path in paths]
-    for path in paths:
+    for path in paths:  # beside the mutated file, for those that extend another
+        shutil.copy(path, folder)
         _make_inputs(path, folder / "data")
     while time.monotonic() < until:
         text = rng.choice(originals)

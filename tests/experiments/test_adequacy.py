@@ -78,7 +78,7 @@ def test_direct_assessments_have_the_families_that_need_no_parser(pair: str) -> 
 @pytest.mark.parametrize("name", TABLES)
 def test_files_quote_their_row_of_the_tables(name: str) -> None:
     quoted = [
-        re.findall(r"correlation (\.\d+) there|\((\d\d\.\d\d) %", (FOLDER / f"{file}.yaml").read_text())
+        re.findall(r"correlation (\.\d+) there|(\d\d\.\d\d) % of", (FOLDER / f"{file}.yaml").read_text())
         for file in (name, f"classes-{name}", f"binary-{name}")
     ]
     assert ["".join(found) for (found,) in quoted] == list(TABLES[name])

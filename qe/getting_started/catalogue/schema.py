@@ -46,7 +46,53 @@ def experiment_schema() -> Schema:
         *((model, sections[model.__name__]["properties"]) for model in (SplitSection, SearchSection)),
     ):
         _allow_single(model, properties)
+    _allow_extending(schema)
     return {"$schema": DIALECT, **schema}
+
+
+def _allow_extending(schema: Schema) -> None:
+    """An experiment that extends another needs no key, and says of a mapping only what differs."""
+    keys = schema["properties"]
+    partial = [name for name in ("dataset", *_STRATEGIES) if name in keys]
+    whole = {name: {"anyOf": [{"type": "array"}, _needed(keys[name]["anyOf"][0])]} for name in partial}
+    keys["extends"] = {"type": "string", "description": "An experiment file beside this one."}
+    keys["features"] = {"anyOf": [keys["features"], _changes(keys["features"]["items"])]}
+    schema["if"] = {"required": ["extends"]}
+    schema["else"] = {
+        "required": schema.pop("required"),
+        "properties": {**whole, "features": {"type": "array"}},
+    }
+    for name in partial:
+        single, listed = keys[name]["anyOf"]
+        keys[name]["anyOf"] = [_without_needed(single), listed]
+
+
+def _needed(schema: Schema) -> Schema:
+    """What a section must have, whatever it has."""
+    rules = [{"if": rule["if"], "then": _needed(rule["then"])} for rule in schema.get("allOf", ())]
+    return {"required": schema.get("required", []), "allOf": [{}, *rules]}
+
+
+def _without_needed(schema: Schema) -> Schema:
+    rules = [{"if": rule["if"], "then": _without_needed(rule["then"])} for rule in schema.get("allOf", ())]
+    return {key: value for key, value in schema.items() if key != "required"} | (
+        {"allOf": rules} if rules else {}
+    )
+
+
+def _changes(entry: Schema) -> Schema:
+    """Features that are added to those of the extended experiment, and kinds that are removed."""
+    removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
+    return {
+        "type": "object",
+        "properties": {"remove": _one_or_several(removed), "add": _one_or_several(entry)},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+
+
+def _one_or_several(entry: Schema) -> Schema:
+    return {"anyOf": [entry, {"type": "array", "items": entry}]}
 
 
 def _allow_single(model: type[BaseModel], properties: Schema) -> None:

@@ -13,9 +13,8 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.feature_set import parts_needed
 from features.storage.files import sha256
-from features.storage.strict_yaml import read_mapping
 from features.word_level.places import Kind, Places, judges
-from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made, read
 from qe.data.dataset import Dataset, Split
 from qe.models.model import Model
 from qe.scoring.pool import Pool
@@ -54,7 +53,7 @@ def load_student(
 
     Raises InputError as loading an experiment does.
     """
-    content = dict(read_mapping(path, "experiment file"))
+    content, files = read(path, data_root)
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
     if resources is not None and path == STUDENTS["words"]:
         bundle = Bundle(resources)
@@ -62,7 +61,7 @@ def load_student(
     if isinstance(content.get("split"), dict):
         names = ("train", "test")  # splits of other data
         content["split"] = {key: value for key, value in content["split"].items() if key not in names}
-    student = made(content, data_root or path.parent, where=path, overrides=overrides)
+    student = made(content, data_root or path.parent, where=path, overrides=overrides, files=files)
     if resources is None or student.resources is not None:
         return student
     section = ResourcesSection.model_validate({"bundle": resources.resolve()})

@@ -11,11 +11,12 @@ from qe.cli import main
 from qe.data.format import FORMATS
 from qe.getting_started.catalogue.schema import experiment_schema
 from qe.getting_started.demo.run import EXPERIMENT
+from tests.conftest import ROOT
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
-ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
+assert FILES
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,42 @@ def test_it_accepts_several_datasets(validator: Any) -> None:
     other = {**first, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}
     resources = {"resources": {"bundle": "b"}, "train": ["train"]}
     assert mistakes(validator, {**BASE, "dataset": [first, other, {**first, **resources}]}) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dataset": {"label": "hter"}, "learner": {"params": {"C": 1}}, "selection": {"space": {}}},
+        {"features": {"remove": ["lm", {"set": "tcd45"}], "add": ["surface", {"kind": "lm"}]}},
+        {"features": {"remove": "lm"}},
+        {"features": {"add": {"set": "tcd45"}}},
+    ],
+    ids=str,
+)
+def test_it_accepts_what_differs_from_another(validator: Any, changes: dict[str, Any]) -> None:
+    assert mistakes(validator, {"extends": "base.yaml", **changes}) == []
+    assert mistakes(validator, changes)
+    assert not changes or mistakes(validator, {**BASE, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": {"remove": ["lms"]}},
+        {"features": {"add": ["lms"]}},
+        {"features": {"ad": ["lm"]}},
+        {"features": {}},
+        {"dataset": {"format": "wmt21"}},
+        {"dataset": {"format": "wmt12", "pair": "en-es"}},
+        {"learner": [{"params": {}}]},
+        {"learner": {"kind": "ridge", "params": {"C": 1}}},
+        {"extends": 3},
+    ],
+    ids=str,
+)
+def test_it_refuses_what_is_wrong_in_a_file_that_extends(validator: Any, changes: dict[str, Any]) -> None:
+    assert mistakes(validator, {"extends": "base.yaml", **changes})
 
 
 @pytest.mark.slow

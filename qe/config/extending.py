@@ -1,0 +1,144 @@
+"""`extends: FILE`: an experiment that says only what it has otherwise than another."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from features.basics.errors import InputError, did_you_mean, shown, unknown_name
+from features.storage.strict_yaml import DEEPEST, read_mapping
+
+Keys = dict[str, Any]
+# Turns the relative paths of a file in one folder into relative paths that start in another folder.
+Moved = Callable[[Keys, Path, Path], Keys]
+KEY: Final = "extends"
+_CHANGES: Final = ("remove", "add")
+_CHOICES: Final = ("kind", "format")  # what says which other keys a mapping takes
+
+
+def extended(content: Mapping[str, Any], where: Path, moved: Moved) -> tuple[Keys, list[Path]]:
+    """The keys of an experiment on top of those it extends, and the files these stand in, nearest first.
+
+    where  the experiment's own file, or the folder where its paths start
+    moved  called with the keys of an extended file, its folder and the folder of the file that extends it
+
+    Raises InputError if there is no such file, if files extend each other in a circle, and if `features`
+    removes what is not there.
+
+    >>> extended({"name": "a"}, Path("a.yaml"), lambda keys, *_: keys)
+    ({'name': 'a'}, [])
+    """
+    chain = [(where if where.is_dir() else where.parent, dict(content))]
+    files = list[Path]()
+    for path in _bases(chain, where):
+        chain.append((path.parent, read_mapping(path, "experiment file")))
+        files.append(path)
+    folder, keys = chain.pop()
+    for above, changes in reversed(chain):
+        changes.pop(KEY)
+        keys = _with_changes(moved(keys, folder, above), changes, where)
+        folder = above
+    return keys, files
+
+
+def told(path: Path, files: Sequence[Path]) -> str:
+    """A file as messages name it, with those it extends, nearest first.
+
+    >>> told(Path("small.yaml"), [Path("x/large.yaml")])
+    'small.yaml (extends large.yaml)'
+    """
+    return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
+
+
+def _bases(chain: list[tuple[Path, Keys]], where: Path) -> Iterator[Path]:
+    """The file that the last of the chain extends, as long as it extends one."""
+    seen = [where.resolve()]
+    while KEY in chain[-1][1]:
+        folder, content = chain[-1]
+        path = _base(folder, content[KEY], where)
+        if path.resolve() in seen:
+            circle = " extends ".join(file.name for file in (*seen[seen.index(path.resolve()) :], path))
+            raise InputError(f"{KEY}: files extend each other in a circle: {circle}", where=where)
+        if len(seen) == DEEPEST:
+            raise InputError(f"{KEY}: more than {DEEPEST} files extend each other", where=where)
+        seen.append(path.resolve())
+        yield path
+
+
+def _base(folder: Path, name: object, where: Path) -> Path:
+    if not isinstance(name, str) or not name:
+        raise InputError(
+            f"{KEY}: must be the path of an experiment file, beside this one, but got {shown(name)}",
+            where=where,
+        )
+    path = folder / name
+    if not path.is_file():
+        raise InputError(f"{KEY}: no such experiment file: {path}", where=where)
+    return path
+
+
+def _with_changes(base: Keys, changes: Keys, where: Path) -> Keys:
+    features = {
+        key: _features(base.get(key, []), changes[key], where) for key in changes if key == "features"
+    }
+    return _merged(base, changes) | features
+
+
+def merged(base: Any, changes: Any) -> Any:
+    """`changes` on top of `base`: mappings key by key, everything else as a whole.
+
+    An empty mapping empties; a mapping of another `kind` or `format` replaces the mapping that was there.
+
+    >>> merged({"a": {"b": 1, "c": [1, 2]}, "d": {"e": 1}}, {"a": {"c": [3]}, "d": {}})
+    {'a': {'b': 1, 'c': [3]}, 'd': {}}
+    >>> merged({"kind": "ridge", "params": {"alpha": 1}}, {"kind": "pls"})
+    {'kind': 'pls'}
+    """
+    mappings = isinstance(base, dict) and isinstance(changes, dict)
+    return _merged(base, changes) if mappings and changes and not _another(base, changes) else changes
+
+
+def _merged(base: Keys, changes: Keys) -> Keys:
+    return base | {key: merged(base.get(key), value) for key, value in changes.items()}
+
+
+def _another(base: Keys, changes: Keys) -> bool:
+    """Whether a mapping chooses another strategy or format."""
+    return any(key in changes and base.get(key) != changes[key] for key in _CHOICES)
+
+
+def _features(base: Any, changes: Any, where: Path) -> Any:
+    """The list of features, without the kinds to remove and with those to add; a list replaces it."""
+    if not isinstance(changes, dict) or not changes:
+        return changes
+    for key in changes:
+        if key not in _CHANGES:
+            raise unknown_name("key", key, _CHANGES, f"{where}: features")
+    removed, added = (_as_list(changes.get(key, [])) for key in _CHANGES)
+    listed = _as_list(base)
+    _check_removed(removed, [_name(entry) for entry in listed], where)
+    return [entry for entry in listed if _name(entry) not in map(_name, removed)] + added
+
+
+def _check_removed(removed: list[Any], names: list[str], where: Path) -> None:
+    for entry in removed:
+        if (name := _name(entry)) not in names:
+            raise InputError(
+                f"features.remove: the features that are extended have no {shown(name)}",
+                where=where,
+                remedy=f"they have: {', '.join(names)}{did_you_mean(name, names)}",
+            )
+
+
+def _name(entry: Any) -> str:
+    """The kind of an entry in a list of features; a set is told from the kind of that name.
+
+    >>> [_name(entry) for entry in ("lm", {"kind": "lm", "only": ["a"]}, {"set": "tcd45"})]
+    ['lm', 'lm', '{set: tcd45}']
+    """
+    if isinstance(entry, dict) and "set" in entry:
+        return f"{{set: {entry['set']}}}"
+    return str(entry.get("kind") if isinstance(entry, dict) else entry)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
