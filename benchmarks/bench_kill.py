@@ -198,18 +198,17 @@ def run_result(folder: Path) -> object:
     import mlflow
     import optuna
 
-    from qe.training import search
-    from qe.training.drawing import ended as finished
+    from qe.training.study import ended, journal
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = search.journal(folder / "study.journal")
+    storage = journal(folder / "study.journal")
     (study,) = (optuna.load_study(study_name=n, storage=storage) for n in optuna.get_all_study_names(storage))
     report = json.loads((folder / "report.json").read_text("utf-8"))
     run_id = json.loads((folder / "state.json").read_text("utf-8"))["run_id"]
     client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"], os.environ["MLFLOW_TRACKING_URI"])
     versions = client.search_model_versions(f"name = '{report['registration']['name']}'")
     told = without(report, frozenset({"seconds", "time", "registration", "trials", "best_trial"}))
-    trials = [(trial.params, trial.values) for trial in finished(study)]
+    trials = [(trial.params, trial.values) for trial in ended(study)]
     predictions = (folder / "predictions.tsv").read_bytes()
     return trials, told, predictions, sum(version.run_id == run_id for version in versions)
 

@@ -40,13 +40,14 @@ def print_outcome(outcome: Outcome) -> None:
 
 
 def _trials(search: Mapping[str, Any]) -> str:
-    pruned = f" ({search['pruned']} more ended early)" if search.get("pruned") else ""
-    return f"{search['trials']} trials{pruned}"
+    more = {"passed over": search["passed_over"], "failed": len(search["failures"])}
+    others = ", ".join(f"{number} more {how}" for how, number in more.items() if number)
+    return f"{search['trials']} trials" + (f" ({others})" if others else "")
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
     """What a reader of the figures should know of the model, a sentence each."""
-    lines = []
+    lines = _failure_lines(report["search"]["failures"])
     if report["model"]["calibrated"]:
         lines.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
     front = report["model"].get("front")
@@ -54,6 +55,12 @@ def notes(report: Mapping[str, Any]) -> list[str]:
         steps = ", ".join(f"{p['features']} features at {p['cost']:g}: {p['metric']:.3f}" for p in front)
         lines.append(f"Pareto front of the selection (metric, higher is better): {steps}")
     return [*lines, *_word_lines(report.get("words") or {})]
+
+
+def _failure_lines(failures: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why trials failed, a line for each reason."""
+    reasons = [failure["reason"] for failure in failures]
+    return [f"{reasons.count(reason)} of the trials failed: {reason}" for reason in dict.fromkeys(reasons)]
 
 
 def _word_lines(words: Mapping[str, Any]) -> list[str]:

@@ -207,16 +207,18 @@ class StrategySection(Section):
 
 
 class SearchSection(Section):
-    """The study: sampler, number of trials, objectives."""
+    """The study: sampler, number of trials, objectives.
+
+    failures  the share of the trials that may fail by their numbers before the search stops
+    """
 
     sampler: Literal["tpe", "random", "grid"] = "tpe"
     trials: int = Field(30, ge=1)
     objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
-    pruner: Literal["none", "wilcoxon", "median"] = "none"
     seed: Seed = 0
     storage: str | None = None
     warm_start: tuple[Path, ...] = ()
-    restarts: int = Field(1, ge=1)
+    failures: float = Field(0.5, ge=0, lt=1)
 
 
 class EvaluationSection(Section):

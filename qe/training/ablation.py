@@ -15,8 +15,9 @@ from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import search_candidates
+from qe.training.fold_data import FoldData
+from qe.training.objective import Objective
 from qe.training.preparation import Prepared, prepare
-from qe.training.search import FoldData, Objective
 
 METRICS = ("delta_avg", "spearman", "mae", "rmse")
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

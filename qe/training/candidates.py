@@ -16,46 +16,60 @@ from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS
+from qe.tracking.address import without_password
 from qe.training import search
 from qe.training.auxiliary import FoldTables, together_with
+from qe.training.fold_data import FoldData
+from qe.training.identity import identity
+from qe.training.objective import Objective
 from qe.training.preparation import Prepared, folds_of, scores_of
+from qe.training.space import Space
+from qe.training.study import earlier_trials, storage_at
 
 
 def search_candidates(
     prepared: Prepared,
     *,
     journal: Path | None = None,
+    shared: bool = False,
     on_trial: search.OnTrial | None = None,
     progress: Progress = silent,
-) -> tuple[search.SearchResult, search.Objective]:
+) -> tuple[search.SearchResult, Objective]:
     """The study over the folds of the training rows.
 
     journal   the study's file, from which a killed search goes on
+    shared    whether the study is that of `search.storage`, where the experiment names one
     on_trial  called after every trial that this process has finished
     """
-    experiment, training = prepared.experiment, prepared.training
-    data = []
-    for repeat in prepared.repeats:
-        for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True):
-            data.append(fold_data(prepared, training, *fold, tables))
-    objective = _objective(experiment, prepared.dataset, data)
-    section = experiment.search
-    storage = search.storage_at(section.storage) if section.storage else None
+    experiment, section = prepared.experiment, prepared.experiment.search
+    objective = _objective(experiment, prepared.dataset, _data(prepared))
+    address = section.storage if shared and section.storage else None if journal is None else str(journal)
     result = search.run(
         objective,
         section,
         name=experiment.name,
-        storage=storage or (search.journal(journal) if journal else None),
+        storage=None if address is None else storage_at(address),
         seed=experiment.seed,
-        warm_start=[p for path in section.warm_start for p in search.earlier_trials(path, objective.space)],
-        shared=section.storage is not None,
+        warm_start=[p for path in section.warm_start for p in earlier_trials(path, objective.space)],
+        shared=shared and section.storage is not None,
+        identity=identity(prepared, objective.space),
+        where=None if address is None else without_password(address),
         on_trial=on_trial,
         progress=progress,
     )
     return result, objective
 
 
-def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, search.Objective]:
+def _data(prepared: Prepared) -> list[FoldData]:
+    """All folds of all repeats."""
+    return [
+        fold_data(prepared, prepared.training, *fold, tables)
+        for repeat in prepared.repeats
+        for fold, tables in zip(repeat, prepared.folds_of(repeat), strict=True)
+    ]
+
+
+def best_candidate(prepared: Prepared, progress: Progress = silent) -> tuple[Candidate, Objective]:
     """The candidate that the study chooses; where there is nothing to search, nothing is fitted for it.
 
     The objective's folds are empty then.
@@ -92,7 +106,7 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
     return predictions
 
 
-def out_of_fold_predictions(prepared: Prepared, objective: search.Objective, best: Any) -> FloatArray:
+def out_of_fold_predictions(prepared: Prepared, objective: Objective, best: Any) -> FloatArray:
     """(repeats, n) predictions of the training rows, each by a pipeline that was fitted without it."""
     k = prepared.experiment.split.folds
     gathered = np.full((len(objective.folds) // k, len(prepared.training)), np.nan)
@@ -101,16 +115,14 @@ def out_of_fold_predictions(prepared: Prepared, objective: search.Objective, bes
     return gathered
 
 
-def _objective(
-    experiment: Experiment, dataset: Dataset, folds: Sequence[search.FoldData]
-) -> search.Objective:
+def _objective(experiment: Experiment, dataset: Dataset, folds: Sequence[FoldData]) -> Objective:
     for metric in (*experiment.search.objective, experiment.evaluation.metric):
         METRICS.get(metric)
-    space = search.Space(
+    space = Space(
         [_directed(s, LEARNERS.get(s.kind)().estimator, dataset) for s in experiment.learner],
         [_directed(s, SELECTORS.get(s.kind), dataset) for s in experiment.selection],
     )
-    return search.Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
+    return Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
 
 
 def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Dataset) -> StrategySection:
@@ -127,7 +139,7 @@ def fold_data(
     held_out: NDArray[np.int64],
     tables: FoldTables,
     columns: NDArray[np.int64] | None = None,
-) -> search.FoldData:
+) -> FoldData:
     """`columns`: the places of the training rows among all, if `split` is not all of them."""
     scored = split.segments.take(held_out)
     rows = together_with(
@@ -135,7 +147,7 @@ def fold_data(
         tables.own,
         *prepared.learned(split, train_rows),
     )
-    return search.FoldData(
+    return FoldData(
         rows.table,
         rows.scores,
         rows.weights,

@@ -357,7 +357,7 @@ def _trials(experiment: Experiment) -> int:
         return 1
     if experiment.search.sampler == "grid":
         return math.prod(len(values) for values in grid(searched).values())
-    return experiment.search.trials * experiment.search.restarts
+    return experiment.search.trials
 
 
 def _of_model_name(experiment: Experiment) -> Iterator[str]:

@@ -1,96 +1,123 @@
-"""Drawing: which parameters a search tries next, the same whether it was stopped before or not.
+"""Drawing: which parameters a trial tries; each trial has a seed of its own, by its place in the search.
 
-A sampler draws from a stream of random numbers and from the trials that have ended. So it works on a study of
-its own, in memory, which knows nothing of trials that a kill cut off; where a search goes on, the trials that
-have ended are drawn once more, without being evaluated, and the stream is where it would have been.
+So a search that was stopped goes on as if it had not been, and processes that share a study draw apart,
+though they have one seed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
+
+from qe.config.experiment import SearchSection
+from qe.config.spaces import grid
+from qe.training.space import Space
+from qe.training.study import ended
 
 Parameters = Mapping[str, Any]
 
 
-class _Other(Exception):
-    """A trial was drawn with other parameters than before."""
+class Drawing(BaseSampler):
+    """A sampler that is made anew, with another seed, for every trial.
 
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A study in memory; `first` are the parameters that the first trials are given."""
-
-    study: optuna.Study
-    draw: Callable[[optuna.Trial], object]
-    first: Sequence[Parameters]
-
-    def once(self, evaluate: Callable[[dict[str, Any]], FrozenTrial]) -> None:
-        """Draws a trial's parameters, and learns how the trial ended that `evaluate` makes with them."""
-
-        def objective(trial: optuna.Trial) -> Sequence[float]:
-            self.draw(trial)
-            ended = evaluate(dict(trial.params))
-            for step, value in ended.intermediate_values.items():
-                trial.report(value, step)
-            if ended.state == TrialState.PRUNED:
-                raise optuna.TrialPruned
-            values: Sequence[float] = ended.values
-            return values
-
-        number = len(self.study.get_trials(deepcopy=False))
-        if number < len(self.first):
-            self.study.enqueue_trial(dict(self.first[number]))
-        self.study.optimize(objective, n_trials=1)
-
-    def replay(self, ended: Sequence[FrozenTrial]) -> bool:
-        """Draws trials that have ended; returns whether they are the same.
-
-        They are not where they were drawn by other code or settings, or by several processes.
-        """
-        for trial in ended:
-            try:
-                self.once(lambda parameters, trial=trial: _same(parameters, trial))  # type: ignore[misc]
-            except _Other:
-                return False
-        return True
-
-
-def _same(parameters: dict[str, Any], trial: FrozenTrial) -> FrozenTrial:
-    if parameters != trial.params:
-        raise _Other
-    return trial
-
-
-def drawing_of(
-    study: optuna.Study,
-    sampler: Callable[[int], optuna.samplers.BaseSampler],
-    draw: Callable[[optuna.Trial], object],
-    first: Sequence[Parameters],
-) -> tuple[Drawing, bool]:
-    """The drawing that goes on where `study` is, and whether it is that of an uninterrupted search.
-
-    sampler  makes a sampler; trials that cannot be drawn again are followed by draws with another seed: what
-             is given is added to it
+    make    place of a trial -> the sampler that draws it
+    first   what the first trials are given
+    shared  whether other processes work on the study: places are then numbers of trials, which no two share;
+            else they count the trials that ended, so that those that a kill cut off leave no gap
     """
-    known = ended(study)
-    drawing = Drawing(_in_memory(study, sampler(0)), draw, first)
-    if drawing.replay(known):
-        return drawing, True
-    other = Drawing(_in_memory(study, sampler(len(known))), draw, first)
-    other.study.add_trials(known)
-    return other, False
+
+    def __init__(
+        self, make: Callable[[int], BaseSampler], first: Sequence[Parameters], *, shared: bool
+    ) -> None:
+        self._make, self._first, self._shared = make, first, shared
+        self._given: Parameters = {}
+        self._sampler = make(0)
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        place = trial.number if self._shared else len(ended(study))
+        self._given = self._first[place] if place < len(self._first) else {}
+        self._sampler = self._make(place)
+        self._sampler.before_trial(study, trial)
+
+    def infer_relative_search_space(
+        self, study: optuna.Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        return {} if self._given else self._sampler.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        return {} if self._given else self._sampler.sample_relative(study, trial, search_space)
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        given = self._given.get(param_name)
+        if given is not None and _allows(param_distribution, given):
+            return given
+        return self._sampler.sample_independent(study, trial, param_name, param_distribution)
 
 
-def _in_memory(study: optuna.Study, sampler: optuna.samplers.BaseSampler) -> optuna.Study:
-    return optuna.create_study(directions=study.directions, sampler=sampler)
+class _Grid(BaseSampler):
+    """The point of a grid for one trial: none that ended, or that another process is at."""
+
+    def __init__(self, values: Mapping[str, Sequence[Any]], order: int, place: int) -> None:
+        self._values, self._order, self._place = values, order, place
+        self._point: Parameters = {}
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        running = study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+        taken = [t.params for t in (*ended(study), *running) if t.number != trial.number]
+        points = _points(self._values, self._order)
+        left = [point for point in points if point not in taken] or points
+        self._point = left[self._place % len(left)]
+
+    def infer_relative_search_space(self, *_: Any) -> dict[str, BaseDistribution]:
+        return {}
+
+    def sample_relative(self, *_: Any) -> dict[str, Any]:
+        return {}
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        return self._point[param_name]
 
 
-def ended(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that came to their end, pruned ones included; not those that a kill cut off."""
-    trials: list[FrozenTrial] = study.get_trials(
-        deepcopy=False, states=[TrialState.COMPLETE, TrialState.PRUNED]
-    )
-    return trials
+def _points(values: Mapping[str, Sequence[Any]], order: int) -> list[Parameters]:
+    """All points of a grid, in the order of a seed."""
+    sizes = [len(choices) for choices in values.values()]
+    shuffled = np.random.default_rng(order).permutation(int(np.prod(sizes)))
+    places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]
+    return [
+        {name: choices[i] for (name, choices), i in zip(values.items(), point, strict=True)}
+        for point in places
+    ]
+
+
+def drawing(
+    space: Space, section: SearchSection, seed: int, first: Sequence[Parameters], *, shared: bool
+) -> Drawing:
+    """How an experiment with this seed draws; `first` are parameters to try before anything is drawn."""
+    if section.sampler == "grid":
+        values = grid(space.distributions())
+        return Drawing(lambda place: _Grid(values, section.seed, place), first, shared=shared)
+    kind: Callable[..., BaseSampler] = {
+        "tpe": optuna.samplers.TPESampler,
+        "random": optuna.samplers.RandomSampler,
+    }[section.sampler]
+    return Drawing(lambda place: kind(seed=_seed(seed, section.seed, place)), first, shared=shared)
+
+
+def _seed(*parts: int) -> int:
+    return int(np.random.SeedSequence(parts).generate_state(1)[0])
+
+
+def _allows(distribution: BaseDistribution, value: Any) -> bool:
+    if isinstance(distribution, CategoricalDistribution):
+        return value in distribution.choices
+    return bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]

@@ -10,16 +10,15 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from features.basics.array_types import FloatArray
 from features.basics.threads import side_by_side
 from qe.models.pipeline import Candidate
-from qe.training import search
+from qe.training.fold_data import FoldData
+from qe.training.objective import Objective
 
 _FITS = 400  # (feature, fold) pairs
 _ROWS = 2000  # of each held-out fold, at random: a plot needs no more
 _VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
-def permutation_importance(
-    objective: search.Objective, best: Candidate
-) -> tuple[list[str], FloatArray, FloatArray]:
+def permutation_importance(objective: Objective, best: Candidate) -> tuple[list[str], FloatArray, FloatArray]:
     """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
 
     Measured on as many folds, and rows of each, as keep it cheap (one fold at least).
@@ -45,7 +44,7 @@ class _HeldOut:
     plain: float
 
     @classmethod
-    def of(cls, fold: search.FoldData, best: Candidate, objective: search.Objective) -> "_HeldOut":
+    def of(cls, fold: FoldData, best: Candidate, objective: Objective) -> "_HeldOut":
         fitted = fold.fitted(best, objective.seed)
         generator = np.random.default_rng(objective.seed)
         _, table = fold.prepared(best)

@@ -14,8 +14,8 @@ from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import best_candidate, fold_data
+from qe.training.objective import Objective
 from qe.training.preparation import Prepared, prepare
-from qe.training.search import Objective
 
 METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
 WITH, ALONE = "with the other datasets", "its own labels alone"

@@ -7,8 +7,9 @@ from features.basics.array_types import FloatArray
 from qe.evaluation.coverage import Coverage
 from qe.models.companions import Companions
 from qe.models.model import Model
+from qe.training.objective import Objective
 from qe.training.preparation import Prepared
-from qe.training.search import Objective, SearchResult
+from qe.training.search import SearchResult
 from qe.training.words import Words
 
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from optuna.trial import TrialState
 
 from features.basics.array_types import FloatArray
 from features.storage.files import atomic_file
@@ -19,10 +18,11 @@ from qe.evaluation.reliability_plot import reliability_plot
 from qe.models.model import Model
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.training import figures, search
+from qe.training import figures
 from qe.training.importance import permutation_importance
 from qe.training.made import Made
 from qe.training.recipe import recipe
+from qe.training.space import Space
 from qe.training.words import reliability_bins, word_section, write_words
 
 
@@ -61,8 +61,9 @@ def assemble(made: Made) -> dict[str, Any]:
             "absent": list(experiment.absent),
         },
         "search": {
-            "trials": result.count(TrialState.COMPLETE),
-            "pruned": result.count(TrialState.PRUNED),
+            "trials": len(result.finished),
+            "passed_over": result.passed_over,
+            "failures": result.failures,
             "reproducible": result.reproducible,
             "objective": list(result.metrics),
             "best": result.best.settings(),
@@ -73,7 +74,7 @@ def assemble(made: Made) -> dict[str, Any]:
         },
         "cross_validation": {
             **asdict_split(experiment),
-            "selected_on_these_folds": not search.Space(experiment.learner, experiment.selection).single,
+            "selected_on_these_folds": not Space(experiment.learner, experiment.selection).single,
             **figures.cross_validated(prepared, made.out_of_fold),
             "repeats": figures.over_repeats(prepared, made.repeats),
         },

@@ -129,7 +129,7 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
     log = tracked.trial_logger(run, prepared.experiment.search.objective)
     with clock.part("search"):
         result, objective = search_candidates(
-            prepared, journal=state.journal, on_trial=log, progress=progress
+            prepared, journal=state.journal, shared=True, on_trial=log, progress=progress
         )
     with clock.part("out-of-fold predictions"):
         out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
@@ -162,14 +162,15 @@ def contribute(experiment: Experiment, *, cache: Path, progress: Progress = sile
             remedy="name a journal file or a database URL, the same for all workers",
         )
     prepared = prepare(experiment, cache, progress, calibrating=True)
-    result, _ = search_candidates(prepared, progress=progress)
+    result, _ = search_candidates(prepared, shared=True, progress=progress)
     return len(result.trials)
 
 
 def _fingerprint(prepared: Prepared) -> str:
-    """What a study depends on; the number of trials may grow."""
+    """What a run depends on; the number of trials may grow, and where the study lies may change."""
     settings = prepared.experiment.settings()
-    settings["search"].pop("trials")
+    for key in ("trials", "storage", "failures"):
+        settings["search"].pop(key)
     keys = ("seed", "split", "weights", "weight_power", "auxiliary_labels", "selection", "learner", "search")
     relevant = {key: settings[key] for key in keys}
     return digest(

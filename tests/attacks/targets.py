@@ -29,8 +29,9 @@ from qe.models.signatures import sign, verify
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 from qe.tracking.logged_models import model_directory
-from qe.training import search
 from qe.training.run_state import JOURNAL, RunState
+from qe.training.space import Space
+from qe.training.study import earlier_trials, journal
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys
@@ -123,7 +124,7 @@ def use_state(folder: Path) -> None:
 
 
 def use_journal(folder: Path) -> None:
-    search.earlier_trials(folder, search.Space((StrategySection(kind="ridge"),), ()))
+    earlier_trials(folder, Space((StrategySection(kind="ridge"),), ()))
 
 
 def use_report(folder: Path) -> None:
@@ -197,10 +198,10 @@ def states(workshop: Workshop, scratch: Path) -> Iterator[Target]:
     yield Target("model.sig", signed, use_signature, (scratch / "own.pub",), None, "model.sig")
 
 
-def study(journal: Path) -> None:
+def study(file: Path) -> None:
     """A study of three trials."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    made = optuna.create_study(study_name="study", storage=search.journal(journal))
+    made = optuna.create_study(study_name="study", storage=journal(file))
     made.optimize(lambda trial: trial.suggest_float("ridge.alpha", 0.1, 1.0), n_trials=3)
 
 

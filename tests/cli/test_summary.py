@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from qe.cli._summary import _trials, print_comparisons, scores_table
+from qe.cli._summary import _failure_lines, _trials, print_comparisons, scores_table
 
 
 def drawn(metric: str, section: dict[str, Any], width: int = 80) -> str:
@@ -56,5 +56,9 @@ def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
 
 
 def test_trials_are_counted_apart_by_how_they_ended() -> None:
-    assert _trials({"trials": 12}) == "12 trials"
-    assert _trials({"trials": 12, "pruned": 3}) == "12 trials (3 more ended early)"
+    search = {"trials": 12, "passed_over": 0, "failures": []}
+    assert _trials(search) == "12 trials"
+    failures = [{"candidate": {}, "reason": "LinAlgError: singular"}]
+    both = {**search, "passed_over": 3, "failures": failures}
+    assert _trials(both) == "12 trials (3 more passed over, 1 more failed)"
+    assert _failure_lines(failures * 2) == ["2 of the trials failed: LinAlgError: singular"]

@@ -167,8 +167,8 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
     from qe.config import experiment
     from qe.models.pipeline import Candidate
     from qe.training.extraction import Extraction
+    from qe.training.fold_data import FoldData
     from qe.training.preparation import read_dataset, training_split
-    from qe.training.search import FoldData
 
     root = shared_data("wmt12-qe").parent
     file = Path(__file__).resolve().parents[2] / "experiments" / "wmt12" / "baseline.yaml"

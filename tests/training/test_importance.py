@@ -5,7 +5,7 @@ import pytest
 
 from qe.models.pipeline import Candidate
 from qe.training import importance
-from qe.training.search import FoldData
+from qe.training.fold_data import FoldData
 from tests.training.test_search import objective, ridge
 
 

@@ -1,7 +1,10 @@
 """The study: reproducible, resumable, honest about what it chose."""
 
 import itertools
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,12 @@ from qe.data.splits import make_folds
 from qe.learning.selectors.forward import ForwardSelection
 from qe.models.pipeline import Candidate
 from qe.training import search
-from qe.training.drawing import ended
-from qe.training.search import FoldData, Objective, Space
+from qe.training.drawing import drawing
+from qe.training.failures import CandidateFailed
+from qe.training.fold_data import FoldData
+from qe.training.objective import Objective
+from qe.training.space import Space
+from qe.training.study import claim, earlier_trials, ended, journal
 
 LINEAR = [StrategySection(kind="svr_linear", space={"C": {"low": 0.1, "high": 10.0}, "epsilon": [0.1, 0.2]})]
 SCALE = LabelScale("effort", 1, 5, True)
@@ -175,7 +182,8 @@ class Fragile(Objective):
             return super().__call__(trial)
         if end != "start":
             candidate = self.space.draw(Half(trial) if end == "draw" else trial)  # type: ignore[arg-type]
-            self.folds[0].predict(candidate, self.scale, self.seed)
+            with suppress(CandidateFailed):
+                self.folds[0].predict(candidate, self.scale, self.seed)
         raise Killed
 
 
@@ -183,17 +191,15 @@ SEARCHES = {
     "tpe": section(trials=14),
     "random": section(trials=6, sampler="random"),
     "grid": section(sampler="grid"),
-    "pruned": section(trials=12, pruner="median"),
-    "restarts": section(trials=4, restarts=2),
     "several objectives": section(trials=12, objective=["mae", "delta_avg"]),
     "warm start": section(trials=6),
+    "failures": section(trials=8, failures=0.9),
 }
 
 
 def drawn(result: search.SearchResult) -> list[tuple[object, ...]]:
     """What came to its end, in order."""
-    trials = [trial for study in result.studies for trial in ended(study)]
-    return [(t.state, t.params, t.values, dict(t.intermediate_values)) for t in trials]
+    return [(t.state, t.params, t.values) for t in ended(result.study)]
 
 
 @pytest.mark.slow
@@ -201,7 +207,8 @@ def drawn(result: search.SearchResult) -> list[tuple[object, ...]]:
 def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_path: Path) -> None:
     asked, warm = SEARCHES[kind], [{"ridge.alpha": 3.0}, {"ridge.alpha": 7.0}, {"ridge.alpha": 3.0}]
     grid = [ridge({"alpha": [0.1, 1.0, 10.0, 100.0]})]
-    learners = grid if kind == "grid" else [ridge()] if kind == "warm start" else [ridge(), *LINEAR]
+    chosen = {"grid": grid, "warm start": [ridge()], "failures": [NEIGHBOURS]}
+    learners = chosen.get(kind, [ridge(), *LINEAR])
     given = Space(learners, [StrategySection(kind="none")]), tuple(asked.objective), SCALE, 0
     more: dict[str, Any] = {"seed": 3, "warm_start": warm if kind == "warm start" else []}
     whole = search.run(Objective(folds(), *given), asked, **more)
@@ -209,15 +216,122 @@ def test_a_search_killed_anywhere_equals_the_uninterrupted_one(kind: str, tmp_pa
     kills = 0
     while True:
         try:
-            result = search.run(fragile, asked, storage=search.journal(path), **more)
+            result = search.run(fragile, asked, storage=journal(path), **more)
             break
         except Killed:
             kills += 1
     assert kills == 3 * len(drawn(whole))
     assert drawn(result) == drawn(whole) and result.best == whole.best and result.reproducible
     assert not [t for t in result.trials if t.state.name in ("RUNNING", "WAITING")]
-    ended = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
-    assert sum(map(result.count, ended)) == len(drawn(whole)) < len(result.trials)
+    assert len(ended(result.study)) == len(drawn(whole)) < len(result.trials)
+
+
+DATA = {"data": "120 rows of linear (1f)", "metric": "mae"}
+OTHER = {"data": "80 rows of others (2e)", "metric": "mae"}
+
+
+def test_a_study_of_another_experiment_is_refused_and_both_are_named(tmp_path: Path) -> None:
+    """The same name, the same storage, other data: nothing is taken over, and the study stays as it is."""
+    path = tmp_path / "shared.journal"
+    given: dict[str, Any] = {"name": "twice", "shared": True, "where": path}
+    asked = section(trials=3)
+    first = drawn(search.run(objective([ridge()]), asked, storage=journal(path), identity=DATA, **given))
+    with pytest.raises(InputError, match=r"'twice' belongs to another experiment") as caught:
+        search.run(objective([ridge()]), asked, storage=journal(path), identity=OTHER, **given)
+    message = str(caught.value)
+    assert all(text in message for text in (str(path), DATA["data"], OTHER["data"], "`name`"))
+    assert "metric" not in message
+    again = search.run(objective([ridge()]), section(trials=4), storage=journal(path), identity=DATA, **given)
+    assert drawn(again)[:3] == first and len(drawn(again)) == 4
+
+
+def test_a_study_that_qe_did_not_make_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "shared.journal"
+    theirs = optuna.create_study(study_name="mine", storage=journal(path))
+    theirs.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    with pytest.raises(InputError, match="has trials that qe did not make"):
+        search.run(objective([ridge()]), section(), name="mine", storage=journal(path), identity=DATA)
+
+
+def test_of_experiments_that_claim_a_study_at_once_one_at_most_gets_it(tmp_path: Path) -> None:
+    """Both have found the study free before either claims it."""
+    path = tmp_path / "shared.journal"
+    for number in range(20):
+        name, start = f"study {number}", threading.Barrier(2)
+        optuna.create_study(study_name=name, storage=journal(path))
+
+        def claimed(identity: dict[str, str], name: str = name, start: threading.Barrier = start) -> bool:
+            study = optuna.load_study(study_name=name, storage=journal(path))
+            start.wait()
+            try:
+                claim(study, identity, path)
+            except InputError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            assert sum(pool.map(claimed, (DATA, OTHER))) < 2
+
+
+def test_processes_that_start_together_draw_apart(tmp_path: Path) -> None:
+    """Eight workers with one seed, none of which knows a finished trial: eight different points."""
+    path, asked = tmp_path / "shared.journal", section()
+    optuna.create_study(study_name="study", storage=journal(path))
+    space = objective([ridge()]).space
+    points = []
+    for _ in range(8):
+        study = optuna.load_study(study_name="study", storage=journal(path))
+        study.sampler = drawing(space, asked, 3, (), shared=True)
+        points.append(space.draw(study.ask()).learner_params["alpha"])
+    assert len(set(points)) == 8
+
+
+NEIGHBOURS = StrategySection(kind="k_neighbours", space={"n_neighbors": [2, 3, 500, 5, 600]})
+
+
+def test_a_candidate_that_cannot_be_computed_ends_its_trial_alone() -> None:
+    """90 training rows have no 500 neighbours: scikit-learn raises a ValueError."""
+    result = search.run(objective([NEIGHBOURS]), section(sampler="grid"))
+    assert sorted(result.history()["k_neighbours.n_neighbors"]) == [2, 3, 5]
+    failures = {f["candidate"]["learner_params"]["n_neighbors"]: f["reason"] for f in result.failures}
+    assert set(failures) == {500, 600} and "n_samples_fit" in failures[500]
+
+
+def test_a_search_stops_above_its_share_of_failures(tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    asked = section(sampler="grid", failures=0.2)
+    with pytest.raises(InputError, match=r"2 of 5 trials failed; search\.failures = 0\.2 .*\n.*neighbors"):
+        search.run(objective([NEIGHBOURS]), asked, storage=journal(path))
+    result = search.run(objective([NEIGHBOURS]), section(sampler="grid", failures=0.4), storage=journal(path))
+    assert len(result.finished) == 3 and len(ended(result.study)) == 5
+
+
+def test_predictions_that_are_no_numbers_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a learner overflows to must not become a missing figure, or the best one."""
+    fit = FoldData.fitted
+
+    def overflowing(self: FoldData, candidate: Candidate, seed: int) -> Any:
+        predict = fit(self, candidate, seed)
+        return lambda table: predict(table) / (0.0 if candidate.learner_params["alpha"] == 1 else 1.0)
+
+    monkeypatch.setattr(FoldData, "fitted", overflowing)
+    with np.errstate(divide="ignore"):
+        result = search.run(objective([ridge({"alpha": [1, 10]})]), section(sampler="grid"))
+    (failure,) = result.failures
+    assert failure["reason"] == "FloatingPointError: 30 of 30 predictions are not finite"
+    assert result.best.learner_params == {"alpha": 10}
+
+
+@pytest.mark.parametrize("error", [MemoryError, TypeError])
+def test_errors_of_the_code_or_the_machine_are_no_failures(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise error("broken")
+
+    monkeypatch.setattr(FoldData, "fitted", broken)
+    with pytest.raises(error, match="broken"):
+        search.run(objective([ridge()]), section(trials=2))
 
 
 @pytest.mark.parametrize("line", ['{"op_code": 0, "worker_id": "a"}', '{"op_code": 5}', "[]"])
@@ -225,13 +339,13 @@ def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
     (tmp_path / "study.journal").write_text(line + "\n")
     space = Space([ridge()], [StrategySection(kind="none")])
     with pytest.raises(InputError, match=r"study\.journal: the study is damaged"):
-        search.earlier_trials(tmp_path, space)
+        earlier_trials(tmp_path, space)
 
 
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
-    search.run(objective([ridge()]), section(trials=3), seed=1, storage=search.journal(path))
-    result = search.run(objective([ridge()]), section(trials=5), seed=2, storage=search.journal(path))
+    search.run(objective([ridge()]), section(trials=3), seed=1, storage=journal(path))
+    result = search.run(objective([ridge()]), section(trials=5), seed=2, storage=journal(path))
     assert len(drawn(result)) == 5 and not result.reproducible
 
 
@@ -263,12 +377,10 @@ def test_a_wrong_space_is_an_error(learner: StrategySection, keys: dict[str, obj
         search.run(objective([learner]), section(**keys))
 
 
-def test_trials_of_all_restarts_are_numbered_on() -> None:
+def test_trials_are_numbered_alike_everywhere() -> None:
     """Report, table and what is logged call a trial by its place among the finished ones of the search."""
     told: list[search.Finished] = []
-    result = search.run(
-        objective([ridge()]), section(trials=3, restarts=2), storage=None, on_trial=told.append
-    )
+    result = search.run(objective([ridge()]), section(trials=6), on_trial=told.append)
     assert [one.number for one in told] == result.history()["trial"].tolist() == [1, 2, 3, 4, 5, 6]
     values = [one.trial.value for one in told]
     assert [one.best.value for one in told] == pd.Series(values).cummin().tolist()
@@ -276,9 +388,9 @@ def test_trials_of_all_restarts_are_numbered_on() -> None:
 
 
 def test_an_interrupted_trial_takes_no_number(tmp_path: Path) -> None:
-    storage = search.journal(tmp_path / "study.journal")
+    storage = journal(tmp_path / "study.journal")
     first = search.run(objective([ridge()]), section(trials=2), storage=storage)
-    first.studies[0].ask()  # as a process that was killed leaves it: running
+    first.study.ask()  # as a process that was killed leaves it: running
     result = search.run(objective([ridge()]), section(trials=4), storage=storage)
     assert result.history()["trial"].tolist() == [1, 2, 3, 4] and len(result.trials) > 4
     assert result.history()["mae"][result.best_number - 1] == result.best_trial.value

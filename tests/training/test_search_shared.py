@@ -16,7 +16,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.getting_started.demo.run import EXPERIMENT
-from qe.training import search
+from qe.training.study import storage_at
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port
 
@@ -57,10 +57,11 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def worker(demo_run: Any, storage: str, trials: int) -> "subprocess.Popen[str]":
+def worker(demo_run: Any, storage: str, trials: int, *settings: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "qe", "train", str(EXPERIMENT), "--worker"]
     command += ["--data-root", str(demo_run.output), "--cache-dir", str(demo_run.output / "cache"), "--quiet"]
-    command += ["--set", f"search.storage={storage}", "--set", f"search.trials={trials}"]
+    for setting in (f"search.storage={storage}", f"search.trials={trials}", *settings):
+        command += ["--set", setting]
     return subprocess.Popen(
         command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -68,7 +69,7 @@ def worker(demo_run: Any, storage: str, trials: int) -> "subprocess.Popen[str]":
 
 def finished(storage: str) -> dict[int, Any]:
     try:
-        study = optuna.load_study(study_name="demo", storage=search.storage_at(storage))
+        study = optuna.load_study(study_name="demo", storage=storage_at(storage))
     except KeyError:
         return {}
     return {t.number: (t.values, t.params) for t in study.trials if t.state.name == "COMPLETE"}
@@ -98,11 +99,23 @@ def test_workers_share_a_postgresql_study(demo_run: Any, postgresql: str) -> Non
     check_workers(demo_run, postgresql)
 
 
+def test_a_worker_of_another_experiment_is_refused(demo_run: Any, tmp_path: Path) -> None:
+    """The same name and storage, other folds: one message, and the study is as it was."""
+    storage = str(tmp_path / "shared.journal")
+    _, errors = (first := worker(demo_run, storage, 2)).communicate(timeout=PATIENCE)
+    assert first.returncode == 0, errors
+    before = finished(storage)
+    _, errors = (second := worker(demo_run, storage, 2, "split.seed=5")).communicate(timeout=PATIENCE)
+    assert second.returncode == 2 and "the study 'demo' belongs to another experiment (folds: 5 (" in errors
+    assert storage in errors and "Traceback" not in errors
+    assert len(before) == 2 and finished(storage) == before
+
+
 @pytest.mark.slow
 def test_an_unreachable_database_is_an_error_without_the_password() -> None:
     pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
     with pytest.raises(InputError, match="cannot be used as study storage") as caught:
-        search.storage_at("postgresql+psycopg://qe:secret@127.0.0.1:1/none")
+        storage_at("postgresql+psycopg://qe:secret@127.0.0.1:1/none")
     assert "secret" not in str(caught.value)
 
 

@@ -21,8 +21,8 @@ from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
-from qe.training import search
 from qe.training.preparation import read_dataset
+from qe.training.study import journal as study_file
 from qe.training.train import train
 from tests.patience import PATIENCE
 
@@ -219,7 +219,7 @@ def test_a_killed_training_goes_on_and_loses_no_trial(demo_run: Any, store: Path
         if not journal.exists():
             return {}
         try:
-            study = optuna.load_study(study_name="demo", storage=search.journal(journal))
+            study = optuna.load_study(study_name="demo", storage=study_file(journal))
         except (KeyError, json.JSONDecodeError):
             return {}
         return {t.number: t.values for t in study.trials if t.state.name == "COMPLETE"}

@@ -1,0 +1,134 @@
+"""The study: where it lies, which experiment it belongs to, and how its trials ended."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+
+from features.basics.errors import InputError
+from features.storage.damage import whole
+from features.storage.files import digest
+from qe.tracking.address import without_password
+from qe.training.journal_lock import JournalLock
+from qe.training.objective import FAILURE
+from qe.training.space import Space
+
+_ANEW = "start anew with --overwrite"
+_OWNER = "qe.experiment."  # attribute of a study, with a fingerprint behind it: whose it is
+Identity = Mapping[
+    str, str
+]  # what a trial's value depends on: part -> what people and fingerprints say of it
+
+
+def storage_at(address: str) -> optuna.storages.BaseStorage:
+    """A storage that several processes may share: a database URL (PostgreSQL across machines), or a file.
+
+    A database notices within two minutes that a process has fallen silent.
+
+    Raises InputError if the database cannot be reached.
+    """
+    if "://" not in address:
+        return journal(Path(address))
+    try:
+        return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
+    except Exception as error:
+        raise InputError(
+            f"cannot be used as study storage: {without_password(str(error).splitlines()[0])}",
+            where=without_password(address),
+            remedy="check the server and the URL (PostgreSQL needs the extra `mtqe[postgresql]`)",
+        ) from None
+
+
+def journal(path: Path) -> optuna.storages.BaseStorage:
+    """A study file that survives a kill at any point, for one or several processes on one machine.
+
+    Raises InputError for a damaged one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    backend = JournalFileBackend(str(path), JournalLock(str(path)))
+    with whole("the study", path, _ANEW):
+        return optuna.storages.JournalStorage(backend)
+
+
+def claim(study: optuna.Study, identity: Identity, where: object) -> None:
+    """Makes a new study that of an experiment, or finds that it is.
+
+    Of several experiments that claim a study at the same moment, one at most gets it: each writes its claim
+    first, and then reads those of the others.
+
+    Raises InputError, with what differs, if it is another's.
+    """
+    own = _OWNER + digest(*identity.items())
+    owners = _owners(study)
+    if not owners and study.get_trials(deepcopy=False):
+        raise InputError(
+            f"the study '{study.study_name}' has trials that qe did not make", where=where, remedy=_OTHERWISE
+        )
+    if not owners:
+        study.set_user_attr(own, dict(identity))
+        owners = _owners(study)
+        if len(owners) > 1:
+            study.set_user_attr(own, None)
+    others = [known for owner, known in owners.items() if owner != own]
+    if others:
+        raise InputError(_difference(study.study_name, others[0], identity), where=where, remedy=_OTHERWISE)
+
+
+_OTHERWISE = "give this experiment another `name`, or another `search.storage`"
+
+
+def _owners(study: optuna.Study) -> dict[str, Identity]:
+    attributes = study.user_attrs
+    return {key: known for key, known in attributes.items() if key.startswith(_OWNER) and known is not None}
+
+
+def _difference(name: str, known: Identity, identity: Identity) -> str:
+    differ = [part for part in identity if known.get(part) != identity[part]]
+    told = "; ".join(f"{part}: {known.get(part, 'none')} there, {identity[part]} here" for part in differ)
+    return f"the study '{name}' belongs to another experiment ({told})"
+
+
+def ended(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that came to their end: finished, passed over or failed; not those that a kill cut off."""
+    states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
+    trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False, states=states)
+    return [trial for trial in trials if trial.state != TrialState.FAIL or FAILURE in trial.user_attrs]
+
+
+def finished(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials with values."""
+    trials: list[FrozenTrial] = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    return trials
+
+
+def failed(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials whose candidate could not be computed."""
+    return [trial for trial in ended(study) if trial.state == TrialState.FAIL]
+
+
+def earlier_trials(path: Path, space: Space, best: int = 5) -> list[dict[str, Any]]:
+    """The parameters of the best trials of an earlier run (its output folder) that this space knows.
+
+    Raises InputError if there is no study.
+    """
+    file = path / "study.journal"
+    if not file.is_file():
+        raise InputError(
+            "holds no study (study.journal)", where=path, remedy="name an output folder of qe train"
+        )
+    storage = journal(file)
+    known = set(space.distributions()) | {"learner", "selector"}
+    values = []
+    with whole("the study", file, _ANEW):
+        for name in optuna.get_all_study_names(storage):
+            study = optuna.load_study(study_name=name, storage=storage)
+            sign = -1.0 if study.directions[0] == optuna.study.StudyDirection.MAXIMIZE else 1.0
+            values += [
+                (sign * t.values[0], {k: v for k, v in t.params.items() if k in known})
+                for t in finished(study)
+            ]
+        values.sort(key=lambda pair: pair[0])
+    return [params for _, params in values[:best] if params]
