@@ -68,7 +68,7 @@ def unknown_name(noun: str, name: object, known: Iterable[object], where: object
     features.basics.errors.InputError: unknown metric 'mea'; known: mae, rmse; did you mean 'mae'?
     """
     names = [str(other) for other in known]
-    remedy = f"known: {', '.join(names)}{did_you_mean(str(name), names)}"
+    remedy = f"known: {', '.join(names) or 'none'}{did_you_mean(str(name), names)}"
     return InputError(f"unknown {noun} '{name}'", where=where, remedy=remedy)
 
 

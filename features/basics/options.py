@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from features.basics.assignments import assigned
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 
@@ -22,13 +23,9 @@ def configured(catalogue: Catalogue[T], text: str, defaults: Mapping[str, Any] |
     known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
     options = {key: value for key, value in (defaults or {}).items() if key in known}
     for part in filter(None, tail.split(",")):
-        key, equals, value = part.partition("=")
-        if key not in known or not equals:
-            raise InputError(
-                f"unknown option '{part}'",
-                where=f"{catalogue.noun} '{name}'",
-                remedy=f"known: {', '.join(known) or 'none'}",
-            )
+        key, value = assigned(part, "option=value", f"{catalogue.noun} '{name}'")
+        if key not in known:
+            raise unknown_name("option", key, known, where=f"{catalogue.noun} '{name}'")
         options[key] = _value(value, hints[key], f"option '{key}' of {catalogue.noun} '{name}'")
     made: T = kind(**options)
     return made

@@ -9,11 +9,6 @@ if TYPE_CHECKING:
     from features.basics.array_types import FloatArray
     from qe.statistics.buckets import Buckets
 
-HELP = (
-    "Also compare within buckets of segments; repeat it: length, rare (words), quality=FILE[,FILE], "
-    "document=FILE, NAME=FILE. length and rare take a text, too: length=FILE."
-)
-
 
 @dataclass(frozen=True)
 class BucketOptions:
@@ -31,7 +26,7 @@ class BucketOptions:
 
     def files(self) -> list[Path]:
         """All files that are read."""
-        named = [Path(path) for kind in self.kinds for path in kind.partition("=")[2].split(",") if path]
+        named = [Path(path) for _, files in self._asked() for path in files.split(",") if path]
         return named if self.corpus is None else [*named, self.corpus]
 
     def read(self) -> "list[Buckets]":
@@ -39,20 +34,23 @@ class BucketOptions:
         from features.basics.errors import InputError
         from qe.data.buckets import RARE
 
-        kinds = [kind.partition("=")[0] for kind in self.kinds]
+        kinds = [kind for kind, _ in self._asked()]
         if not kinds and self.bands is not None:
             raise InputError("--bands is for buckets", remedy="add --bucket")
         if self.corpus is not None and RARE not in kinds:
             raise InputError("--corpus tells which words are rare", remedy="add --bucket rare")
-        return [self._one(kind) for kind in self.kinds]
+        return [self._one(kind, files) for kind, files in self._asked()]
 
-    def _one(self, text: str) -> "Buckets":
+    def _asked(self) -> list[tuple[str, str]]:
+        """Every kind, and its files; none for a kind alone."""
+        return [(kind, files) for kind, _, files in (text.partition("=") for text in self.kinds)]
+
+    def _one(self, kind: str, rest: str) -> "Buckets":
         from features.basics.errors import InputError
         from qe.data import buckets
         from qe.statistics.buckets import BANDS
 
         count = BANDS if self.bands is None else self.bands
-        kind, _, rest = text.partition("=")
         if kind in (buckets.LENGTH, buckets.RARE):
             what, lines = self._text(kind, rest)
             if kind == buckets.LENGTH:
@@ -61,7 +59,8 @@ class BucketOptions:
         if kind == buckets.QUALITY and not rest and self.predictions:
             return buckets.by_quality(self.predictions, "predictions", count)
         if not kind or not rest:
-            raise InputError(f"--bucket {text} names no file", remedy=f"give --bucket {kind or 'NAME'}=FILE")
+            given = kind or f"={rest}"
+            raise InputError(f"--bucket {given} names no file", remedy=f"give --bucket {kind or 'NAME'}=FILE")
         if kind == buckets.QUALITY:
             return buckets.read_quality([Path(path) for path in rest.split(",")], count)
         return buckets.read_column(kind, Path(rest), count)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -16,40 +16,7 @@ from rich.text import Text
 from features.basics.progress import Progress as Report
 from features.basics.progress import silent
 
-MOST_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
-
 TABLE_WIDTH = 120  # of tables that go to a file or a pipe
-MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
-
-
-def _checked_seed(value: int) -> int:
-    from features.basics.errors import InputError
-
-    if not 0 <= value <= MOST_SEED:
-        raise InputError(f"--seed must be a whole number from 0 to {MOST_SEED}, but got {value}")
-    return value
-
-
-def seed_option(purpose: str) -> Any:
-    """The option --seed, checked before any work."""
-    return typer.Option(callback=_checked_seed, help=purpose)
-
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
-
-Signed = Annotated[
-    Path | None,
-    typer.Option("--require-signature", help="Load only a model signed with this key (public, PEM)."),
-]
-
-Engine = Annotated[
-    str,
-    typer.Option("--engine", help=r"local, or spark: Apache Spark (pip install 'mtqe\[spark]', and Java)."),
-]
-Master = Annotated[
-    str | None, typer.Option("--master", help="Of Spark, such as spark://HOST:7077; default: local[*].")
-]
 
 
 def on_spark(engine: str, master: str | None) -> bool:
@@ -71,25 +38,16 @@ def tell_refused(verb: str, refused: Mapping[str, int], table: Path) -> None:
 
 def groups(arguments: list[str]) -> dict[str, list[str]] | None:
     """NAME=FILE, or FILE for units named `group`."""
-    from features.basics.errors import InputError
     from features.storage.files import read_lines
 
-    units: dict[str, list[str]] = {}
-    for name, path in map(_group, arguments):
-        if name in units:
-            raise InputError(f"two groups are named '{name}'", where="--group", remedy="use NAME=FILE")
-        units[name] = list(read_lines(path))
-    return units or None
+    return {name: list(read_lines(path)) for name, path in group_files(arguments).items()} or None
 
 
-def group_files(arguments: list[str] | None) -> list[Path]:
-    """The files that `groups` reads."""
-    return [path for _, path in map(_group, arguments or [])]
+def group_files(arguments: list[str] | None) -> dict[str, Path]:
+    """The files that `groups` reads. Raises InputError for a name that is given twice."""
+    from features.basics.assignments import named_files
 
-
-def _group(argument: str) -> tuple[str, Path]:
-    name, equals, rest = argument.partition("=")
-    return (name, Path(rest)) if equals and not Path(argument).exists() else ("group", Path(argument))
+    return named_files(arguments or (), "--group", lambda path: "group")
 
 
 def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> AbstractContextManager[None]:
@@ -102,6 +60,20 @@ def held(output: Path | None, verb: str, inputs: Iterable[Path | None]) -> Abstr
     if output is None:
         return nullcontext()
     return locked_folder(output, verb, inputs=[path for path in inputs if path is not None])
+
+
+def emit(content: dict[str, object], to_stdout: bool, output: Path | None) -> None:
+    """A report as JSON: to stdout, to a file, or both."""
+    import json
+
+    from features.storage.files import atomic_file
+
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    if output is not None:
+        with atomic_file(output) as temporary:
+            temporary.write_text(text, "utf-8")
+    if to_stdout:
+        typer.echo(text, nl=False)
 
 
 @contextmanager

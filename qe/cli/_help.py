@@ -131,7 +131,7 @@ def _described(parameter: Any) -> str:
     text, default = parameter.help or "", parameter.default
     if parameter.required and parameter.param_type_name == "option":
         return f"{text} (required)"
-    if "default" in text or callable(default) or default in (None, False, "", ()):
+    if "default" in text or default is None or default is False:
         return text
     return f"{text} (default: {default.value if isinstance(default, Enum) else default})"
 

@@ -1,4 +1,4 @@
-"""Word-level evaluation behind `qe evaluate --words`: files in, tables or JSON out."""
+"""Word-level evaluation behind `qe evaluate words`: files in, tables or JSON out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from features.basics.array_types import BoolArray
+from features.basics.assignments import named_files
 from features.basics.errors import InputError
 from qe.cli._common import progress_bar
 from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
@@ -16,6 +17,7 @@ from qe.evaluation.word_level import (
     METRICS,
     WordReport,
     best_threshold,
+    check_threshold_metric,
     cross_thresholded,
     evaluate_words,
 )
@@ -53,6 +55,7 @@ class WordOptions:
     family: Any
 
     def __post_init__(self) -> None:
+        check_threshold_metric(self.metric, "--thresholds-by")
         ways = [self.threshold is not None, bool(self.tune), self.folds is not None]
         if sum(ways) > 1:
             raise InputError("--threshold, --tune and --folds exclude each other", remedy="give one of them")
@@ -120,14 +123,12 @@ def _parts(gold: Path, systems: Sequence[str], layout: Layout) -> dict[str, _Par
 
 def _of_source(systems: Sequence[str], sources: Sequence[str]) -> list[str]:
     """The files of source words: those named, and of the other systems the files of scored rows."""
-    named = {_split(argument)[0] for argument in sources}
-    names = {_split(argument)[0] for argument in systems}
-    unknown = sorted(named - names)
+    named, names = _files(sources, "--source-predictions"), _files(systems)
+    unknown = sorted(named.keys() - names.keys())
     if unknown:
         raise InputError(f"--source-predictions names '{unknown[0]}'", remedy=f"systems: {', '.join(names)}")
     given = list(sources)
-    for argument in systems:
-        name, path = _split(argument)
+    for argument, (name, path) in zip(systems, names.items(), strict=True):
         if name not in named and is_scored(path):
             given.append(argument)
         elif name not in named:
@@ -143,22 +144,16 @@ def _read_gold(path: Path) -> TagFile:
     return gold
 
 
-def _split(argument: str) -> tuple[str, Path]:
-    """NAME=FILE, or FILE, whose name without its ending is that of the system."""
-    name, equals, rest = argument.partition("=")
-    if equals and not Path(argument).exists():
-        return name, Path(rest)
-    return Path(argument).stem, Path(argument)
+def _files(arguments: Sequence[str], option: str = "--predictions") -> dict[str, Path]:
+    """The file of each system, which is named by the file without its ending where it has no name."""
+    return named_files(arguments, option, lambda path: path.stem)
 
 
 def _named(arguments: Sequence[str], layout: Layout) -> dict[str, TagFile]:
-    files: dict[str, TagFile] = {}
-    for argument in arguments:
-        name, path = _split(argument)
-        if name in files:
-            raise InputError(f"two systems are named '{name}'", remedy="use NAME=FILE")
-        files[name] = read_scored(path, layout) if is_scored(path) else read_tags(path)
-    return files
+    return {
+        name: read_scored(path, layout) if is_scored(path) else read_tags(path)
+        for name, path in _files(arguments).items()
+    }
 
 
 def _tuning(systems: Sequence[str], options: WordOptions) -> dict[tuple[str, str], float]:

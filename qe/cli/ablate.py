@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import MOST_SAMPLES, CacheDir, DataRoot, Json, Overrides, Quiet
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
@@ -14,10 +15,8 @@ if TYPE_CHECKING:
 
 def ablate(
     experiment: Annotated[Path, typer.Argument(help="Experiment file with two feature families or more.")],
-    data_root: Annotated[
-        Path | None, typer.Option(help="Relative paths in the experiment start here.")
-    ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
+    data_root: DataRoot = None,
+    settings: Overrides = None,
     base: Annotated[
         list[str] | None, typer.Option(help="Add every other family to this one (repeatable).")
     ] = None,
@@ -39,7 +38,7 @@ def ablate(
             help="Resamples; 0: no intervals and no tests. (default: what they need)",
         ),
     ] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import Json, Quiet
 
 app = Application()
 

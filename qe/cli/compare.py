@@ -5,17 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from features.basics.assignments import assigned
 from features.basics.errors import InputError, unknown_name
-from qe.cli._buckets import HELP as BUCKET
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import (
+from qe.cli._common import group_files, groups, held, progress_bar
+from qe.cli._options import (
     MOST_SAMPLES,
+    Bands,
+    Bucket,
+    Corpus,
+    Correct,
+    Family,
+    Group,
     Json,
+    Latex,
+    Margin,
     Quiet,
-    group_files,
-    groups,
-    held,
-    progress_bar,
+    Track,
     seed_option,
 )
 
@@ -90,40 +96,19 @@ def compare(
         ),
     ] = "none",
     language: Annotated[str, typer.Option(help="Language of the texts, for moses.")] = "en",
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
-    family: Annotated[
-        str, typer.Option(help="Corrected together: metric (systems by one metric), table (by all), all.")
-    ] = "metric",
+    correct: Correct = "holm",
+    family: Family = "metric",
     interval: Annotated[
         str, typer.Option(help="percentile, bca, jackknife (with few segments or groups).")
     ] = "percentile",
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE",
-            help="One group (document) per line: groups are resampled whole. Repeat it for several kinds.",
-        ),
-    ] = None,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC=MARGIN...",
-            help="Also test whether systems differ from the baseline by less than this (equivalence).",
-        ),
-    ] = None,
+    group: Group = None,
+    margin: Margin = None,
     ranks: Annotated[
         bool, typer.Option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
     ] = False,
-    bucket: Annotated[list[str] | None, typer.Option(metavar="KIND[=FILE]", help=BUCKET)] = None,
-    bands: Annotated[
-        int | None, typer.Option(min=2, help="Bands of --bucket where it is by numbers. (default: 4)")
-    ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --bucket rare: words that it has at most once are rare. (default: the test set)"
-        ),
-    ] = None,
+    bucket: Bucket = None,
+    bands: Bands = None,
+    corpus: Corpus = None,
     source: Annotated[
         Path | None,
         typer.Option(help="Sources: shown on the page, and what --bucket length and rare look at."),
@@ -132,9 +117,9 @@ def compare(
         Path | None, typer.Option(help="Folder for page, report, segments, changes, plot.")
     ] = None,
     json: Json = False,
-    latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
+    latex: Latex = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
-    track: Annotated[bool, typer.Option("--track", help="Log the result to MLflow.")] = False,
+    track: Track = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare MT systems over optimizer replications: scores, instability, p-values, intervals.
@@ -170,7 +155,7 @@ def compare(
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
     parts = BucketOptions(bucket or [], bands, corpus, _text(sources, reference))
-    files = [*(references or []), *(dev_references or []), *group_files(group), *parts.files()]
+    files = [*(references or []), *(dev_references or []), *group_files(group).values(), *parts.files()]
     files += [] if source is None else [source]
     for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
         files += [Path(run) for text in texts for run in _named(text, option)[1]]
@@ -226,10 +211,11 @@ def _score_metrics(scores: list[str], lower: list[str], others: list[str]) -> "d
 
 def _scored(text: str) -> tuple[str, str, list[str]]:
     """Metric, system and files of METRIC:SYSTEM=RUN[,RUN...]."""
-    name, runs = _named(text, "--scores")
+    form = "METRIC:SYSTEM=RUN[,RUN...]"
+    name, runs = _named(text, "--scores", form)
     metric, _, system = name.partition(":")
     if not metric or not system:
-        raise InputError(f"--scores must be METRIC:SYSTEM=RUN[,RUN...], but got '{text}'")
+        raise InputError(f"expected {form}, but got '{text}'", where="--scores")
     return metric, system, runs
 
 
@@ -276,10 +262,10 @@ def _systems(given: list[str], dev: list[str], metrics: list[str], scored: list[
     return systems
 
 
-def _named(text: str, option: str) -> tuple[str, list[str]]:
-    name, equals, values = text.partition("=")
-    if not name or not equals or not all(values.split(",")):
-        raise InputError(f"{option} must be NAME=VALUE[,VALUE...], but got '{text}'")
+def _named(text: str, option: str, form: str = "NAME=VALUE[,VALUE...]") -> tuple[str, list[str]]:
+    name, values = assigned(text, form, option)
+    if not all(values.split(",")):
+        raise InputError(f"expected {form}, but got '{text}'", where=option)
     return name, values.split(",")
 
 

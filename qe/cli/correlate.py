@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
+from qe.cli._common import held, progress_bar
+from qe.cli._options import MOST_SAMPLES, Correct, Json, Latex, Markdown, Quiet, Track, seed_option
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -71,15 +72,15 @@ def correlate(
     resample: Annotated[str, typer.Option(help="What the bootstrap draws: both, or segments.")] = "both",
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    correct: Correct = "holm",
     level: Annotated[float, typer.Option(help="Of the tests that make clusters.")] = 0.05,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for JSON, tables and plots.")
     ] = None,
     as_json: Json = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="All tables as Markdown.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="All tables for a paper.")] = False,
-    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+    track: Track = False,
     quiet: Quiet = False,
 ) -> None:
     """Metrics against people: correlations of segments and systems, intervals, tests, clusters of metrics.
@@ -92,6 +93,7 @@ def correlate(
 
         qe correlate --metrics-eval mt-metrics-eval-v2/wmt22 --pair en-de --gold mqm
     """
+    from features.basics.assignments import named_file
     from features.basics.errors import InputError
     from qe.people.metric_evaluation.comparison import Settings
     from qe.people.metric_evaluation.report import meta_report
@@ -108,7 +110,7 @@ def correlate(
         human,
         metrics_eval,
         *(rankings or []),
-        *(Path(m.partition("=")[2] or m) for m in metrics or []),
+        *(named_file(text)[1] for text in metrics or ()),
     ]
     with held(output, "correlate", inputs), progress_bar(quiet or as_json) as progress:
         evaluation = _evaluation(

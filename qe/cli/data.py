@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import Json, Quiet
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Quiet, progress_bar, seed_option
+from qe.cli._common import progress_bar
+from qe.cli._options import Quiet, seed_option
 
 
 def demo(

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, Signed, progress_bar, tell_refused
+from qe.cli._common import progress_bar, tell_refused
+from qe.cli._options import CacheDir, Columns, DataRoot, Json, Overrides, Overwrite, Quiet, Signed
 
 
 def distill(
@@ -25,17 +26,11 @@ def distill(
             "not read. (default: words, if the teacher judges words and has resources)",
         ),
     ] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
-    ] = None,
-    data_root: Annotated[
-        Path | None, typer.Option(help="Relative paths in the experiment start here.")
-    ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start anew over a run that is there.")
-    ] = False,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    columns: Columns = None,
+    data_root: DataRoot = None,
+    settings: Overrides = None,
+    overwrite: Overwrite = False,
+    cache_dir: CacheDir = None,
     require_signature: Signed = None,
     quiet: Quiet = False,
     as_json: Json = False,

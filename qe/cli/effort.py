@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
+from qe.cli._common import held, progress_bar
+from qe.cli._options import MOST_SAMPLES, CacheDir, Correct, Json, Quiet, Track, seed_option
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -44,14 +45,12 @@ def effort(
         int, typer.Option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
     ] = 10_000,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    correct: Correct = "holm",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
     ] = None,
-    cache_dir: Annotated[
-        Path | None, typer.Option(help="Where annotations are cached; default ~/.cache/qe.")
-    ] = None,
-    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    cache_dir: CacheDir = None,
+    track: Track = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -1,207 +1,153 @@
 """`qe evaluate`: score predictions against gold labels: intervals, significance."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._buckets import HELP as BUCKET
+from qe.cli._application import Application
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import (
+from qe.cli._common import emit, group_files, groups, progress_bar, table_console
+from qe.cli._options import (
+    INPUT,
     MOST_SAMPLES,
+    OUTPUT,
+    TESTS,
+    Bands,
+    Baseline,
+    Bucket,
+    Column,
+    Corpus,
+    Correct,
+    Family,
+    Gold,
+    GoldColumn,
+    Group,
     Json,
+    LowerIsBetter,
+    Margin,
     Quiet,
-    group_files,
-    groups,
-    progress_bar,
     seed_option,
-    table_console,
 )
+from qe.cli._word_tags import words
 
 if TYPE_CHECKING:
     from qe.data.score_files import ScoreFile
     from qe.evaluation.bayes import BayesianComparison
     from qe.evaluation.evaluate import Report
 
-Number = Annotated[float | None, typer.Option(help="Declared label scale; labels outside are errors.")]
+app = Application(default="evaluate")
+_ORACLES = "oracles"
 
 
-class Correction(StrEnum):
-    """Corrections for many comparisons."""
-
-    none, bonferroni, holm, bh = "none", "bonferroni", "holm", "bh"
-
-
-class Test(StrEnum):
-    """Significance tests."""
-
-    ar, bootstrap, tukey = "ar", "bootstrap", "tukey"
-
-
-class WordMetric(StrEnum):
-    """What thresholds of word-level probabilities are best by."""
-
-    mcc, f1_mult = "mcc", "f1_mult"
-
-
-class Family(StrEnum):
-    """Which comparisons are corrected together."""
-
-    metric, table, all = "metric", "table", "all"
-
-
+@app.command()
 def evaluate(
-    gold: Annotated[Path, typer.Option(help="Gold labels: one per line, a table, or a WMT12 submission.")],
+    gold: Gold,
     predictions: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]FILE", help="A system's predictions; repeat for more systems."),
+        typer.Option(metavar="[NAME=]FILE...", help="Predictions of each system.", rich_help_panel=INPUT),
     ] = None,
     more: Annotated[
-        list[str] | None, typer.Argument(metavar="[[NAME=]FILE]...", help="More systems.")
-    ] = None,
-    official: Annotated[
-        bool, typer.Option("--official", help="Score as the WMT12 scorer did, its rounding included.")
-    ] = False,
-    baseline: Annotated[
-        list[str] | None, typer.Option(help="Compare the others with this system only; may be repeated.")
-    ] = None,
-    scale_low: Number = None,
-    scale_high: Number = None,
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Labels such as HTER.")] = False,
-    column: Annotated[str | None, typer.Option(help="Column of prediction tables.")] = None,
-    gold_column: Annotated[str | None, typer.Option(help="Column of a gold table.")] = None,
-    group: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE",
-            help="One unit (document) per line: resample these, not segments. Repeat it "
-            "(document=F, judge=F) for differences that must show with each kind as the unit.",
-        ),
+        typer.Argument(metavar="[[NAME=]FILE...]", help="More systems.", rich_help_panel=INPUT),
     ] = None,
-    oracle: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Also score an oracle: hter, bleu (they know the post-edits), effort (the labels)."
-        ),
+    column: Column = None,
+    gold_column: GoldColumn = None,
+    lower_is_better: LowerIsBetter = False,
+    scale_low: Annotated[
+        float | None, typer.Option(help="Lowest label; those below are errors.", rich_help_panel=INPUT)
     ] = None,
-    target: Annotated[Path | None, typer.Option(help="Translations, for oracles; one per line.")] = None,
-    post_edit: Annotated[Path | None, typer.Option(help="Their post-edits, for oracles.")] = None,
-    target_language: Annotated[
-        str | None, typer.Option(help="ISO 639 code of the translations, for the oracle hter.")
+    scale_high: Annotated[
+        float | None, typer.Option(help="Highest label; those above are errors.", rich_help_panel=INPUT)
     ] = None,
+    baseline: Baseline = None,
     test: Annotated[
-        Test, typer.Option(help="Approximate randomization, paired bootstrap, or randomized Tukey HSD.")
-    ] = Test.ar,
+        str,
+        typer.Option(
+            metavar="ar|bootstrap|tukey",
+            help="Approximate randomization, paired bootstrap, randomized Tukey HSD.",
+            rich_help_panel=TESTS,
+        ),
+    ] = "ar",
     samples: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=MOST_SAMPLES,
-            help="Resamples; 0: no intervals and no tests. (default: what the comparisons need)",
+            help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
+            rich_help_panel=TESTS,
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Seed of the resamples.")] = 0,
-    correct: Annotated[Correction, typer.Option(help="Correction for many comparisons.")] = Correction.holm,
-    family: Annotated[
-        Family,
-        typer.Option(help="What is corrected together: pairs by one metric, by all, everything shown."),
-    ] = Family.metric,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC=MARGIN",
-            help="Also test whether systems differ by less than this (equivalence); repeat it for more "
-            "metrics.",
-        ),
-    ] = None,
-    bucket: Annotated[list[str] | None, typer.Option(metavar="KIND[=FILE]", help=BUCKET)] = None,
-    bands: Annotated[
-        int | None, typer.Option(min=2, help="Bands of --bucket where it is by numbers. (default: 4)")
-    ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --bucket rare: words that it has at most once are rare. (default: the test set)"
-        ),
-    ] = None,
-    words: Annotated[
-        bool, typer.Option("--words", help="Word-level tags: files of OK and BAD, or of P(BAD).")
-    ] = False,
-    layout: Annotated[
-        str | None,
-        typer.Option(help="With --words: tags (gap, word, gap, ...; default), words, gaps or source."),
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="With --words: BAD is what has at least this P(BAD).", min=0, max=1)
-    ] = None,
-    tune: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]FILE", help="With --words: P(BAD) of a development set, to choose by."),
-    ] = None,
-    tune_gold: Annotated[Path | None, typer.Option(help="Gold tags of the development set.")] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="With --words: thresholds chosen inside so many folds.", min=2)
-    ] = None,
-    thresholds_by: Annotated[
-        WordMetric | None,
-        typer.Option(help="With --tune or --folds: what thresholds are best by. (default: mcc)"),
-    ] = None,
-    source_gold: Annotated[
-        Path | None, typer.Option(help="With --words: gold tags of source words, beside those of the target.")
-    ] = None,
-    source_predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE", help="Source words of a system whose own file does not hold them."
-        ),
-    ] = None,
-    reliability: Annotated[
-        Path | None, typer.Option(help="With --words: draw how reliable probabilities are (PNG).")
-    ] = None,
+    seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
+    correct: Correct = "holm",
+    family: Family = "metric",
+    group: Group = None,
+    margin: Margin = None,
     bayes: Annotated[
         bool,
         typer.Option(
             "--bayes",
-            help="Also give the probability that a system is better, or within --margin, by a Bayesian test.",
+            help="Also the probability that a system is better, or within --margin.",
+            rich_help_panel=TESTS,
         ),
     ] = False,
     bayes_folds: Annotated[
         Path | None,
-        typer.Option(help="Fold of cross-validation per line: --bayes compares scores of folds."),
+        typer.Option(
+            metavar="FILE", help="Fold per line: --bayes compares scores of folds.", rich_help_panel=TESTS
+        ),
+    ] = None,
+    bucket: Bucket = None,
+    bands: Bands = None,
+    corpus: Corpus = None,
+    oracle: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="hter|bleu|effort",
+            help="Also score what knows the post-edits (hter, bleu) or the labels (effort); repeatable.",
+            rich_help_panel=_ORACLES,
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Translations by line.", rich_help_panel=_ORACLES)
+    ] = None,
+    post_edit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Their post-edits.", rich_help_panel=_ORACLES)
+    ] = None,
+    target_language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Of the translations, for hter.", rich_help_panel=_ORACLES),
+    ] = None,
+    official: Annotated[
+        bool,
+        typer.Option(
+            "--official", help="Score as WMT12's scorer, its rounding included.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the JSON report here.", rich_help_panel=OUTPUT),
     ] = None,
     json: Json = False,
-    output: Annotated[Path | None, typer.Option(help="Also write the JSON report to this file.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Score predictions against gold labels, with intervals and pairwise significance.
 
-    DeltaAvg, Spearman, Pearson, Kendall, MAE, RMSE, shares of large (>= 1) and small (<= 0.1) errors and the
-    prediction interval, with 95 % jackknife intervals. • marks the winners; with one --baseline the table
-    groups the systems that beat it, do not differ from it, and lose to it. ? is a p-value that so few units
-    cannot give.
-
-    Oracles are what nobody is expected to beat: segments ranked by HTER or BLEU against their post-edits, and
-    the same mapped to the labels (findings of WMT12, 6.4).
+    DeltaAvg, Spearman, Pearson, Kendall, MAE, RMSE, shares of large (>= 1) and small (<= 0.1) errors, with
+    95 % jackknife intervals. • marks the winners; with one --baseline the table groups the systems that beat
+    it, do not differ from it, and lose to it. ? is a p-value that so few units cannot give. Oracles are what
+    nobody is expected to beat (findings of WMT12, 6.4).
 
     Examples:
 
         qe evaluate --gold effort.txt --predictions svr=svr.tsv mean=mean.txt --baseline mean
 
-        qe evaluate --gold effort.txt --predictions svr.tsv --oracle hter --target mt.es --post-edit pe.es
-        --target-language es
-
-        qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --margin mae=0.02
-
         qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --margin mae=0.02 --bayes
 
-        qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --bucket length=source.en
-        --bucket quality
+        qe evaluate --gold effort.txt --predictions svr.tsv ridge.tsv --bucket length=source.en quality
 
-        qe evaluate --words --gold dev.tags --predictions a=a.tags b=b.probs --threshold 0.5
-
-        qe evaluate --words --gold dev.tags --source-gold dev.src_tags --predictions model=scores.jsonl
-        --reliability reliability.png
+        qe evaluate --gold effort.txt --predictions svr.tsv --oracle hter --target mt.es --post-edit pe.es
+        --target-language es
     """
     from features.basics.errors import InputError
     from features.storage.files import read_lines
@@ -209,50 +155,7 @@ def evaluate(
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
 
-    given_words: dict[str, object] = {
-        "--layout": layout,
-        "--threshold": threshold,
-        "--tune": tune,
-        "--tune-gold": tune_gold,
-        "--thresholds-by": thresholds_by,
-        "--source-gold": source_gold,
-        "--source-predictions": source_predictions,
-        "--reliability": reliability,
-    }
-    if words:
-        others: dict[str, object] = {
-            "--official": official, "--column": column, "--gold-column": gold_column, "--group": group,
-            "--oracle": oracle, "--target": target, "--post-edit": post_edit, "--scale-low": scale_low,
-            "--scale-high": scale_high, "--lower-is-better": lower_is_better,
-            "--target-language": target_language, "--test": test != Test.ar, "--margin": margin,
-            "--bayes": bayes, "--bayes-folds": bayes_folds, "--bucket": bucket, "--bands": bands,
-            "--corpus": corpus,
-        }  # fmt: skip
-        _apart(others, "does not go with --words")
-        _words(
-            gold,
-            [*(predictions or []), *(more or [])],
-            json,
-            output,
-            quiet,
-            reliability,
-            layout=layout or "tags",
-            threshold=threshold,
-            tune=tune or (),
-            tune_gold=tune_gold,
-            folds=folds,
-            metric=(thresholds_by or WordMetric.mcc).value,
-            source=source_gold,
-            sources=source_predictions or (),
-            baselines=baseline or (),
-            samples=samples,
-            seed=seed,
-            correction=correct.value,
-            family=family.value,
-        )
-        return
-    _apart({**given_words, "--folds": folds}, "goes with --words")
-    systems = _systems([*(predictions or []), *(more or [])], column)
+    systems = _systems([*(predictions or ()), *(more or ())], column)
     if not (systems or oracle):
         raise InputError("nothing to evaluate", remedy="give --predictions, or --oracle")
     if output is not None:
@@ -261,7 +164,7 @@ def evaluate(
             target,
             post_edit,
             *(file.path for file in systems.values()),
-            *group_files(group),
+            *group_files(group).values(),
             bayes_folds,
             *BucketOptions(bucket or [], bands, corpus, None).files(),
         ]
@@ -289,7 +192,7 @@ def evaluate(
     oracles = scored_oracles(options, labels, scale, samples, seed)
     if not systems:
         content: dict[str, Any] = {"systems": {}, "comparisons": []} | oracles_json(oracles, {})
-        _emit(content, json, output)
+        emit(content, json, output)
         if not (json or quiet):
             _print_oracles(content)
         return
@@ -301,6 +204,7 @@ def evaluate(
     own = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
     parts = BucketOptions(bucket or [], bands, corpus, text, own).read()
     probabilities = _bayes(labels, systems, scale.sign, margin or [], bayes_folds, seed) if bayes else []
+    names: Any = {"test": test, "correction": correct, "family": family}
     with progress_bar(quiet) as progress:
         report = evaluate_systems(
             labels.scores,
@@ -309,20 +213,18 @@ def evaluate(
             baselines=baseline or [],
             samples=samples,
             seed=seed,
-            test=test.value,
-            correction=correct.value,
-            family=family.value,
             groups=groups(group or []),
             rankings=[name for name, file in systems.items() if file.ranks_only],
             margins=margins(margin or [], DEFAULT_METRICS),
             buckets=parts,
             progress=progress,
+            **names,
         )
     delta_avg = {name: report.score(name, "delta_avg") for name in systems}
     content = report.to_json() | oracles_json(oracles, delta_avg)
     if bayes:
         content["bayesian"] = [one.to_json() for one in probabilities]
-    _emit(content, json, output)
+    emit(content, json, output)
     if not json:
         _print_tables(report)
         _print_buckets(report)
@@ -337,48 +239,6 @@ def _print_buckets(report: "Report") -> None:
         for table in bucket_tables(report.buckets):
             table_console().print(table)
         for line in bucket_notes(report.buckets):
-            table_console().print(line, highlight=False, markup=False)
-
-
-def _apart(given: dict[str, object], rule: str) -> None:
-    from features.basics.errors import InputError
-
-    for option, value in given.items():
-        if value is not None and value is not False and value != []:
-            raise InputError(f"{option} {rule}", remedy="leave it out")
-
-
-def _words(
-    gold: Path,
-    systems: list[str],
-    json: bool,
-    output: Path | None,
-    quiet: bool,
-    reliability: Path | None,
-    **options: Any,
-) -> None:
-    from features.basics.errors import InputError
-    from features.storage.outputs import check_output
-    from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files, word_notes, word_tables
-
-    if not systems:
-        raise InputError("nothing to evaluate", remedy="give --predictions")
-    chosen = WordOptions(**options)
-    arguments = [*systems, *chosen.tune, *chosen.sources]
-    named = [Path(text if Path(text).exists() else text.partition("=")[2]) for text in arguments]
-    inputs = [path for path in (gold, chosen.tune_gold, chosen.source, *named) if path is not None]
-    if output is not None:
-        check_output(output, inputs)
-    if reliability is not None:
-        check_output(reliability, [*inputs, *([output] if output is not None else [])])
-    reports = evaluate_tag_files(gold, systems, chosen, quiet)
-    if reliability is not None:
-        draw_reliability(reliability, reports)
-    _emit({part: report.to_json() for part, report in reports.items()}, json, output)
-    if not json:
-        for table in word_tables(reports):
-            table_console().print(table)
-        for line in word_notes(reports):
             table_console().print(line, highlight=False, markup=False)
 
 
@@ -413,21 +273,13 @@ def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
     """NAME=FILE, or FILE named by its method or its file name."""
-    from features.basics.errors import InputError
+    from features.basics.assignments import named_file, once
     from qe.data.score_files import read_scores
 
-    systems: dict[str, ScoreFile] = {}
-    for argument in arguments:
-        name, equals, rest = argument.partition("=")
-        named = bool(equals) and not Path(argument).exists()
-        file = read_scores(Path(rest if named else argument), column, ranks_suffice=True)
-        name = name if named else file.name
-        if name in systems:
-            raise InputError(
-                f"two systems are named '{name}' ({systems[name].path}, {file.path})", remedy="use NAME=FILE"
-            )
-        systems[name] = file
-    return systems
+    named = [named_file(argument) for argument in arguments]
+    files = [read_scores(path, column, ranks_suffice=True) for _, path in named]
+    pairs = ((name or file.name, file) for (name, _), file in zip(named, files, strict=True))
+    return once(pairs, "--predictions", "NAME=FILE")
 
 
 def _official(
@@ -444,22 +296,9 @@ def _official(
     submissions = {name: replace(file.submission(sign), method=name) for name, file in systems.items()}
     scores = {name: official_scores(gold.submission(sign), given) for name, given in submissions.items()}
     systems_json = {name: score.to_json() for name, score in scores.items()}
-    _emit({"systems": systems_json, "comparisons": []}, json, output)
+    emit({"systems": systems_json, "comparisons": []}, json, output)
     if not json:
         typer.echo("".join(official_lines(submissions[name], scores[name]) for name in scores), nl=False)
-
-
-def _emit(content: dict[str, object], to_stdout: bool, output: Path | None) -> None:
-    import json
-
-    from features.storage.files import atomic_file
-
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    if output is not None:
-        with atomic_file(output) as temporary:
-            temporary.write_text(text, "utf-8")
-    if to_stdout:
-        typer.echo(text, nl=False)
 
 
 def _print_oracles(content: dict[str, Any]) -> None:
@@ -480,3 +319,6 @@ def _print_tables(report: object) -> None:
         console.print(table)
     for line in notes(report):
         console.print(line, highlight=False)
+
+
+app.command()(words)

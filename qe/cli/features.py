@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
+from qe.cli._common import on_spark, progress_bar
+from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,9 +146,9 @@ def extract(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Parquet file (.parquet); one row per segment.")
     ],
-    data_root: Annotated[Path | None, typer.Option(help="Relative paths start here.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    data_root: DataRoot = None,
+    settings: Overrides = None,
+    cache_dir: CacheDir = None,
     engine: Engine = "local",
     master: Master = None,
     quiet: Quiet = False,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, Signed, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import Columns, Json, Quiet, Signed
 
 if TYPE_CHECKING:
     from qe.scoring.filter_files import Filtered
@@ -39,9 +40,7 @@ def filter_(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="CHECK.key=value, such as length.most=100.")
     ] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
-    ] = None,
+    columns: Columns = None,
     worst: Annotated[
         float | None,
         typer.Option(help="The worst score that passes; of --model, otherwise of the column --score-column."),

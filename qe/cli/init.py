@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet
+from qe.cli._options import Json, Quiet
 
 if TYPE_CHECKING:
     from qe.getting_started.init.experiment import Beginning

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import Json, Quiet
 
 
 def labels(

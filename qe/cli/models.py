@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Json
+from qe.cli._options import Json
 
 if TYPE_CHECKING:
     from qe.tracking.registry import Version

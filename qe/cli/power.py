@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import (
-    MOST_SAMPLES,
-    Json,
-    Quiet,
-    group_files,
-    groups,
-    held,
-    progress_bar,
-    seed_option,
-)
+from qe.cli._common import group_files, groups, held, progress_bar
+from qe.cli._options import MOST_SAMPLES, Column, GoldColumn, Json, LowerIsBetter, Quiet, seed_option
 
 if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport
@@ -57,9 +49,9 @@ def power(
         typer.Option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
     ] = None,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Labels such as HTER.")] = False,
-    column: Annotated[str | None, typer.Option(help="Column of prediction tables.")] = None,
-    gold_column: Annotated[str | None, typer.Option(help="Column of a gold table.")] = None,
+    lower_is_better: LowerIsBetter = False,
+    column: Column = None,
+    gold_column: GoldColumn = None,
     group: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="One document per line: documents are the units, and are counted."),
@@ -80,6 +72,7 @@ def power(
     """
     import importlib
 
+    from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
@@ -93,11 +86,12 @@ def power(
             f"power is about two systems, but --predictions has {len(predictions)}",
             remedy="give a system and a baseline",
         )
-    paths = [_path(text) for text in predictions]
+    gains = numbers(gain or (), "METRIC=GAIN", "--gain")
+    paths = [named_file(text)[1] for text in predictions]
     check_shares(power=target, level=level)
     exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
     settings = PowerSettings(target, level, comparisons, simulations, exchanges, seed)
-    with held(output, "power", [gold, *paths, *group_files([group] if group else [])]):
+    with held(output, "power", [gold, *paths, *group_files([group] if group else []).values()]):
         labels = read_scores(gold, gold_column)
         files = [read_scores(path, column) for path in paths]
         same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})
@@ -106,7 +100,7 @@ def power(
         with progress_bar(quiet) as progress:
             report = find_power(
                 sign * labels.scores, sign * files[0].scores, sign * files[1].scores,
-                metrics=metrics or DEFAULT_METRICS, size=size, gains=_gains(gain or []), settings=settings,
+                metrics=metrics or DEFAULT_METRICS, size=size, gains=gains, settings=settings,
                 groups=None if units is None else next(iter(units.values())), progress=progress,
             )  # fmt: skip
         if output is not None:
@@ -115,26 +109,6 @@ def power(
         typer.echo(_text(report), nl=False)
     else:
         _print(report)
-
-
-def _path(argument: str) -> Path:
-    _, equals, rest = argument.partition("=")
-    return Path(rest if equals and not Path(argument).exists() else argument)
-
-
-def _gains(given: list[str]) -> dict[str, float]:
-    from features.basics.errors import InputError
-
-    gains: dict[str, float] = {}
-    for text in given:
-        metric, _, value = text.partition("=")
-        try:
-            gains[metric] = float(value)
-        except ValueError:
-            raise InputError(
-                f"--gain must be METRIC=GAIN, but got '{text}'", remedy="such as delta_avg=0.02"
-            ) from None
-    return gains
 
 
 def _text(report: "PowerReport") -> str:

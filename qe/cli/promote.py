@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, seed_option
+from qe.cli._options import MOST_SAMPLES, DataRoot, Json, Quiet, seed_option
 
 if TYPE_CHECKING:
     from qe.production.promotion import Decision
@@ -21,9 +21,7 @@ def promote(
         str | None, typer.Option(help="Split of the experiment's dataset; default: test.")
     ] = None,
     label: Annotated[str, typer.Option(help="Column of the labels, for a table.")] = "score",
-    data_root: Annotated[
-        Path | None, typer.Option(help="Where relative paths of the experiment start.")
-    ] = None,
+    data_root: DataRoot = None,
     metric: Annotated[str, typer.Option(help="What is compared.")] = "mae",
     margin: Annotated[float, typer.Option(help="The gain must be larger than this.")] = 0.0,
     level: Annotated[float, typer.Option(help="Significance level of the one-sided test.")] = 0.05,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
+from qe.cli._common import held, progress_bar
+from qe.cli._options import MOST_SAMPLES, Json, Latex, Markdown, Quiet, Track, seed_option
 
 if TYPE_CHECKING:
     from qe.people.judgements.ranking_report import RankingReport
@@ -49,9 +50,9 @@ def rank(
     ] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for reports, tables and plots.")] = None,
     json: Json = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="All tables as Markdown.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="All tables for a paper.")] = False,
-    track: Annotated[bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.")] = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+    track: Track = False,
     quiet: Quiet = False,
 ) -> None:
     """Rank MT systems by what people judged: several methods, rank ranges, significance, agreement.

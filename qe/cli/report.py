@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Quiet, Signed
+from qe.cli._options import Quiet, Signed
 
 
 def report(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Engine, Json, Master, Quiet, on_spark, progress_bar
+from qe.cli._common import on_spark, progress_bar
+from qe.cli._options import Engine, Json, Master, Quiet
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress

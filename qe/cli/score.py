@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Engine, Json, Master, Quiet, Signed, on_spark, progress_bar
+from qe.cli._common import on_spark, progress_bar
+from qe.cli._options import Engine, Json, Master, Quiet, Signed
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, held, progress_bar, seed_option
+from qe.cli._common import held, progress_bar
+from qe.cli._options import MOST_SAMPLES, CacheDir, Correct, Json, Quiet, seed_option
 
 if TYPE_CHECKING:
     from qe.systems.selection import Preferences, Selection, Translations
@@ -55,9 +57,9 @@ def select(
     samples: Annotated[
         int, typer.Option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
     ] = 10_000,
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh.")] = "holm",
+    correct: Correct = "holm",
     seed: Annotated[int, seed_option("Of folds, learners and random draws.")] = 0,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    cache_dir: CacheDir = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the chosen translations and the report.")
     ] = None,
@@ -90,7 +92,7 @@ def select(
     elif new_system or new_doc_ids:
         raise InputError("--new-system and --new-doc-ids go with --new-source")
     files = [source, doc_ids, *(references or ()), resources, new_source, new_doc_ids]
-    files += [Path(text.partition("=")[2]) for text in (*system, *(new_system or ()))]
+    files += [*_named(system, "--system").values(), *_named(new_system or (), "--new-system").values()]
     folder = held(output, "select", files)
     if model is not None:
         with folder:
@@ -178,15 +180,11 @@ def _translations(
 
 
 def _systems(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
-    systems: dict[str, tuple[str, ...]] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not name or not equals or not path:
-            raise InputError(f"{option} must be NAME=FILE, but got '{text}'")
-        if name in systems:
-            raise InputError(f"two systems are named '{name}'")
-        systems[name] = _lines(Path(path))
-    return systems
+    return {name: _lines(path) for name, path in _named(given, option).items()}
+
+
+def _named(given: Sequence[str], option: str) -> dict[str, Path]:
+    return {name: Path(path) for name, path in assignments(given, "NAME=FILE", option).items()}
 
 
 def _features(given: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Signed
+from qe.cli._options import Signed
 
 if TYPE_CHECKING:
     from qe.production.server.service import Service

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar, seed_option, tell_refused
+from qe.cli._common import progress_bar, tell_refused
+from qe.cli._options import CacheDir, Columns, DataRoot, Json, Overrides, Quiet, seed_option
 
 
 def suggest(
@@ -19,15 +20,11 @@ def suggest(
         Path, typer.Option("--output", "-o", help="A table of what to annotate, most urgent first.")
     ],
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many segments.")] = 100,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="The input's own names: source=HEADER,target=HEADER.")
-    ] = None,
-    data_root: Annotated[
-        Path | None, typer.Option(help="Relative paths in the experiment start here.")
-    ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Override a key (repeatable).")] = None,
+    columns: Columns = None,
+    data_root: DataRoot = None,
+    settings: Overrides = None,
     seed: Annotated[int, seed_option("Of the committee and the draw.")] = 0,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

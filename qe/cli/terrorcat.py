@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import Json, Quiet, held, progress_bar, seed_option
+from qe.cli._common import held, progress_bar
+from qe.cli._options import Json, Quiet, seed_option
 
 app = Application()
 
@@ -64,9 +65,10 @@ def train(
     from qe.people.terrorcat.model import train as train_model
     from qe.people.terrorcat.ranked_pairs import ranked_pairs
 
-    inputs = [*rankings, reference, segments, *(Path(text.partition("=")[2]) for text in outputs)]
+    files = _systems(outputs)
+    inputs = [*rankings, reference, segments, *files.values()]
     with held(output, "terrorcat", inputs), progress_bar(quiet or as_json) as progress:
-        texts, lines = read_texts(outputs, reference)
+        texts, lines = read_texts(files, reference)
         collection = Collection()
         for path in rankings:
             format_of(path).read(path, collection)
@@ -130,14 +132,15 @@ def score(
     from qe.people.terrorcat.model import TerrorCat
 
     check_output(output)
+    files = _systems(outputs)
     inputs = [
         reference,
         *([segments] if segments else []),
-        *(Path(text.partition("=")[2]) for text in outputs),
+        *files.values(),
     ]
     check_apart(output, inputs)
     trained = TerrorCat.load(model)
-    texts, lines = read_texts(outputs, reference)
+    texts, lines = read_texts(files, reference)
     names = None if segments is None else list(read_lines(segments))
     with progress_bar(quiet or as_json) as progress:
         frequencies = error_frequencies(texts, lines, trained.language, names, progress)
@@ -159,3 +162,11 @@ def score(
         for system, mean in ordered.items():
             typer.echo(f"{mean:.4f}  {system}")
         typer.echo(f"per segment: {output}")
+
+
+def _systems(outputs: list[str]) -> dict[str, Path]:
+    """System -> its translations."""
+    from features.basics.assignments import assignments
+
+    named = assignments(outputs, "SYSTEM=FILE", "--outputs")
+    return {system: Path(path) for system, path in named.items()}

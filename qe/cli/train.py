@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar
+from qe.cli._common import progress_bar
+from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,16 +22,10 @@ def train(
         Path | None,
         typer.Option("--output", "-o", help="Folder for report, predictions and model; default output/NAME."),
     ] = None,
-    data_root: Annotated[
-        Path | None, typer.Option(help="Relative paths in the experiment start here, not at its own folder.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Override a key: --set search.trials=5 (repeatable).")
-    ] = None,
+    data_root: DataRoot = None,
+    settings: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start anew over a run that is there.")
-    ] = False,
+    overwrite: Overwrite = False,
     promote: Annotated[
         bool,
         typer.Option(
@@ -51,9 +46,7 @@ def train(
     worker: Annotated[
         bool, typer.Option("--worker", help="Only add trials to the study at search.storage, then stop.")
     ] = False,
-    cache_dir: Annotated[
-        Path | None, typer.Option(help="Where resources and features are cached; default ~/.cache/qe.")
-    ] = None,
+    cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import MOST_SAMPLES, Json, Quiet, seed_option
+from qe.cli._options import MOST_SAMPLES, Column, GoldColumn, Json, LowerIsBetter, Quiet, seed_option
 
 if TYPE_CHECKING:
     from qe.production.triage import Estimate, Triage
@@ -20,13 +20,11 @@ def triage(
         Path,
         typer.Option(help="YAML: good, publish_bad, post_edit, post_edit_worst, retranslate; see below."),
     ],
-    gold_column: Annotated[str | None, typer.Option(help="Column of the labels, for a table.")] = None,
-    column: Annotated[str | None, typer.Option(help="Column of the predictions, for a table.")] = None,
+    gold_column: GoldColumn = None,
+    column: Column = None,
     scale_low: Annotated[float, typer.Option(help="Low end of the label.")] = 1.0,
     scale_high: Annotated[float, typer.Option(help="High end of the label.")] = 5.0,
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="For HTER and other error rates.")
-    ] = False,
+    lower_is_better: LowerIsBetter = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the trade-off into this PNG file.")] = None,
     samples: Annotated[int, typer.Option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
     seed: Annotated[int, seed_option("Of the folds and the bootstrap.")] = 0,

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import Json, Quiet, progress_bar, tell_refused
+from qe.cli._common import progress_bar, tell_refused
+from qe.cli._options import CacheDir, Columns, Json, Quiet
 
 
 def unsupervised(
@@ -17,13 +18,11 @@ def unsupervised(
         tuple[Path, Path] | None,
         typer.Option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
     ] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="The table's own names: source=HEADER,target=HEADER.")
-    ] = None,
+    columns: Columns = None,
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="The text is tokenized: split it at white space alone.")
     ] = False,
-    cache_dir: Annotated[Path | None, typer.Option(help="Cache folder; default ~/.cache/qe.")] = None,
+    cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

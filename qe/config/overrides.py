@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from features.basics.assignments import assigned
 from features.basics.errors import InputError
 from features.storage import strict_yaml
 
@@ -17,9 +18,7 @@ def override(content: dict[str, Any], text: str) -> None:
 
     Raises InputError for what is not of that form, for entries that a list lacks, and for what no section is.
     """
-    key, equals, given = text.partition("=")
-    if not equals or not key:
-        raise InputError(f"--set needs key=value, but got '{text}'")
+    key, given = assigned(text, "key=value", "--set", empty=True)
     value = strict_yaml.parse(given, f"--set {key}")
     here: Any = content
     *parents, last = key.split(".")

@@ -11,7 +11,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import cast
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file, sha256
 
@@ -54,7 +54,7 @@ def dataset(name: str) -> PublicDataset:
     """
     known = {"wmt12-qe": _wmt12, "mlqe-pe": _mlqe_pe}
     if name not in known:
-        raise InputError(f"unknown public dataset '{name}'", remedy=f"known: {', '.join(known)}")
+        raise unknown_name("public dataset", name, known)
     return known[name]()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
@@ -365,7 +365,7 @@ def _check_choices(
 ) -> None:
     for name in baselines:
         if name not in predictions:
-            raise InputError(f"unknown baseline '{name}'", remedy=f"systems: {', '.join(predictions)}")
+            raise unknown_name("baseline", name, predictions)
     check_test(test)
     check_seed(seed)
     if samples is not None and samples < 0:

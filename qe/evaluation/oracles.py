@@ -8,7 +8,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.undefined import or_none
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
@@ -113,7 +113,7 @@ def oracle(
 def check_oracle(name: str) -> None:
     """Raises InputError for an oracle that is not known."""
     if name not in ORACLES:
-        raise InputError(f"unknown oracle '{name}'", remedy=f"known: {', '.join(ORACLES)}")
+        raise unknown_name("oracle", name, ORACLES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress
 from features.basics.undefined import or_none
 from qe.statistics.bootstrap import NAMES, bootstrap_test
@@ -41,7 +41,7 @@ def json_name(metric: str) -> str:
 def check_test(test: str) -> None:
     """Raises InputError for a test that is not known."""
     if test not in TESTS:
-        raise InputError(f"unknown test '{test}'", remedy=f"known: {', '.join(TESTS)}")
+        raise unknown_name("test", test, TESTS)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.data.splits import make_folds
@@ -80,6 +80,14 @@ def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
 METRICS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     function.__name__: function for function in (mcc, f1_mult, f1_bad, f1_ok)
 }
+THRESHOLD_METRICS = ("mcc", "f1_mult")
+"""Metrics that thresholds are chosen by."""
+
+
+def check_threshold_metric(metric: str, where: str | None = None) -> None:
+    """Raises InputError for a metric that no thresholds are chosen by."""
+    if metric not in THRESHOLD_METRICS:
+        raise unknown_name("metric", metric, THRESHOLD_METRICS, where)
 
 
 def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> float:
@@ -94,6 +102,7 @@ def best_threshold(gold: BoolArray, bad: FloatArray, metric: str = "mcc") -> flo
     >>> best_threshold(np.array([True, False, True]), np.array([0.9, 0.2, 0.6]))
     0.4
     """
+    check_threshold_metric(metric)
     if not len(bad):
         raise InputError("no tags to choose a threshold on")
     order = np.argsort(bad, kind="stable")
@@ -257,7 +266,7 @@ def _check(
             raise InputError(f"{len(gold)} gold tags, but {len(tags)} of '{name}'")
     for name in baselines:
         if name not in predictions:
-            raise InputError(f"unknown baseline '{name}'", remedy=f"systems: {', '.join(predictions)}")
+            raise unknown_name("baseline", name, predictions)
     if not len(gold) or offsets[-1] != len(gold):
         raise InputError(f"{len(gold)} gold tags, but segments of {offsets[-1]}")
     check_seed(seed)

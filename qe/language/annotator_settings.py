@@ -1,9 +1,9 @@
 """Settings of `qe annotate train`, from `key=value`."""
 
-import difflib
 from collections.abc import Sequence
 
-from features.basics.errors import InputError
+from features.basics.assignments import assigned
+from features.basics.errors import InputError, unknown_name
 from qe.language.annotator import ANNOTATORS
 
 
@@ -17,15 +17,9 @@ def parse_settings(task: str, given: Sequence[str]) -> dict[str, int]:
     known = list(ANNOTATORS.get(task).defaults)
     result = {}
     for setting in given:
-        name, equals, value = setting.partition("=")
-        if not equals or name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise InputError(
-                f"'{task}' has no setting '{setting}'",
-                where="--set",
-                remedy=f"known: {', '.join(known)}{hint}",
-            )
+        name, value = assigned(setting, "key=value", "--set")
+        if name not in known:
+            raise unknown_name(f"setting of '{task}'", name, known, where="--set")
         if not value.isascii() or not value.isdigit():
             raise InputError(f"{name} must be a whole number from 0, but is {value!r}", where="--set")
         result[name] = int(value)

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from features.basics.assignments import assignments
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Makers, known_parts, unknown_part
@@ -63,20 +64,12 @@ class PartFiles:
         return {name: {"read": self.fingerprints.get(name)} for name in _READERS}
 
 
-def parsed(assignments: Iterable[str]) -> dict[str, Path]:
+def parsed(given: Iterable[str]) -> dict[str, Path]:
     """Part -> file, from `PART=FILE`.
 
     Raises InputError for what is not of that form, or names a part twice.
     """
-    files: dict[str, Path] = {}
-    for assignment in assignments:
-        part, equals, path = assignment.partition("=")
-        if not (equals and part and path):
-            raise InputError(f"expected PART=FILE, but got '{assignment}'", where="--read")
-        if part in files:
-            raise InputError(f"two files for the part '{part}'", where="--read")
-        files[part] = Path(path)
-    return files
+    return {part: Path(path) for part, path in assignments(given, "PART=FILE", "--read").items()}
 
 
 def _language_model(path: Path, checksum: str) -> Callable[..., Resource]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
 from features.core.bundle import Makers, Part, known_parts, maker, unknown_part
@@ -109,7 +110,7 @@ def _value(part: str, key: str, given: Any, known: Mapping[str, Setting]) -> Any
         raise InputError(f"{part}.{key} takes {known[key].takes}, but got {given!r}") from None
 
 
-def parsed(assignments: Iterable[str]) -> dict[str, dict[str, str]]:
+def parsed(given: Iterable[str]) -> dict[str, dict[str, str]]:
     """Part -> setting -> text, from `PART.key=value`.
 
     Raises InputError for what is not of that form, or sets something twice.
@@ -118,18 +119,15 @@ def parsed(assignments: Iterable[str]) -> dict[str, dict[str, str]]:
     {'target_lm': {'order': '4', 'prune': 'true'}}
     """
     texts: dict[str, dict[str, str]] = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        part, dot, key = name.partition(".")
-        if not (equals and dot and part and key and value):
+    for name, value in assignments(given, "PART.key=value", "--set").items():
+        part, _, key = name.partition(".")
+        if not (part and key):
             raise InputError(
-                f"expected PART.key=value, but got '{assignment}'",
+                f"expected PART.key=value, but got '{name}={value}'",
                 where="--set",
                 remedy="such as target_lm.order=4; `qe resources list` shows parts and settings",
             )
-        if key in texts.setdefault(part, {}):
-            raise InputError(f"{name} is set twice", where="--set")
-        texts[part][key] = value
+        texts.setdefault(part, {})[key] = value
     return texts
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
 from qe.scoring.tables import Row, unusable_id
 
@@ -15,15 +16,8 @@ def name_pairs(given: Iterable[str], where: object, what: str = "NAME") -> dict[
 
     Raises InputError for what is not of that form, and for names given twice.
     """
-    names: dict[str, str] = {}
-    for pair in (pair for text in given for pair in text.split(",")):
-        name, equals, header = pair.partition("=")
-        if not equals or not name:
-            raise InputError(f"expected {what}=HEADER, but got '{pair}'", where=where)
-        if name in names:
-            raise InputError(f"'{name}' is given twice", where=where)
-        names[name] = header
-    return names
+    pairs = (pair for text in given for pair in text.split(","))
+    return assignments(pairs, f"{what}=HEADER", where, empty=True)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.reach import Reach, Tail
 from qe.statistics.result import (
@@ -111,7 +111,7 @@ def bootstrap_test(
     Two-sided for `shifted` alone. Raises InputError for an unknown method.
     """
     if method not in METHODS:
-        raise InputError(f"unknown bootstrap test '{method}'", remedy=f"known: {', '.join(METHODS)}")
+        raise unknown_name("bootstrap test", method, METHODS)
     differences = system - baseline
     tolerance = rounding(system, baseline)
     if method == "win-ratio":

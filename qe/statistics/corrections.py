@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 
 CORRECTIONS = ("none", "bonferroni", "holm", "bh")
 
@@ -21,7 +21,7 @@ def correct(p_values: Sequence[float] | FloatArray, method: str = "holm") -> Flo
     Raises InputError for an unknown method and for values outside 0 .. 1.
     """
     if method not in CORRECTIONS:
-        raise InputError(f"unknown correction '{method}'", remedy=f"known: {', '.join(CORRECTIONS)}")
+        raise unknown_name("correction", method, CORRECTIONS)
     p = np.asarray(p_values, np.float64)
     defined = ~np.isnan(p)
     if ((p[defined] < 0) | (p[defined] > 1)).any():

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from features.basics.array_types import FloatArray
+from features.basics.assignments import numbers
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
 from qe.statistics.corrections import correct
@@ -135,21 +136,10 @@ def margins(given: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
 
     Raises InputError for unknown metrics and for margins that are not above 0.
     """
-    by_metric: dict[str, float] = {}
-    for text in given:
-        metric, _, value = text.rpartition("=")
-        try:
-            margin = float(value)
-        except ValueError:
-            margin = float("nan")
-        if not (metric and 0 < margin < float("inf")):
-            raise InputError(
-                f"--margin must be METRIC=MARGIN, with a margin above 0, but got '{text}'",
-                remedy="such as mae=0.02",
-            )
+    by_metric = numbers(given, "METRIC=MARGIN", "--margin", above=0)
+    for metric in by_metric:
         if metric not in metrics:
             raise InputError(
                 f"--margin names '{metric}', which is not computed", remedy=f"metrics: {', '.join(metrics)}"
             )
-        by_metric[metric] = margin
     return by_metric

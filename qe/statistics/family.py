@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.storage.files import digest
 from qe.statistics.corrections import CORRECTIONS, correct, experimentwise_error
 from qe.statistics.result import LEVEL, TestResult, without_answer
@@ -47,9 +47,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.scope not in SCOPES:
-            raise InputError(f"unknown family '{self.scope}'", remedy=f"known: {', '.join(SCOPES)}")
+            raise unknown_name("family", self.scope, SCOPES)
         if self.method not in (*CORRECTIONS, IN_TEST):
-            raise InputError(f"unknown correction '{self.method}'", remedy=f"known: {', '.join(CORRECTIONS)}")
+            raise unknown_name("correction", self.method, CORRECTIONS)
         if not 0 < self.level < 1:
             raise InputError(f"0 < level < 1 must hold, but got {self.level}")
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.reach import Reach, Runs, Tail
 from qe.statistics.result import (
@@ -190,7 +190,7 @@ def _every_face(differing: NDArray[np.int64], units: int, first: int, last: int)
 
 def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
     if unit not in EXCHANGES:
-        raise InputError(f"unknown exchange '{unit}'", remedy=f"known: {', '.join(EXCHANGES)}")
+        raise unknown_name("exchange", unit, EXCHANGES)
     if a.shape[1:] != b.shape[1:]:
         raise InputError(
             f"the system has {a.shape[1]} segments x {a.shape[2]} statistics,"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.undefined import or_none
 from qe.statistics.reach import Reach, Tail
 
@@ -115,7 +115,7 @@ def with_units(result: TestResult, name: str) -> TestResult:
 def check_tail(tail: str) -> None:
     """Raises InputError for a tail that is not known."""
     if tail not in TAILS:
-        raise InputError(f"unknown tail '{tail}'", remedy=f"known: {', '.join(TAILS)}")
+        raise unknown_name("tail", tail, TAILS)
 
 
 def check_samples(samples: int) -> None:

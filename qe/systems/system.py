@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from qe.systems.segment_scores import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
@@ -86,5 +86,5 @@ def known_baseline(systems: Sequence[System], name: str | None) -> str:
     if name is None:
         return names[0]
     if name not in names:
-        raise InputError(f"unknown baseline '{name}'", remedy=f"systems: {', '.join(names)}")
+        raise unknown_name("baseline", name, names)
     return name

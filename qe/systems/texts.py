@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.errors import InputError
+from features.basics.errors import unknown_name
 from features.text.tokens import Tokens
 from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
 
@@ -114,7 +114,7 @@ def _splitter(name: str) -> Callable[[str], list[str]]:
     if name == "none":
         return str.split
     if name not in TOKENIZATIONS:
-        raise InputError(f"unknown tokenization '{name}'", remedy=f"known: {', '.join(TOKENIZATIONS)}")
+        raise unknown_name("tokenization", name, TOKENIZATIONS)
     return _splitting(sacrebleu_tokenizer(name))
 
 

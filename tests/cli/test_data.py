@@ -79,7 +79,7 @@ def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixtu
         ),
         ([], "the format 'table' needs the key 'label'"),
         ([*TABLE, "--set", "quoted=true"], "the format 'table' has no key 'quoted'"),
-        ([*TABLE, "--set", "quoting"], "--set needs key=value, but got 'quoting'"),
+        ([*TABLE, "--set", "quoting"], "--set: expected key=value, but got 'quoting'"),
     ],
 )
 def test_bad_settings_are_exit_code_2(

@@ -102,7 +102,10 @@ def test_ranges_and_settings_of_one_method_twice(judged: Path, capsys: Any) -> N
         (["--ranges", "soccr"], "--ranges: no method 'soccr' is asked for"),
         (["--samples", "-1"], "samples must be at least 0"),
         (["--json", "--latex"], "only one of"),
-        (["--reference", "a", "--methods", "monte_carlo_playoffs:games=3"], "unknown option 'games=3'"),
+        (
+            ["--reference", "a", "--methods", "monte_carlo_playoffs:games=3"],
+            "unknown option 'games'; known: tournaments, seed",
+        ),
     ],
 )
 def test_refusals(judged: Path, arguments: list[str], message: str, capsys: Any) -> None:

@@ -60,7 +60,7 @@ def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None
         ("name=a b", "name: "),
         ("features=[]", "must be a list of extractors"),
         ("features=[{compat: quest}]", "every entry needs a `kind` or a `set`"),
-        ("folds", "--set needs key=value"),
+        ("folds", "--set: expected key=value, but got 'folds'"),
         ("name.first=x", "'name' is not a section"),
     ],
 )

@@ -129,7 +129,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = "evaluate --words --gold gold.tags --predictions a.tags b=b.probs --json -q"
+    command = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --json -q"
     run([*command.split(), "--threshold", "0.5", "--samples", "0"])
     report = json.loads(capsys.readouterr().out)
     assert {part: (one["tags"], one["bad"]) for part, one in report.items()} == {
@@ -144,13 +144,13 @@ def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.Ca
     run(tuned)
     assert json.loads(capsys.readouterr().out)["gaps"]["systems"]["b"]["f1_mult"] == 1
     (files / "w.tags").write_text("BAD OK\nOK\n")
-    both = "evaluate --words --gold gold.tags --predictions a.tags b=b.probs --threshold 0.5 -q"
+    both = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --threshold 0.5 -q"
     run(both.split())
     printed = " ".join(capsys.readouterr().out.split())
     assert "1,000 samples of 2 whole segments, seed 0; 95 % intervals: percentile bootstrap" in printed
     assert "approximate randomization; corrected (holm) within families of comparisons (mcc: 1," in printed
     assert "note: 2 segments only" in printed
-    plain = "evaluate --words --layout words --gold w.tags --predictions c=w.tags -q"
+    plain = "evaluate words --layout words --gold w.tags --predictions c=w.tags -q"
     run(plain.split())
     assert "MCC" in capsys.readouterr().out
 
@@ -188,7 +188,7 @@ def scored(folder: Path, **changes: object) -> None:
     (folder / "gold.src_tags").write_text("BAD OK OK\nOK\n")
 
 
-EVALUATE = "evaluate --words --gold gold.tags --source-gold gold.src_tags --samples 0 -q"
+EVALUATE = "evaluate words --gold gold.tags --source-gold gold.src_tags --samples 0 -q"
 
 
 def test_scored_rows_hold_words_gaps_and_source_words(
@@ -252,7 +252,7 @@ def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(
         (tmp_path / name).write_text("".join(" ".join(values[row]) + "\n" for row in rows))
     figures = {}
     for metric in ("mcc", "f1_mult"):
-        command = "evaluate --words --layout words --gold gold --predictions p.probs --samples 0 --folds 5"
+        command = "evaluate words --layout words --gold gold --predictions p.probs --samples 0 --folds 5"
         run([*command.split(), "--thresholds-by", metric, "--json", "-q"])
         figures[metric] = json.loads(capsys.readouterr().out)["words"]["systems"]["p"][metric]
     for metric, value in figures.items():

@@ -221,7 +221,7 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
 def test_what_is_no_assignment(assignment: str) -> None:
     with pytest.raises(InputError, match="--read: expected PART=FILE"):
         parsed([assignment])
-    with pytest.raises(InputError, match="--read: two files for the part 'target_lm'"):
+    with pytest.raises(InputError, match="--read: 'target_lm' is given twice"):
         parsed(["target_lm=a", "target_lm=b"])
 
 

@@ -216,7 +216,7 @@ def test_what_is_no_assignment(assignment: str) -> None:
 
 
 def test_a_setting_twice_is_an_error() -> None:
-    with pytest.raises(InputError, match="--set: target_lm.order is set twice"):
+    with pytest.raises(InputError, match="--set: 'target_lm.order' is given twice"):
         parsed(["target_lm.order=4", "target_lm.order=5"])
 
 

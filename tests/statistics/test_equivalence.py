@@ -88,7 +88,7 @@ def test_without_a_margin_a_cluster_is_not_called_equal() -> None:
 
 @pytest.mark.parametrize("text", ["mae", "=0.1", "mae=0", "mae=-1", "mae=nan", "mae=inf"])
 def test_margins_that_are_none(text: str) -> None:
-    with pytest.raises(InputError, match="--margin must be METRIC=MARGIN"):
+    with pytest.raises(InputError, match="--margin: expected METRIC=MARGIN, a number above 0, but got"):
         margins([text], ["mae"])
 
 

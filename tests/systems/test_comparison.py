@@ -391,11 +391,14 @@ def test_tables_need_no_reference(files: Callable[..., str], capsys: Any) -> Non
         (["--references", "{ref}", "--system", "a={old}", "--tokenize", "14a"], "known: none, 13a, intl"),
         (["--references", "{hole}", "--system", "a={old}"], "{hole}:2: empty reference"),
         (["--references", "{ref}", "--system", "a={missing}"], "{missing}: no such file"),
-        (["--references", "{ref}", "--system", "a"], "--system must be NAME=VALUE"),
-        (["--references", "{ref}", "--system", "a={old},"], "--system must be NAME=VALUE"),
+        (["--references", "{ref}", "--system", "a"], "--system: expected NAME=VALUE[,VALUE...]"),
+        (
+            ["--references", "{ref}", "--system", "a={old},"],
+            "--system: expected NAME=VALUE[,VALUE...]",
+        ),
         (
             ["--references", "{ref}", "--system", "a={old}", "--baseline", "b"],
-            "unknown baseline 'b'; systems: a",
+            "unknown baseline 'b'; known: a",
         ),
         (["--references", "{ref}", "--system", "a={old}", "--test", "t"], "unknown test 't'; known: ar"),
         (["--references", "{ref}", "--system", "a={old}", "--exchange", "x"], "known: segment, segment-run"),

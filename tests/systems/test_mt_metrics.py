@@ -226,7 +226,7 @@ def test_metrics_as_written_on_the_command_line() -> None:
     ("text", "message"),
     [
         ("blue", "unknown metric 'blue'; known: .* did you mean 'bleu'"),
-        ("bleu:orders=3", "unknown option 'orders=3'; known: tokenize"),
+        ("bleu:orders=3", "unknown option 'orders'; known: tokenize"),
         ("bleu:tokenize=14a", "unknown value '14a'; known: none, 13a"),
         ("bleu:order=x", "expected int, but got 'x'"),
         ("bleu:lowercase=maybe", "expected bool, but got 'maybe'"),

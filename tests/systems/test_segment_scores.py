@@ -85,7 +85,7 @@ def test_files_alone_need_no_references_and_errors_have_a_direction(
     ("more", "message"),
     [
         (("--scores", "comet:x=x.comet"), "'y' has 1 runs, but 0 score files of comet"),
-        (("--scores", "comet=x.comet"), "--scores must be METRIC:SYSTEM=RUN[,RUN...]"),
+        (("--scores", "comet=x.comet"), "--scores: expected METRIC:SYSTEM=RUN[,RUN...], but got"),
         (("--scores", "comet:z=x.comet"), "--scores names no system: z"),
         (("--scores", "bleu:x=x.comet"), "--scores names a metric of --metrics: bleu"),
         ((*BOTH, "--scores", "comet:x=x.comet"), "--scores names comet:x twice"),

@@ -342,8 +342,8 @@ def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     two = [*base, "--system", f"b={files['b']}"]
     learn = [*two, "--references", files["a"]]
     for arguments, message in (
-        ([*base, "--system", "b"], "must be NAME=FILE"),
-        ([*base, "--system", f"a={files['b']}"], "two systems are named 'a'"),
+        ([*base, "--system", "b"], "--system: expected NAME=FILE, but got 'b'"),
+        ([*base, "--system", f"a={files['b']}"], "--system: 'a' is given twice"),
         (two, "--references and --features are needed"),
         ([*learn, "--features", "baseline18"], "unknown extractor 'baseline18'"),
         ([*learn, "--features", str(tmp_path / "none.yaml")], "no such file"),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
@@ -148,7 +148,7 @@ def read_table(
         "parquet": lambda: _parquet(reading, path),
     }
     if kind not in readers:
-        raise InputError(f"unknown kind of table '{kind}'", where=path, remedy=f"known: {', '.join(readers)}")
+        raise unknown_name("kind of table", kind, readers, where=path)
     table = readers[kind]()
     if not table or not len(next(iter(table.values()))):
         raise InputError("the table has no rows", where=path)

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import unknown_name
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]
@@ -22,7 +22,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, scores: FloatArray, y: FloatArray) -> Self:
         if self.kind not in ("linear", "isotonic"):
-            raise InputError(f"unknown calibration '{self.kind}'", remedy="known: isotonic, linear")
+            raise unknown_name("calibration", self.kind, ("isotonic", "linear"))
         if self.kind == "isotonic":
             isotonic = IsotonicRegression(increasing=True).fit(scores, y)
             self.scores_, self.labels_ = (

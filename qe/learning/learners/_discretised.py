@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Positive, Seed
 from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners._forest import FlatTrees
@@ -85,7 +85,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.output not in ("expected", "most_likely"):
-            raise InputError(f"unknown output '{self.output}'", remedy="known: expected, most_likely")
+            raise unknown_name("output", self.output, ("expected", "most_likely"))
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
         steps = np.floor(y / self.interval + 0.5).astype(np.int64)

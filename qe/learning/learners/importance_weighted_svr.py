@@ -9,7 +9,7 @@ from sklearn.linear_model import ElasticNet
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import unknown_name
 from features.basics.hints import NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
@@ -75,7 +75,7 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
             "both": (self._linear, self._gain),
         }
         if self.importance not in sources:
-            raise InputError(f"unknown importance '{self.importance}'", remedy=f"known: {', '.join(sources)}")
+            raise unknown_name("importance", self.importance, sources)
         shares = np.mean([_share(source(X, y, weights)) for source in sources[self.importance]], axis=0)
         return _share(shares)
 

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import unknown_name
 from features.basics.hints import NotNegative, Seed
 from qe.config.ranges import Folds
 from qe.learning.learner import Learner
@@ -47,7 +47,7 @@ class StackingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.final not in ("nonnegative", "ridge"):
-            raise InputError(f"unknown final model '{self.final}'", remedy="known: nonnegative, ridge")
+            raise unknown_name("final model", self.final, ("nonnegative", "ridge"))
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
         members = make_members(self.members, self.seed)

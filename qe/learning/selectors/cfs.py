@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import unknown_name
 from features.basics.hints import Count
 from qe.config.distributions import Choice, Distribution
 from qe.learning.selector import Selector
@@ -41,7 +41,7 @@ class CorrelationBased(Selector):
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
         if self.search not in ("best_first", "greedy_stepwise"):
-            raise InputError(f"unknown search '{self.search}'", remedy="known: best_first, greedy_stepwise")
+            raise unknown_name("search", self.search, ("best_first", "greedy_stepwise"))
         with_label = correlations(X, y)
         among = np.stack([correlations(X, column) for column in X.T])
         subset, self.merit_ = _search(with_label, among, self.stale if self.search == "best_first" else 1)

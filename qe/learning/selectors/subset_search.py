@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, NotNegative
 from qe.config.distributions import Choice, Distribution
 from qe.config.ranges import Folds, Inner, Threads
@@ -138,7 +138,7 @@ class SubsetSearch(Selector):
 
     def _check(self, k: int) -> None:
         if self.search not in ("auto", "exhaustive", "beam"):
-            raise InputError(f"unknown search '{self.search}'", remedy="known: auto, beam, exhaustive")
+            raise unknown_name("search", self.search, ("auto", "beam", "exhaustive"))
         if self.metric not in METRIC_CODES:
             raise InputError(
                 f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
 from qe.data.formats.table import KINDS, read_table
 from qe.data.reading import Column, Reading, number_in, number_problem
@@ -26,21 +27,18 @@ def read_metric_tables(
     Raises InputError for a table without scores, a column that no table has, and a score given twice.
     """
     metrics: dict[str, ScoreTable] = {}
-    files = []
-    for argument in arguments:
-        system, path = _named(argument)
-        files.append(path)
+    files = [named_file(argument) for argument in arguments]
+    for system, path in files:
         for table in read_table_of_scores(path, system, columns):
             known = metrics.setdefault(table.name, ScoreTable(table.name))
             _joined(known, table, path)
     for name in columns or ():
         if name not in metrics:
-            every = [_named(argument) for argument in arguments]
-            names = {t.name: None for system, path in every for t in read_table_of_scores(path, system, None)}
+            names = {t.name: None for system, path in files for t in read_table_of_scores(path, system, None)}
             raise unknown_name("column", name, names, where="--columns")
     if not metrics:
-        raise InputError("the tables hold no column of numbers", where=files[0] if files else None)
-    return list(metrics.values()), files
+        raise InputError("the tables hold no column of numbers", where=files[0][1] if files else None)
+    return list(metrics.values()), [path for _, path in files]
 
 
 def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
@@ -48,7 +46,7 @@ def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
 
     column  the column of scores; default `score`, or the only one that holds numbers
     """
-    tables = {table.name: table for table in read_table_of_scores(path, None, [column] if column else None)}
+    tables = {table.name: table for table in read_table_of_scores(path, "", [column] if column else None)}
     if column is None and len(tables) > 1 and "score" not in tables:
         raise InputError(
             "which column holds the human scores?",
@@ -61,12 +59,13 @@ def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
     return tables[chosen]
 
 
-def read_table_of_scores(path: Path, system: str | None, columns: Sequence[str] | None) -> list[ScoreTable]:
+def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None) -> list[ScoreTable]:
     """One ScoreTable per column of numbers.
 
-    A table without a column `system` is about one system, named by `system`; one without a column of
-    segments holds scores of whole systems. A file that is no table by its name has one score per line, of the
-    segments 1 to n. Empty cells, None and NaN are missing scores.
+    system  the one system of a table without a column `system`; may be empty
+
+    A table without a column of segments holds scores of whole systems. A file that is no table by its name
+    has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores.
     """
     if path.name.removesuffix(".gz").rpartition(".")[2].lower() not in KINDS:
         return [_of_lines(path, system)]
@@ -76,7 +75,7 @@ def read_table_of_scores(path: Path, system: str | None, columns: Sequence[str] 
     keys = {SYSTEM, JUDGE, segment}
     if segment is None and SYSTEM not in cells:
         raise InputError("has neither a column 'system' nor 'segment'", where=f"{path}:1")
-    if SYSTEM in cells and system is not None:
+    if SYSTEM in cells and system:
         raise InputError(f"has a column 'system', and is given as that of '{system}'", where=path)
     rows = len(next(iter(cells.values())))
     systems = cells[SYSTEM].texts if SYSTEM in cells else [system or ONE_SYSTEM] * rows
@@ -92,7 +91,7 @@ def read_table_of_scores(path: Path, system: str | None, columns: Sequence[str] 
     return tables
 
 
-def _of_lines(path: Path, system: str | None) -> ScoreTable:
+def _of_lines(path: Path, system: str) -> ScoreTable:
     """One score per line: segments are named by their lines, from 1."""
     file = read_scores(path)
     scores = {(system or ONE_SYSTEM, str(i)): float(v) for i, v in enumerate(file.scores, start=1)}
@@ -157,10 +156,3 @@ def _joined(known: ScoreTable, more: ScoreTable, path: Path) -> None:
         )
     known.segments |= more.segments
     known.systems |= more.systems
-
-
-def _named(argument: str) -> tuple[str | None, Path]:
-    name, equals, rest = argument.partition("=")
-    if equals and not Path(argument).exists():
-        return name, Path(rest)
-    return None, Path(argument)

@@ -56,22 +56,18 @@ def error_frequencies(
     return Frequencies(tuple(translations), names, np.stack(values))
 
 
-def read_texts(arguments: Sequence[str], reference: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Translations from SYSTEM=FILE, line by line with the reference; and its lines.
+def read_texts(outputs: Mapping[str, Path], reference: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Translations of each system, line by line with the reference; and its lines.
 
-    Raises InputError for an argument of another form, a system given twice, and files of another length.
+    Raises InputError for files of another length, and fewer than two systems.
     """
     lines = Reading(Path()).lines(reference).texts
-    texts: dict[str, list[str]] = {}
-    for argument in arguments:
-        system, equals, file = argument.partition("=")
-        if not equals or not system:
-            raise InputError(f"'{argument}' is not SYSTEM=FILE", where="--outputs")
-        if system in texts:
-            raise InputError(f"'{system}' is given twice", where="--outputs")
-        texts[system] = Reading(Path()).lines(Path(file)).texts
-        if len(texts[system]) != len(lines):
-            raise InputError(f"{len(texts[system])} translations, but {len(lines)} references", where=file)
+    texts = {system: Reading(Path()).lines(file).texts for system, file in outputs.items()}
+    for system, translations in texts.items():
+        if len(translations) != len(lines):
+            raise InputError(
+                f"{len(translations)} translations, but {len(lines)} references", where=outputs[system]
+            )
     if len(texts) < 2:
         raise InputError("fewer than two systems", where="--outputs", remedy="give SYSTEM=FILE of each")
     return texts, lines

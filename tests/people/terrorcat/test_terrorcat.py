@@ -210,7 +210,7 @@ def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path, capsys: 
     for more, message in (
         (["--outputs", outputs[0]], "fewer than two systems"),
         (["--outputs", outputs[0], outputs[0]], "'s0' is given twice"),
-        (["--outputs", "s0", "s1"], "'s0' is not SYSTEM=FILE"),
+        (["--outputs", "s0", "s1"], "--outputs: expected SYSTEM=FILE, but got 's0'"),
         (["--outputs", f"x={folder}/s0.en", f"y={folder}/s1.en"], "0 ranked pairs have translations"),
         (["--outputs", *outputs, "--learner", "rigde"], "did you mean 'ridge'"),
         (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),

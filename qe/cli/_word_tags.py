@@ -1,0 +1,138 @@
+"""`qe evaluate words`: tags of words, gaps and source words against gold tags."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from qe.cli._common import emit, table_console
+from qe.cli._options import (
+    INPUT,
+    MOST_SAMPLES,
+    OUTPUT,
+    TESTS,
+    Baseline,
+    Correct,
+    Family,
+    Json,
+    Quiet,
+    seed_option,
+)
+
+_TAGS = "probabilities as tags"
+
+
+def words(
+    gold: Annotated[Path, typer.Option(metavar="FILE", help="Gold tags: OK and BAD.", rich_help_panel=INPUT)],
+    predictions: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[NAME=]FILE...",
+            help="Tags or P(BAD) of each system, or what `qe score --tokens` wrote (JSONL).",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    layout: Annotated[
+        str,
+        typer.Option(
+            metavar="tags|words|gaps|source",
+            help="What a line holds; tags: gap, word, gap, word, ..., gap.",
+            rich_help_panel=INPUT,
+        ),
+    ] = "tags",
+    source_gold: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Gold tags of source words, evaluated too.", rich_help_panel=INPUT),
+    ] = None,
+    source_predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE...",
+            help="Source words of systems whose own files do not hold them.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="BAD is what has at least this P(BAD).", rich_help_panel=_TAGS),
+    ] = None,
+    tune: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE...",
+            help="Or: choose thresholds by P(BAD) of a development set.",
+            rich_help_panel=_TAGS,
+        ),
+    ] = None,
+    tune_gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gold tags of that set.", rich_help_panel=_TAGS)
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, help="Or: choose thresholds inside so many folds.", rich_help_panel=_TAGS),
+    ] = None,
+    thresholds_by: Annotated[
+        str,
+        typer.Option(metavar="mcc|f1_mult", help="What thresholds are best by.", rich_help_panel=_TAGS),
+    ] = "mcc",
+    baseline: Baseline = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST_SAMPLES,
+            help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
+            rich_help_panel=TESTS,
+        ),
+    ] = None,
+    seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
+    correct: Correct = "holm",
+    family: Family = "metric",
+    reliability: Annotated[
+        Path | None,
+        typer.Option(metavar="PNG", help="Draw how reliable probabilities are.", rich_help_panel=OUTPUT),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the JSON report here.", rich_help_panel=OUTPUT),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score tags of words, gaps and source words against gold tags: MCC, F1, calibration, significance.
+
+    Probabilities become tags by a threshold: one that is given, or one that is chosen on other segments. By
+    default the tags of the file itself count.
+
+    Examples:
+
+        qe evaluate words --gold dev.tags --predictions a=a.tags b=b.probs --threshold 0.5
+
+        qe evaluate words --gold dev.tags --source-gold dev.src_tags --predictions model=scores.jsonl
+        --reliability reliability.png
+    """
+    from features.basics.assignments import named_file
+    from features.storage.outputs import check_output
+    from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files, word_notes, word_tables
+
+    settings: Any = {"layout": layout, "family": family}
+    chosen = WordOptions(
+        threshold=threshold, tune=tune or (), tune_gold=tune_gold, folds=folds, metric=thresholds_by,
+        source=source_gold, sources=source_predictions or (), baselines=baseline or (), samples=samples,
+        seed=seed, correction=correct, **settings,
+    )  # fmt: skip
+    named = [named_file(text)[1] for text in (*predictions, *chosen.tune, *chosen.sources)]
+    inputs = [path for path in (gold, tune_gold, source_gold, *named) if path is not None]
+    if output is not None:
+        check_output(output, inputs)
+    if reliability is not None:
+        check_output(reliability, [*inputs, *([output] if output is not None else [])])
+    reports = evaluate_tag_files(gold, predictions, chosen, quiet)
+    if reliability is not None:
+        draw_reliability(reliability, reports)
+    emit({part: report.to_json() for part, report in reports.items()}, json, output)
+    if not json:
+        for table in word_tables(reports):
+            table_console().print(table)
+        for line in word_notes(reports):
+            table_console().print(line, highlight=False, markup=False)
