@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
 from qe.scoring.check import CHECKS, Checks, Knowledge
 
@@ -68,10 +69,8 @@ def parse_settings(given: Sequence[str]) -> dict[str, str]:
 
     Raises InputError for what is not of that form.
     """
-    pairs = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or "." not in key:
-            raise InputError(f"expected CHECK.key=value, but got '{text}'", where="--set")
-        pairs[key] = value
+    pairs = assignments(given, "CHECK.key=value", "--set")
+    for key, value in pairs.items():
+        if "." not in key:
+            raise InputError(f"expected CHECK.key=value, but got '{key}={value}'", where="--set")
     return pairs

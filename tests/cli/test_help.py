@@ -11,7 +11,7 @@ from qe.cli import main
 from qe.cli._help import described
 from qe.cli._verbs import GROUPS, command, purpose, verbs
 
-LONGEST = 105  # lines, at 80 columns
+LONGEST = 100  # lines, at 80 columns
 
 
 def below(name: str, one: Any) -> Iterator[tuple[str, Any]]:
