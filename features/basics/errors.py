@@ -4,6 +4,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from features.basics.passwords import without_passwords
+
 # Control characters but tab and line feed, and those that turn the direction of text: what they do to a
 # terminal is not what they look like.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -12,7 +14,8 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 class InputError(ValueError):
     """Bad input: the broken rule, the value seen, where, and the way out, in one message.
 
-    The command line prints the message alone and exits with code 2.
+    The command line prints the message alone and exits with code 2. No message has the password of an
+    address that it quotes.
 
     >>> raise InputError("expected 4 columns, found 3", where="scores.tsv:17", remedy="use tabs")
     Traceback (most recent call last):
@@ -22,7 +25,7 @@ class InputError(ValueError):
     def __init__(self, what: str, *, where: object = None, remedy: str = "") -> None:
         self.what, self.where, self.remedy = what, where, remedy
         message = what if where is None else f"{where}: {what}"
-        super().__init__(visible(f"{message}; {remedy}" if remedy else message))
+        super().__init__(visible(without_passwords(f"{message}; {remedy}" if remedy else message)))
 
 
 def visible(text: str) -> str:

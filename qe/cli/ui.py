@@ -25,33 +25,29 @@ def ui(
         qe ui --port 5001
     """
     from features.basics.errors import InputError
+    from features.basics.passwords import without_passwords
     from qe.production.listening import bound
-    from qe.tracking.address import check_reachable, is_database, without_password
+    from qe.tracking.address import check_reachable, is_database
     from qe.tracking.settings import artifact_root, tracking_uri
 
     uri = tracking_uri()
     if not is_database(uri):
         raise InputError(
             "is no database that a UI could be opened on",
-            where=without_password(uri),
+            where=uri,
             remedy="a tracking server has a UI of its own: open its address in a browser",
         )
     check_reachable(uri)
     bound(host, port).close()
     print(
-        f"MLflow UI of {without_password(uri)} (stop with Ctrl-C): http://{host}:{port}{VIEW}",
+        f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): http://{host}:{port}{VIEW}",
         file=sys.stderr,
         flush=True,
     )
     command = [sys.executable, "-m", "mlflow", "ui", "--host", host, "--port", str(port), "--workers", "1"]
-    store = [
-        "--backend-store-uri",
-        uri,
-        "--registry-store-uri",
-        uri,
-        "--default-artifact-root",
-        artifact_root(),
-    ]
+    # Not as arguments: these are shown to whoever lists processes, and the address may have a password.
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = os.environ["MLFLOW_REGISTRY_STORE_URI"] = uri
+    os.environ["MLFLOW_DEFAULT_ARTIFACT_ROOT"] = artifact_root()
     # MLflow's jobs (judges of language models) would be eight more processes beside the server.
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
-    os.execv(sys.executable, [*command, *store])
+    os.execv(sys.executable, command)

@@ -13,11 +13,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     PrivateAttr,
     model_validator,
 )
 
 from features.basics.errors import InputError, shown, together
+from features.basics.passwords import without_passwords
 from features.storage.strict_yaml import read_mapping
 from qe.config.extending import extended, told
 from qe.config.families import readable_configs
@@ -49,6 +51,8 @@ def _auto_or_positive(value: Any) -> Any:
     return value
 
 
+# Written without its password, wherever settings are written.
+Address = Annotated[str, PlainSerializer(without_passwords)]
 AuxiliaryWeight = Annotated[Literal["auto"] | float, BeforeValidator(_auto_or_positive)]
 
 
@@ -216,7 +220,7 @@ class SearchSection(Section):
     trials: int = Field(30, ge=1)
     objective: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ("mae",)
     seed: Seed = 0
-    storage: str | None = None
+    storage: Address | None = Field(None, repr=False)
     warm_start: tuple[Path, ...] = ()
     failures: float = Field(0.5, ge=0, lt=1)
 

@@ -1,7 +1,6 @@
 """Addresses of tracking stores: what kind they are, where their files lie, and whether anybody answers."""
 
 import os
-import re
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,15 +31,6 @@ def database_file(uri: str) -> Path | None:
     """The file of an SQLite address; None for any other, and for a database in memory."""
     path = uri.partition(":///")[2].partition("?")[0]
     return Path(path).absolute() if kind_of(uri) == "sqlite" and path not in ("", ":memory:") else None
-
-
-def without_password(uri: str) -> str:
-    """The address as it may be shown.
-
-    >>> without_password("postgresql://qe:secret@host/name")
-    'postgresql://qe:***@host/name'
-    """
-    return re.sub(r"(://[^:/@]+):[^@]*@", r"\1:***@", uri)
 
 
 def check_reachable(uri: str) -> None:
@@ -84,7 +74,7 @@ def _check_port(uri: str, port: int) -> None:
         parts = urlsplit(uri)
         host, number = parts.hostname, parts.port or port
     except ValueError as error:
-        raise InputError(f"is no address ({error})", where=without_password(uri)) from None
+        raise InputError(f"is no address ({error})", where=uri) from None
     if host is None:  # a local socket
         return
     try:
@@ -96,6 +86,6 @@ def _check_port(uri: str, port: int) -> None:
 def _silent(uri: str, reason: str) -> InputError:
     return InputError(
         f"the tracking server cannot be reached ({reason})",
-        where=without_password(uri),
+        where=uri,
         remedy="start it, or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
     )

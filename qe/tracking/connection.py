@@ -11,7 +11,7 @@ from mlflow.telemetry import set_telemetry_client
 
 from features.basics.errors import InputError
 from features.storage.outputs import locked_file
-from qe.tracking.address import check_reachable, database_file, is_database, without_password
+from qe.tracking.address import check_reachable, database_file, is_database
 from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri
 
 # The UI opens on the runs of model training, not on its pages for language model applications.
@@ -42,8 +42,8 @@ def connect(path: Path | None = None) -> TrackingSettings:
     except InputError:
         raise
     except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
-        reason = without_password(str(error).strip().splitlines()[0])
-        raise InputError(f"MLflow cannot use this store: {reason}", where=without_password(uri)) from None
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"MLflow cannot use this store: {reason}", where=uri) from None
     return settings
 
 

@@ -16,6 +16,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 
+from features.basics.passwords import without_passwords
 from qe.tracking.connection import connect
 from qe.tracking.names import accepted, flatten
 
@@ -49,7 +50,7 @@ class Run:
         A value that changed since the run began (MLflow keeps the first) is logged as the tag
         `resumed.NAME`; one too long for MLflow stands in report.json alone.
         """
-        flat = {name: str(value) for name, value in flatten(values).items()}
+        flat = {name: without_passwords(str(value)) for name, value in flatten(values).items()}
         known = self.client.get_run(self.id).data.params
         new = [Param(k, v) for k, v in flat.items() if k not in known and len(v) <= _PARAM_LIMIT]
         for start in range(0, len(new), 100):
@@ -75,7 +76,8 @@ class Run:
             self.client.log_batch(self.id, metrics=logged[start : start + _BATCH])
 
     def tags(self, values: Mapping[str, str]) -> None:
-        self.client.log_batch(self.id, tags=[RunTag(k, v) for k, v in values.items()])
+        shown = [RunTag(name, without_passwords(value)) for name, value in values.items()]
+        self.client.log_batch(self.id, tags=shown)
 
     def artifact(self, path: Path, folder: str | None = None) -> None:
         """Logs a file, or a directory's content."""
@@ -133,7 +135,7 @@ class Run:
         self.client.log_batch(
             run.info.run_id,
             metrics=_metrics(metrics, 0),
-            params=[Param(k, str(v)) for k, v in flatten(params).items()],
+            params=[Param(k, without_passwords(str(v))) for k, v in flatten(params).items()],
         )
         end = int(finished.timestamp() * 1000) if finished else None
         self.client.set_terminated(run.info.run_id, "FINISHED", end)

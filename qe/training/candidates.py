@@ -16,7 +16,6 @@ from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS
-from qe.tracking.address import without_password
 from qe.training import search
 from qe.training.auxiliary import FoldTables, together_with
 from qe.training.fold_data import FoldData
@@ -53,7 +52,7 @@ def search_candidates(
         warm_start=[p for path in section.warm_start for p in earlier_trials(path, objective.space)],
         shared=shared and section.storage is not None,
         identity=identity(prepared, objective.space),
-        where=None if address is None else without_password(address),
+        where=address,
         on_trial=on_trial,
         progress=progress,
     )

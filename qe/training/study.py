@@ -11,7 +11,6 @@ from optuna.trial import FrozenTrial, TrialState
 from features.basics.errors import InputError
 from features.storage.damage import whole
 from features.storage.files import digest
-from qe.tracking.address import without_password
 from qe.training.journal_lock import JournalLock
 from qe.training.objective import FAILURE
 from qe.training.space import Space
@@ -36,8 +35,8 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
         return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
     except Exception as error:
         raise InputError(
-            f"cannot be used as study storage: {without_password(str(error).splitlines()[0])}",
-            where=without_password(address),
+            f"cannot be used as study storage: {str(error).splitlines()[0]}",
+            where=address,
             remedy="check the server and the URL (PostgreSQL needs the extra `mtqe[postgresql]`)",
         ) from None
 

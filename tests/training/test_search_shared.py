@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,22 @@ import optuna
 import pytest
 
 from features.basics.errors import InputError
+from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.study import storage_at
+from qe.training.train import train
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+PASSWORD = "sesame/Open-41"
+
+
 @pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a fresh PostgreSQL server on loopback, run by an unprivileged user."""
+def postgresql() -> Iterator[str]:
+    """The URL of a fresh PostgreSQL server on loopback, run by an unprivileged user; it asks for PASSWORD."""
     pytest.importorskip("psycopg", reason="the extra mtqe[postgresql] is not installed")
     paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not paths:
@@ -33,10 +39,12 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     binaries = paths[-1].parent
     folder = Path(f"/tmp/qe-postgresql-{os.getpid()}")
     folder.mkdir()
+    (folder / "password").write_text(PASSWORD)
     as_user: list[str] = []
     if os.getuid() == 0:
         user = pwd.getpwnam("postgres")
-        os.chown(folder, user.pw_uid, user.pw_gid)
+        for path in (folder, folder / "password"):
+            os.chown(path, user.pw_uid, user.pw_gid)
         as_user = ["runuser", "-u", "postgres", "--"]
     port, data = free_port(), folder / "data"
 
@@ -44,7 +52,8 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)
 
     try:
-        run(str(binaries / "initdb"), "-D", str(data), "-U", "qe", "--auth=trust", "--no-sync")
+        login = ["-U", "qe", "--auth=scram-sha-256", f"--pwfile={folder / 'password'}"]
+        run(str(binaries / "initdb"), "-D", str(data), *login, "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
         run(
             str(binaries / "pg_ctl"), "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"
@@ -95,8 +104,58 @@ def test_workers_share_a_journal_file(demo_run: Any, tmp_path: Path) -> None:
     check_workers(demo_run, str(tmp_path / "shared.journal"))
 
 
-def test_workers_share_a_postgresql_study(demo_run: Any, postgresql: str) -> None:
+def test_workers_share_a_postgresql_study(
+    demo_run: Any, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The password comes from the environment."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
     check_workers(demo_run, postgresql)
+
+
+@pytest.mark.parametrize("way", ["environment", "the home's .pgpass", "a file that the address names"])
+def test_the_password_need_not_stand_in_the_experiment(
+    way: str, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PGPASSWORD", "PGPASSFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(InputError, match="password"):
+        storage_at(postgresql)
+    address = postgresql
+    if way == "environment":
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    else:
+        file = tmp_path / (".pgpass" if "home" in way else "secret")
+        file.write_text(f"*:*:*:qe:{PASSWORD}\n")
+        file.chmod(0o600)
+        address += "" if "home" in way else f"?passfile={file}"
+    assert optuna.get_all_study_names(storage_at(address)) is not None
+
+
+def test_no_artifact_of_a_run_has_the_password(
+    demo_run: Any, postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Output folder, tracking database and artifacts, files in archives included."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    (tmp_path / "mlflow.yaml").write_text("artifact_root: artifacts\n")
+    monkeypatch.chdir(tmp_path)
+    address = postgresql.replace("qe@", f"qe:{PASSWORD}@")
+    overrides = [f"search.storage={address}", "search.trials=2", "split.folds=3", "name=secretive"]
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    outcome = train(loaded, tmp_path / "out", cache=demo_run.output / "cache")
+    assert outcome.report["experiment"]["search"]["storage"] == postgresql.replace("qe@", "qe:***@")
+    assert PASSWORD not in repr(loaded)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"mlflow.db", "report.json", "MLmodel"} <= {path.name for path in files}
+    assert [path for path in files if any(PASSWORD.encode() in content for content in contents(path))] == []
+
+
+def contents(path: Path) -> Iterator[bytes]:
+    """A file's bytes, and those of what it holds if it is an archive."""
+    yield path.read_bytes()
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            yield from map(archive.read, archive.namelist())
 
 
 def test_a_worker_of_another_experiment_is_refused(demo_run: Any, tmp_path: Path) -> None:
