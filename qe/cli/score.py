@@ -28,10 +28,19 @@ def score(
     model: Annotated[str, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")],
     input_: Annotated[
         list[str],
-        typer.Option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
+        typer.Option(
+            "--input",
+            "-i",
+            help="TSV, CSV, JSONL, Parquet, XLIFF, TMX or XLSX; or twice: source and target text.",
+        ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="TSV, CSV, JSONL or Parquet; .gz of the first three.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="TSV, CSV, JSONL or Parquet (.gz of the first three); or the kind of XLIFF, TMX or XLSX.",
+        ),
     ],
     columns: Annotated[
         list[str] | None,
@@ -40,6 +49,29 @@ def score(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep all columns of the input, before those that are added.")
     ] = False,
+    suffix: Annotated[
+        str, typer.Option(help="Of the names of columns that are added to others, such as _qe.")
+    ] = "",
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            "--safe-cells",
+            help="In TSV and CSV, put an apostrophe before text that a spreadsheet would take for a formula.",
+        ),
+    ] = False,
+    sheet: Annotated[
+        str,
+        typer.Option(help="Of XLSX: name or number of the sheet. (default: the first that is not hidden)"),
+    ] = "",
+    header_row: Annotated[
+        int, typer.Option(min=1, help="Of XLSX: the row with the names of the columns.")
+    ] = 1,
+    languages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of XLIFF and TMX: their own tags of the model's languages: source=TAG,target=TAG."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
@@ -116,6 +148,9 @@ def score(
     of BAD words with their severity (JSON in TSV and CSV), `source_tokens`, `source_bad` and `source_tags`
     the same of the source, for a model with source_word_quality (docs/word-level.md).
 
+    XLIFF and TMX are scored into the same file with a note at every segment, XLSX into one with more columns;
+    or into a table (docs/scoring.md).
+
     On Spark the input is any address that Spark reads (a file, a folder, hdfs://..., the name of a table) and
     the output a folder of parts; its rows are those of the local engine, to the last bit (docs/scale.md).
 
@@ -138,10 +173,10 @@ def score(
         qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
     from features.basics.errors import InputError, visible
+    from qe.data.translation_files.kinds import translation_kind
     from qe.scoring.jobs import score_file
     from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
-    from qe.scoring.translation_files.job import is_translation_file, score_translations
 
     if len(input_) > 2:
         raise InputError(
@@ -152,31 +187,18 @@ def score(
     if tags is not None and not tokens:
         raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
     folder = model_folder(model, require_signature)
-    if any(is_translation_file(Path(name)) for name in input_):
-        others: dict[str, object] = {"--resume": resume, "--workers": workers, "--drift": drift}
-        others |= {
-            "--tokens": tokens,
-            "--keep": keep,
-            "a second --input": input_[1:],
-            "--engine": engine != "local",
-        }
-        _only_of_tables(others)
-        thresholds = None if triage is None else _thresholds(triage, folder)
-        summary = score_translations(
-            folder,
-            Path(input_[0]),
-            Path(output),
-            options=Options(interval, explain, triage=thresholds, flags=flags),
-            columns=name_pairs(columns or (), "--columns"),
-            overwrite=overwrite,
-        )
-        for kind, reason in summary.not_checked.items():
-            print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
-        _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
-        return
+    of_files = any(translation_kind(Path(name)) for name in input_)
+    if of_files:
+        others: dict[str, object] = {"--resume": resume, "--workers": workers, "--engine": engine != "local"}
+        _only_of_tables(others | {"a second --input": input_[1:]})
+        if translation_kind(Path(output)):
+            _only_of_tables({"--tokens": tokens, "--keep": keep, "--safe-cells": safe_cells})
+    else:
+        _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
+        _only_local({"--suffix": suffix, "--safe-cells": safe_cells})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
@@ -191,28 +213,46 @@ def score(
         Profile.load(folder)  # says so before any work where the model has none
     thresholds = None if triage is None else _thresholds(triage, folder)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
-    with progress_bar(quiet or as_json) as progress:
-        summary = score_file(
+    options = Options(
+        interval,
+        explain,
+        tokens,
+        cache=remembered if cache else 0,
+        triage=thresholds,
+        flags=flags,
+        tag_by=(tags or TagMetric.f1_mult).value,
+    )
+    headers = name_pairs(columns or (), "--columns")
+    if of_files:
+        from qe.data.translation_files.opened import Asked, Where
+        from qe.scoring.in_place import FileOptions, Layout, score_translations
+
+        asked = Asked(name_pairs(languages or (), "--languages", "SIDE", "TAG"), Where(sheet, header_row))
+        layout = Layout(keep, suffix, safe_cells)
+        summary = score_translations(
             folder,
-            [Path(name) for name in input_],
+            Path(input_[0]),
             Path(output),
-            options=Options(
-                interval,
-                explain,
-                tokens,
-                cache=remembered if cache else 0,
-                triage=thresholds,
-                flags=flags,
-                tag_by=(tags or TagMetric.f1_mult).value,
-            ),
-            columns=name_pairs(columns or (), "--columns"),
-            keep=keep,
-            resume=resume,
-            overwrite=overwrite,
-            workers=workers,
-            chunk=chunk,
-            progress=progress,
+            options=options,
+            file_options=FileOptions(headers, asked, layout, overwrite),
         )
+    else:
+        with progress_bar(quiet or as_json) as progress:
+            summary = score_file(
+                folder,
+                [Path(name) for name in input_],
+                Path(output),
+                options=options,
+                columns=headers,
+                keep=keep,
+                suffix=suffix,
+                safe=safe_cells,
+                resume=resume,
+                overwrite=overwrite,
+                workers=workers,
+                chunk=chunk,
+                progress=progress,
+            )
     for kind, reason in summary.not_checked.items():
         print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
     if summary.drift is not None:
@@ -242,6 +282,15 @@ def _only_of_tables(options: dict[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise InputError(f"{name} is for tables", remedy="leave it out for XLIFF, TMX and XLSX")
+
+
+def _only_of_files(options: dict[str, object]) -> None:
+    """Raises InputError for a given option that tables do not take."""
+    from features.basics.errors import InputError
+
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} is for XLIFF, TMX or XLSX", remedy="leave it out for tables")
 
 
 def _only_local(options: dict[str, object]) -> None:

@@ -63,6 +63,8 @@ def score_file(
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
     keep: bool = False,
+    suffix: str = "",
+    safe: bool = False,
     resume: bool = False,
     overwrite: bool = False,
     workers: int | None = None,
@@ -74,6 +76,8 @@ def score_file(
     options  add columns (intervals, explanations, ...)
     columns  name of a column that the model reads -> the input's own name of it
     keep     whether all columns of the input stay, before those that are added
+    suffix   of the headers of what is added to columns that stay
+    safe     whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV)
 
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
@@ -86,10 +90,10 @@ def score_file(
     scorer = Scorer.load(model_path, options or Options())
     names = Names(columns or {})
     _check_columns(scorer, source, names)
-    kept = Kept.make(source, scorer.output_columns, kind, names.header("id")) if keep else None
-    work = _Work(scorer, kind, chunk, names, kept)
+    kept = Kept.make(source, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
+    work = _Work(scorer, kind, chunk, names, kept, safe)
     with locked_file(output):
-        asked = _asked(scorer.options, names, keep)
+        asked = _asked(scorer.options, names, (keep, suffix, safe))
         fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, asked)
         rows = _begun(_read(source, keep))
         total = None if progress is silent else _total(source)
@@ -143,8 +147,8 @@ def _check_columns(scorer: Scorer, source: Sequence[Path], names: Names) -> None
     names.check(scorer.columns(), declared, source[0], f"the model '{scorer.model.name}'")
 
 
-def _asked(options: Options, names: Names, keep: bool) -> tuple[Any, ...]:
-    return (*options.recipe, sorted(names.headers.items()), keep)
+def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tuple[Any, ...]:
+    return (*options.recipe, sorted(names.headers.items()), layout)
 
 
 def _fingerprint(
@@ -201,6 +205,7 @@ class _Work:
     chunk: int
     names: Names
     kept: Kept | None
+    safe: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -209,8 +214,8 @@ class _Work:
 
     @property
     def types(self) -> tables.Types:
-        """Those of the columns that are kept."""
-        return {} if self.kept is None else self.kept.types
+        """Those of the columns, of an output with columns that are kept."""
+        return {} if self.kept is None else self.kept.column_types
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":
         views = [self.names.view(row) for row in batch]
@@ -221,7 +226,7 @@ class _Work:
         rows = scored.rows
         if self.kept is not None:
             rows = [self.kept.merged(row, made) for (row, _), made in zip(batch, rows, strict=True)]
-        content = tables.encode(rows, self.columns, self.kind, self.types)
+        content = tables.encode(rows, self.columns, self.kind, self.types, self.safe)
         return _Piece(content, outcomes, scored.repeated, scored.counts, actions, flagged)
 
 
@@ -269,7 +274,7 @@ def _scored_chunks(
                 job.store(number, work.piece(number, batch))
             yield len(batch), is_new
         return
-    rest = (work.kind, work.chunk, work.names, work.kept)
+    rest = (work.kind, work.chunk, work.names, work.kept, work.safe)
     waiting: _Waiting = {}
     try:
         with WorkerPool(workers, _Worker.start, (model_path, work.scorer.options, rest)) as pool:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
 from qe.scoring import tables
+from qe.scoring.naming import added_headers
 from qe.scoring.tables import Kind, Types
 
 _INT64 = range(-(2**63), 2**63)
@@ -19,45 +20,48 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True)
 class Kept:
-    """types: column of the input -> its type in Parquet; added: the columns that follow them.
+    """types: column -> its type in Parquet; added: column that scoring adds -> its header, behind the others.
 
     Text stays as it is, except that TSV cannot hold tabs and line ends (they become spaces). What is no text
     is written to TSV and CSV as JSON, dates as ISO 8601; JSON has null for NaN, and "inf" for infinity.
     """
 
     types: Types
-    added: tuple[str, ...]
+    added: Mapping[str, str]
     kind: Kind
 
     @classmethod
-    def make(cls, source: Sequence[Path], added: Sequence[str], kind: Kind, id_header: str) -> Self:
-        """Of a table (one path) or two parallel text files.
+    def make(
+        cls, source: Sequence[Path], added: Sequence[str], kind: Kind, id_header: str, suffix: str = ""
+    ) -> Self:
+        """Of a table (one path) or two parallel text files; `suffix` of the headers of what is added.
 
         Raises InputError if the input has a column of the name of one that is added, or a column that the
         kind of the output cannot hold.
         """
         types = _types(source)
-        new = tuple(name for name in added if name != "id" or id_header not in types)
+        new = [name for name in added if name != "id" or id_header not in types]
+        headers = added_headers(new, types, suffix, source[0])
         for name in types:
-            if name in new:
-                raise InputError(
-                    f"has a column '{name}' already, and scoring adds one of that name",
-                    where=source[0],
-                    remedy="rename it in the input, or leave out --keep",
-                )
             _check(name, types[name], kind, source[0])
-        return cls(types, new, kind)
+        return cls(types, headers, kind)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Those of the output, in order."""
-        return (*self.types, *self.added)
+        return (*self.types, *self.added.values())
+
+    @property
+    def column_types(self) -> Types:
+        """Those of all columns of the output."""
+        return {**self.types, **tables.types_of(self.added)}
 
     def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
         """The row of the output: what was there, and what scoring adds."""
         there = {name: self._kept(name, value) for name, value in row.items()}
         nothing = {} if self.kind == "jsonl" else dict.fromkeys(self.types)
-        return {**nothing, **there, **{name: output[name] for name in self.added if name not in there}}
+        new = {header: output[name] for name, header in self.added.items() if header not in there}
+        return {**nothing, **there, **new}
 
     def _kept(self, name: str, value: Any) -> Any:
         if self.kind == "jsonl":

@@ -1,6 +1,6 @@
 """Names: which column of the input is what, where its names are not the model's."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from features.basics.assignments import assignments
@@ -8,7 +8,9 @@ from features.basics.errors import InputError, unknown_name
 from qe.scoring.tables import Row, unusable_id
 
 
-def name_pairs(given: Iterable[str], where: object, what: str = "NAME") -> dict[str, str]:
+def name_pairs(
+    given: Iterable[str], where: object, what: str = "NAME", value: str = "HEADER"
+) -> dict[str, str]:
     """`NAME=HEADER,...` as NAME -> HEADER.
 
     >>> name_pairs(["source=en,target=de", "id="], "--columns")
@@ -17,7 +19,20 @@ def name_pairs(given: Iterable[str], where: object, what: str = "NAME") -> dict[
     Raises InputError for what is not of that form, and for names given twice.
     """
     pairs = (pair for text in given for pair in text.split(","))
-    return assignments(pairs, f"{what}=HEADER", where, empty=True)
+    return assignments(pairs, f"{what}={value}", where, empty=True)
+
+
+def added_headers(names: Iterable[str], there: Collection[str], suffix: str, where: object) -> dict[str, str]:
+    """The headers of columns that are added to others. Raises InputError for one that is there already."""
+    headers = {name: name + suffix for name in names}
+    for header in headers.values():
+        if header in there:
+            raise InputError(
+                f"has a column '{header}' already, and scoring adds one of that name",
+                where=where,
+                remedy="rename it, or name ours otherwise: --suffix _qe",
+            )
+    return headers
 
 
 @dataclass(frozen=True)

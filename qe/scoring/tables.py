@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 from features.basics.errors import InputError
 from features.basics.longest import too_long
 from features.storage.files import read_lines
+from qe.data.translation_files.kinds import KINDS as TRANSLATIONS
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
 _LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
@@ -45,6 +47,8 @@ LISTS: Mapping[str, pa.DataType] = {
     "source_tags": pa.list_(pa.string()),
 }
 PROBABILITIES = ("tokens", "bad", "gaps")  # of them, what every model gives that judges words
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
@@ -59,9 +63,10 @@ def kind_of(path: Path) -> Kind:
     ending = {"ndjson": "jsonl", "txt": "tsv", "pq": "parquet"}.get(ending, ending)
     if ending not in KINDS:
         raise InputError(
-            f"cannot tell the kind of table from the ending '{ending}'",
+            f"cannot tell the kind of file from the ending '{ending}'",
             where=path,
-            remedy=f"known: {', '.join(KINDS)} (and .gz of the first three)",
+            remedy=f"known: {', '.join(KINDS)} (and .gz of the first three); "
+            f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
         )
     return ending
 
@@ -275,12 +280,20 @@ def columns_of(path: Path) -> list[str] | None:
 
 
 def encode(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind, types: Types | None = None
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    kind: Kind,
+    types: Types | None = None,
+    safe: bool = False,
 ) -> bytes:
     """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own).
 
     A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
+
+    safe  whether text that a spreadsheet would take for a formula gets an apostrophe before it (TSV and CSV)
     """
+    if safe and kind in ("tsv", "csv"):
+        rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows]
     if kind == "parquet":
         sink = io.BytesIO()
         pq.write_table(arrow_table(rows, columns, types), sink)
@@ -319,9 +332,14 @@ def arrow_table(
     types  of columns that are kept from the input; of the others, `score` and interval bounds are double,
            lists as `LISTS` says, the rest string
     """
-    of = {c: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c in columns} | dict(types or {})
+    of = types_of({c: c for c in columns}) | dict(types or {})
     schema = pa.schema([(c, of[c]) for c in columns])
     return pa.Table.from_pylist([{c: row[c] for c in columns} for row in rows], schema=schema)
+
+
+def types_of(headers: Mapping[str, str]) -> dict[str, pa.DataType]:
+    """Header -> type of the columns that scoring adds (name -> header)."""
+    return {h: pa.float64() if c in NUMBERS else LISTS.get(c, pa.string()) for c, h in headers.items()}
 
 
 def join(
@@ -354,6 +372,24 @@ def writing(path: Path, gzipped: bool) -> Iterator[IO[bytes]]:
             return
         with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
             yield cast(IO[bytes], stream)
+
+
+def whole(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: Kind, types: Types, safe: bool
+) -> bytes:
+    """A table in one piece, with its header."""
+    return (b"" if kind == "parquet" else header(columns, kind)) + encode(rows, columns, kind, types, safe)
+
+
+def _no_formula(value: Any) -> Any:
+    r"""
+    >>> _no_formula("=1+1"), _no_formula("-3.5"), _no_formula(-3.5), _no_formula("- no")
+    ("'=1+1", '-3.5', -3.5, "'- no")
+    """
+    if isinstance(value, list):
+        value = _cell(value)
+    formula = isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value
 
 
 def _cell(value: Any) -> str:

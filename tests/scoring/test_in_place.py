@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from translate.storage import tmx as toolkit_tmx
@@ -11,8 +10,10 @@ from translate.storage import xliff as toolkit_xliff
 
 from features.basics.errors import InputError
 from qe.cli import main
+from qe.data.translation_files.opened import Asked, Where
 from qe.models.model import Model
-from qe.scoring.translation_files.job import score_translations
+from qe.scoring import tables
+from qe.scoring.in_place import FileOptions, Layout, score_translations
 
 XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment  that stays -->
@@ -47,9 +48,9 @@ TMX = """<?xml version="1.0" encoding="{encoding}"?>
 """
 
 
-def scored(model: Path, source: Path, **options: Any) -> tuple[Any, str]:
+def scored(model: Path, source: Path, overwrite: bool = False) -> tuple[Any, str]:
     output = source.with_stem("scored")
-    summary = score_translations(model, source, output, **options)
+    summary = score_translations(model, source, output, file_options=FileOptions(overwrite=overwrite))
     return summary, output.read_bytes().decode("utf-16" if "utf16" in source.name else "utf-8")
 
 
@@ -128,14 +129,8 @@ def test_xlsx_gets_columns_and_keeps_the_others(demo_model: Path, tmp_path: Path
     book.create_sheet("other").append(["x"])
     path = tmp_path / "a.xlsx"
     book.save(path)
-    for _ in range(2):  # again: the columns are written anew
-        score_translations(
-            demo_model,
-            path,
-            path.with_stem("scored"),
-            columns={"source": "en", "target": "es"},
-            overwrite=True,
-        )
+    columns = {"source": "en", "target": "es"}
+    score_translations(demo_model, path, path.with_stem("scored"), file_options=FileOptions(columns))
     made = openpyxl.load_workbook(path.with_stem("scored"))
     rows = [list(row) for row in made.worksheets[0].values]
     assert rows[0] == ["Nr", "en", "es", "price", "score", "reason"]
@@ -143,47 +138,14 @@ def test_xlsx_gets_columns_and_keeps_the_others(demo_model: Path, tmp_path: Path
     assert rows[1][:4] == [1, "Ka vlozdark", "Lu yamu", 2.5] and f"score {rows[1][4]:.3f}" == score
     assert rows[2][4] is None and rows[2][5]
     assert made.worksheets[0]["D2"].number_format == "0.00" and made.sheetnames[1] == "other"
-
-
-BOMB = """<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
-<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>&b;</seg></tuv></tu></body></tmx>"""
-OUTER = '<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///x">]><tmx version="1.4">&a;</tmx>'
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.tmx", BOMB, "declares the entity 'a'.*entities are not expanded"),
-        ("a.tmx", OUTER, "declares the entity 'a'"),
-        ("a.tmx", "<tmx><body></tmx>", r"a\.tmx:1:\d+: not well-formed XML \(mismatched tag"),
-        ("a.xlf", "<html/>", "is no XLIFF file"),
-        ("a.xlf", '<xliff version="3.7"/>', "version '3.7' is not known; known: 1.2, 2.0, 2.1"),
-        ("a.xlf", XLIFF.replace("en-GB", "fr"), "is from fr to es, but the model from en to es"),
-        ("a.tmx", '<?xml version="1.0" encoding="klingon"?><tmx/>', "the encoding 'klingon' is not known"),
-        ("a.xlsx", "no workbook", "not an XLSX file"),
-    ],
-)
-def test_what_cannot_be_read_is_one_message(
-    demo_model: Path, tmp_path: Path, name: str, content: str, message: str
-) -> None:
-    if name.endswith("xlsx"):
-        pytest.importorskip("openpyxl")
-    path = tmp_path / name
-    path.write_text(content)
-    with pytest.raises(InputError, match=message):
-        score_translations(demo_model, path, path.with_stem("scored"))
-    assert not path.with_stem("scored").exists()
-
-
-def test_a_workbook_that_unpacks_to_too_much_is_refused(
-    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("openpyxl")
-    monkeypatch.setattr("qe.scoring.translation_files.xlsx._LONGEST", 1000)
-    with ZipFile(tmp_path / "a.xlsx", "w") as parts:
-        parts.writestr("xl/workbook.xml", " " * 2000)
-    with pytest.raises(InputError, match="unpacks to more than"):
-        score_translations(demo_model, tmp_path / "a.xlsx", tmp_path / "b.xlsx")
+    again = path.with_stem("again")
+    with pytest.raises(InputError, match="has a column 'score' already.*--suffix _qe"):
+        score_translations(demo_model, path.with_stem("scored"), again, file_options=FileOptions(columns))
+    assert not again.exists()
+    renamed = FileOptions(columns, layout=Layout(suffix="_2"))
+    score_translations(demo_model, path.with_stem("scored"), again, file_options=renamed)
+    header = [cell.value for cell in openpyxl.load_workbook(again).worksheets[0][1]]
+    assert header == ["Nr", "en", "es", "price", "score", "reason", "score_2", "reason_2"]
 
 
 def test_the_command_line_scores_them_and_refuses_options_of_tables(
@@ -200,9 +162,65 @@ def test_the_command_line_scores_them_and_refuses_options_of_tables(
     )
     for output, option, message in (
         ("c.xlf", "--keep", "--keep is for tables"),
-        ("c.tsv", "--quiet", "a file of xliff is scored into one of xliff"),
+        (
+            "c.tmx",
+            "--quiet",
+            "a file of xliff is scored into one of xliff, or into a table; let it end in .xlf, or",
+        ),
+        ("c.xlf.gz", "--quiet", "let it end in .xlf, or"),
+        (
+            "c.doc",
+            "--quiet",
+            "known: tsv, csv, jsonl, parquet (and .gz of the first three); xlf, xliff, mqxliff, ",
+        ),
+        ("c.xlf", "--tokens", "--tokens is for tables"),
         ("b.xlf", "--quiet", "is there already"),
     ):
         with pytest.raises(SystemExit) as ended:
             main([*common, str(tmp_path / output), option])
         assert ended.value.code == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet", "tsv.gz"])
+def test_a_table_of_scores(demo_model: Path, tmp_path: Path, kind: str) -> None:
+    path, output = tmp_path / "a.xlf", tmp_path / f"b.{kind}"
+    path.write_text(XLIFF, "utf-8")
+    keep = FileOptions(layout=Layout(keep=True))
+    assert score_translations(demo_model, path, output, file_options=keep).scored == 2
+    rows = [row for row, _ in tables.read_rows(output)]
+    assert [row["id"] for row in rows] == ["1", "2", "3"]
+    assert [row["target"] for row in rows] == ["Nawanw nisê yêtatê", "", "Lu yamu"]
+    assert [row["note"] for row in rows] == ["by Ana", "", ""]
+    assert [row["reason"] for row in rows] == ["", "no translation", ""]
+    expected = scores_of(demo_model, [("Zdand dro leyn", "Nawanw nisê yêtatê"), ("A <b> é", "Lu yamu")])
+    assert [f"score {float(row['score']):.3f}" for row in rows if row["score"]] == expected
+
+
+def test_a_table_without_what_the_file_has(demo_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(XLIFF, "utf-8")
+    score_translations(demo_model, tmp_path / "a.xlf", tmp_path / "b.tsv")
+    assert tables.columns_of(tmp_path / "b.tsv") == ["id", "score", "reason"]
+
+
+def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.xlf").write_text(XLIFF.replace("Lu yamu<", "=Lu yamu<"), "utf-8")
+    for safe, expected in ((False, "=Lu yamu"), (True, "'=Lu yamu")):
+        layout = FileOptions(layout=Layout(keep=True, safe=safe), overwrite=True)
+        score_translations(demo_model, tmp_path / "a.xlf", tmp_path / "b.csv", file_options=layout)
+        rows = [row for row, _ in tables.read_rows(tmp_path / "b.csv")]
+        assert rows[2]["target"] == expected and float(rows[2]["score"])
+
+
+def test_a_sheet_and_its_header_row(demo_model: Path, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("second")
+    for row in (["Title"], ["source", "target"], ["Ka vlozdark", "Lu yamu"]):
+        sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    asked = FileOptions(asked=Asked(where=Where("second", 2)))
+    score_translations(demo_model, tmp_path / "a.xlsx", tmp_path / "b.xlsx", file_options=asked)
+    made = openpyxl.load_workbook(tmp_path / "b.xlsx")["second"]
+    assert [cell.value for cell in made[2]] == ["source", "target", "score", "reason"]
+    (score,) = scores_of(demo_model, [("Ka vlozdark", "Lu yamu")])
+    assert f"score {made['C3'].value:.3f}" == score and made["C1"].value is None

@@ -1,0 +1,111 @@
+"""TMX: a segment for every variant of the target's language."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from features.basics.errors import InputError
+from qe.data.translation_files._inline import plain
+from qe.data.translation_files._xml import Document, Edit, Element, Place, Walk, written
+from qe.data.translation_files.segments import MARK, Languages, Segment, TranslationFile, notes_in
+
+_TYPE = f"x-{MARK}"
+
+
+def read(path: Path, languages: Languages) -> TranslationFile:
+    """The file. Raises InputError for one that is no TMX, or has no text in one of the languages."""
+    document = Document.read(path)
+    reader = _Reader(path, languages)
+    Walk(document, reader.opened, reader.is_kept, reader.whole).run()
+    reader.check()
+    return TranslationFile(document, reader.segments, reader.edits, ())
+
+
+@dataclass
+class _Reader:
+    path: Path
+    languages: Languages
+    source: str = ""  # language tag of the header
+    units: int = 0
+    tags: Counter[str] = field(default_factory=Counter)
+    segments: list[Segment] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+
+    def opened(self, element: Element, around: Sequence[Element]) -> None:
+        if not around and element.name != "tmx":
+            raise InputError("is no TMX file (no element `tmx`)", where=self.path)
+        if element.name == "header" and len(around) == 1:
+            self.source = element.attributes.get("srclang", "")
+
+    def is_kept(self, element: Element, around: Sequence[Element]) -> bool:
+        return (
+            element.name == "tu"
+            and [outer.name for outer in around] == ["tmx", "body"]
+            and all(outer.namespace == element.namespace for outer in around)
+        )
+
+    def whole(self, unit: Element, around: Sequence[Element]) -> None:
+        self.units += 1
+        name = unit.attributes.get("tuid") or str(self.units)
+        variants = list(unit.own("tuv"))
+        self.tags.update(map(_tag, variants))
+        source = self._source_of(unit, variants)
+        others = (variant for variant in variants if variant is not source)
+        targets = [variant for variant in others if self.languages.fit(_tag(variant), "target")]
+        self.edits += [edit for variant in variants for edit in _earlier(variant)]
+        if not targets:
+            self.segments.append(_segment(name, unit, source, None))
+        for variant in targets:
+            label = f"{name}/{_tag(variant)}" if len(targets) > 1 else name
+            self.segments.append(_segment(label, unit, source, variant))
+
+    def _source_of(self, unit: Element, variants: Sequence[Element]) -> Element | None:
+        """The variant that was translated: the one that the file names, or the first of the language."""
+        named = unit.attributes.get("srclang", self.source).lower()
+        fitting = [variant for variant in variants if self.languages.fit(_tag(variant), "source")]
+        exact = [variant for variant in fitting if _tag(variant).lower() == named]
+        return next(iter(exact or fitting), None)
+
+    def check(self) -> None:
+        """Raises InputError where no unit has a text of one of the languages."""
+        for side in ("source", "target"):
+            if not any(self.languages.fit(tag, side) for tag in self.tags):
+                seen = ", ".join(f"'{tag}'" for tag in sorted(self.tags)) or "none"
+                raise InputError(
+                    f"has no {side} in '{self.languages.wanted(side)}'; its languages: {seen}",
+                    where=self.path,
+                    remedy=f"use a model of its languages, or name the one meant: --languages {side}=TAG",
+                )
+
+
+def _tag(variant: Element) -> str:
+    """The language tag of a variant; TMX before 1.4 had no namespace for it."""
+    return variant.attributes.get("xml:lang") or variant.attributes.get("lang", "")
+
+
+def _segment(name: str, unit: Element, source: Element | None, target: Element | None) -> Segment:
+    texts = _text(source), _text(target)
+    holders = [holder for holder in (unit, target) if holder is not None]
+    notes = {
+        key: value
+        for holder in holders
+        for kind, by in (("note", "from"), ("prop", "type"))
+        for key, value in notes_in(holder.own(kind), by).items()
+    }
+    seg = None if target is None else target.first("seg")
+    if target is None or seg is None:
+        return Segment(name, *texts, notes)
+    note = partial(written, target.prefix, "prop", ("type", _TYPE), "")
+    return Segment(name, *texts, notes, Place(seg.start, seg.start), note)
+
+
+def _text(variant: Element | None) -> str:
+    seg = None if variant is None else variant.first("seg")
+    return "" if seg is None else plain(seg)
+
+
+def _earlier(variant: Element) -> list[Edit]:
+    ours = (each for each in variant.own("prop") if each.attributes.get("type") == _TYPE)
+    return [Edit(each.start, each.end, "") for each in ours]

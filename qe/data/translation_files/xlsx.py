@@ -1,0 +1,198 @@
+"""XLSX: rows of a sheet below its header, and columns that are added beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from features.basics.errors import InputError, unknown_name
+from qe.data.translation_files.row import FileRow
+
+_LONGEST = 1 << 30  # bytes that the parts of a file may unpack to
+_NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
+_WIDEST = 16_384  # columns of a sheet (ECMA-376)
+_ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a table stands in a workbook.
+
+    sheet   its name or number; the first that is not hidden, if empty
+    header  the row, from 1, that names the columns; rows above it are left alone
+    """
+
+    sheet: str = ""
+    header: int = 1
+
+
+class Sheet:
+    """A sheet of a workbook.
+
+    Raises InputError for a file that is no workbook or unpacks to more than 1 GiB, for an unknown sheet, and
+    for a header that is absent or names a column twice.
+    """
+
+    def __init__(self, path: Path, where: Where | None = None) -> None:
+        self.path, self.where = path, where or Where()
+        values = _sheet(_book(path, data_only=True), self.where, path)
+        self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
+        self._merged = _covered(values, self.where.header)
+        self.header = self._names()
+
+    def _names(self) -> list[str]:
+        place = f"{self.path}:{self._title}:{self.where.header}"
+        cells = self._cells.get(self.where.header, {})
+        names = [_text(cells.get(column)) for column in range(1, max(cells, default=0) + 1)]
+        while names and not names[-1]:
+            names.pop()
+        if not names:
+            raise InputError(
+                "the row of the header is empty", where=place, remedy="--header-row names another row"
+            )
+        twice = {name for name in names if name and names.count(name) > 1}
+        if twice:
+            raise InputError(
+                f"the header names {sorted(twice)} more than once", where=place, remedy="rename one of them"
+            )
+        return names
+
+    @cached_property
+    def _written(self) -> Any:
+        """The same workbook with its formulas, which is written again."""
+        return _book(self.path, rich_text=True)
+
+    @cached_property
+    def _sheet(self) -> Any:
+        return _sheet(self._written, self.where, self.path)
+
+    @cached_property
+    def rows(self) -> Sequence[FileRow]:
+        """The rows below the header that have a value under it."""
+        formulas = _by_row(self._sheet, "f")
+        numbers = {*self._cells, *formulas, *(row for row, _ in self._merged)}
+        rows = (
+            self._row(number, formulas.get(number, {}))
+            for number in sorted(numbers)
+            if number > self.where.header
+        )
+        return [row for row in rows if row]
+
+    def _row(self, number: int, formulas: Mapping[int, Any]) -> FileRow:
+        texts, reasons = {}, {}
+        for column, name in enumerate(self.header, start=1):
+            row, first = self._merged.get((number, column), (number, column))
+            value = self._cells.get(row, {}).get(first)
+            if value is None and column in formulas:
+                reasons[name] = f"{name} {_NO_VALUE}"
+            elif first in self._errors.get(row, {}):
+                reasons[name] = f"{name} is the error {value}"
+            texts[name] = _text(value)
+        return FileRow(texts, reasons, number)
+
+    def add(self, columns: Mapping[str, str], rows: Mapping[int, Mapping[str, Any]]) -> None:
+        """Puts columns behind the others.
+
+        columns  name in a row -> header
+        rows     number of a row -> its values
+
+        Raises InputError for a header that is there already, and where the sheet has no room.
+        """
+        for header in columns.values():
+            if header in self.header:
+                raise InputError(
+                    f"has a column '{header}' already",
+                    where=self.path,
+                    remedy="--suffix names ours otherwise",
+                )
+        first = self._width() + 1
+        if first + len(columns) - 1 > _WIDEST:
+            raise InputError("has no room for more columns", where=self.path)
+        for place, (name, header) in enumerate(columns.items(), start=first):
+            self._write(self.where.header, place, header)
+            for number, row in rows.items():
+                self._write(number, place, row[name])
+
+    def _width(self) -> int:
+        """The last column that holds anything."""
+        used = (max(columns) for columns in _by_row(self._sheet).values())
+        merged = (area.max_col for area in self._sheet.merged_cells.ranges)
+        return int(max([len(self.header), *used, *merged]))
+
+    def _write(self, row: int, column: int, value: Any) -> None:
+        cell = self._sheet.cell(row, column)
+        cell.value = value
+        if isinstance(value, str):
+            cell.data_type = "s"  # text that begins with = is no formula
+
+    def save(self, path: Path) -> None:
+        self._written.save(path)
+
+
+def _book(path: Path, **options: bool) -> Any:
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    if not path.is_file():
+        raise InputError("no such file", where=path)
+    with path.open("rb") as stream:
+        if stream.read(4) == _ENCRYPTED:
+            raise InputError(
+                "is encrypted, or of the old kind XLS",
+                where=path,
+                remedy="save it as XLSX without a password",
+            )
+    try:
+        with ZipFile(path) as parts:
+            if sum(part.file_size for part in parts.infolist()) > _LONGEST:
+                raise InputError("unpacks to more than 1 GiB", where=path, remedy="split it")
+        return load_workbook(path, **options)
+    except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:
+        raise InputError(f"not an XLSX file ({error})", where=path) from None
+
+
+def _sheet(book: Any, where: Where, path: Path) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if where.sheet in sheets:
+        return sheets[where.sheet]
+    if where.sheet.isdecimal() and 0 < int(where.sheet) <= len(sheets):
+        return book.worksheets[int(where.sheet) - 1]
+    if where.sheet:
+        raise unknown_name("sheet", where.sheet, sheets, where=path)
+    seen = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    if not seen:
+        raise InputError("has no sheet that is not hidden", where=path, remedy="--sheet names one")
+    return seen[0]
+
+
+def _by_row(sheet: Any, kind: str = "") -> dict[int, dict[int, Any]]:
+    """Row -> column -> value of the cells that have one (of a kind); what is not there takes no room."""
+    rows: dict[int, dict[int, Any]] = {}
+    for (row, column), cell in sheet._cells.items():
+        if cell.value is not None and kind in ("", cell.data_type):
+            rows.setdefault(row, {})[column] = cell.value
+    return rows
+
+
+def _covered(sheet: Any, header: int) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """Cells below the first of cells that are merged -> that one: they have its value."""
+    return {
+        (row, area.min_col): (area.min_row, area.min_col)
+        for area in sheet.merged_cells.ranges
+        if area.min_row > header
+        for row in range(area.min_row + 1, area.max_row + 1)
+    }
+
+
+def _text(value: Any) -> str:
+    """A value as a cell shows it without a format."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime | date | time):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return str(value).strip()

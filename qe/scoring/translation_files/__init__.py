@@ -1,1 +1,0 @@
-"""Files of translators: XLIFF, TMX and XLSX, scored in place."""

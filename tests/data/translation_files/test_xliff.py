@@ -1,0 +1,552 @@
+"""XLIFF as translation tools write it: each case is a file's content and the segments that are to be read.
+
+A case more is a line more: its name, what stands in the `<file>` of XLIFF 1.2 or 2, and (id, source, target).
+"""
+
+import gzip
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from translate.storage import xliff as toolkit_xliff
+
+from features.basics.errors import InputError
+from qe.data.translation_files import xliff
+from qe.data.translation_files.opened import Asked, opened
+
+ONE = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff" '
+    'xmlns:m="http://www.memsource.com/mxlf/2.0" xmlns:its="http://www.w3.org/2005/11/its" '
+    'xmlns:okp="okapi-framework:xliff-extensions" xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0" '
+    'xmlns:s="http://x/smartling" its:version="2.0" m:version="2.4" sdl:version="1.0">\n'
+    '<file original="a" source-language="en" target-language="es" datatype="x" m:task-id="x">{}</file>\n'
+    "</xliff>"
+)
+TWO = (
+    '<?xml version="1.0"?>\n<xliff version="2.1" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" '
+    'trgLang="es" xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0" xmlns:its="http://www.w3.org/2005/11/its" '
+    'xmlns:ctr="urn:oasis:names:tc:xliff:changetracking:2.0" its:version="2.0"><file id="f">{}</file></xliff>'
+)
+OLD = "<source>old</source><target>viejo</target>"
+AB = "<source>A</source><target>B</target>"
+MARKED = (
+    '<source>A. C.</source><seg-source><mrk mtype="seg" mid="{}">A.</mrk> '
+    '<mrk mtype="seg" mid="{}">C.</mrk></seg-source>'
+    '<target><mrk mtype="seg" mid="{}">B.</mrk> <mrk mtype="seg" mid="{}"{}</target>'
+)
+
+
+def inner(content: str, attributes: str = "") -> str:
+    return f'<trans-unit id="1" {attributes}>{content}</trans-unit>'
+
+
+def unit(content: str, attributes: str = "") -> str:
+    return f"<body>{inner(content, attributes)}</body>"
+
+
+def target(content: str) -> str:
+    return unit(f"<source>A</source><target>{content}</target>")
+
+
+CONFIRMED = inner(AB, 'm:confirmed="1" m:level-edited="true"')
+# What surrounds the texts of a trans-unit: only its own source and target count.
+UNITS_1 = {
+    "plain": (unit(AB), [("1", "A", "B")]),
+    "memoQ: inserted match, empty": (
+        unit(f"<source>A</source><target/><mq:insertedmatch>{OLD}</mq:insertedmatch>"),
+        [("1", "A", "")],
+    ),
+    "memoQ: minor versions before": (
+        unit(f"<mq:minorversions><mq:historical-unit>{OLD}</mq:historical-unit></mq:minorversions>{AB}"),
+        [("1", "A", "B")],
+    ),
+    "memoQ: unit in a minor version": (
+        unit(f'{AB}<mq:minorversion><trans-unit id="9">{OLD}</trans-unit></mq:minorversion>'),
+        [("1", "A", "B")],
+    ),
+    "memoQ: locked": (unit(AB, 'translate="no" mq:locked="locked"'), [("1", "A", "B")]),
+    "Phrase: metadata": (
+        f'<body><group id="0" m:para-id="0"><context-group/>{CONFIRMED}</group></body>',
+        [("1", "A", "B")],
+    ),
+    "Phrase: suggestions": (
+        unit(f'{AB}<alt-trans origin="machine-trans">{OLD}</alt-trans><m:tunit-metadata/>'),
+        [("1", "A", "B")],
+    ),
+    "MateCat: seg-source without target": (
+        unit('<source>A</source><seg-source><mrk mid="0" mtype="seg">A</mrk></seg-source>'),
+        [("1/0", "A", "")],
+    ),
+    "MateCat: one segment": (
+        unit(
+            '<source>A</source><seg-source><mrk mid="0" mtype="seg">A</mrk></seg-source>'
+            '<target><mrk mid="0" mtype="seg">B</mrk></target>'
+        ),
+        [("1/0", "A", "B")],
+    ),
+    "Okapi: marks in the target alone": (
+        unit(
+            '<source xml:lang="en">A</source><target xml:lang="es"><mrk mid="0" mtype="seg">B</mrk></target>'
+        ),
+        [("1/0", "A", "B")],
+    ),
+    "Okapi: marked source, whole target": (
+        unit(
+            '<source>A. C.</source><seg-source><mrk mid="0" mtype="seg">A.</mrk> '
+            '<mrk mid="1" mtype="seg">C.</mrk></seg-source><target>B. D.</target>'
+        ),
+        [("1", "A. C.", "B. D.")],
+    ),
+    "its:translate": (unit(AB, 'its:translate="no" its:version="3"'), [("1", "A", "B")]),
+    "Crowdin: state and context": (
+        unit('<source>A</source><target state="translated">B</target><note>Label</note>'),
+        [("1", "A", "B")],
+    ),
+    "Weblate: approved": (unit(AB, 'approved="yes" xml:space="preserve"'), [("1", "A", "B")]),
+    "Smartling: own elements and attributes": (
+        unit(f"<s:source>x</s:source>{AB}<s:target>y</s:target>", 's:state="no" s:translate="no"'),
+        [("1", "A", "B")],
+    ),
+    "foreign wrapper around a unit": (f"<body><mq:history>{inner(OLD)}</mq:history></body>", []),
+    "binary units, groups": (
+        f'<body><group><bin-unit id="b"><bin-source/>{inner(AB)}</bin-unit></group></body>',
+        [("1", "A", "B")],
+    ),
+    "source of an alt-trans before its own": (unit(f"<alt-trans>{OLD}</alt-trans>{AB}"), [("1", "A", "B")]),
+    "no source": (unit("<target>B</target>"), [("1", "", "B")]),
+    "no target": (unit("<source>A</source>"), [("1", "A", "")]),
+    "blank target": (unit("<source>A</source><target> \n </target>"), [("1", "A", "")]),
+}
+# Marks of segments.
+SEGMENTS_1 = {
+    "two": (unit(MARKED.format(1, 2, 1, 2, ">D.</mrk>")), [("1/1", "A.", "B."), ("1/2", "C.", "D.")]),
+    "the last not translated": (
+        unit(MARKED.format(7, 8, 7, 8, "/>")),
+        [("1/7", "A.", "B."), ("1/8", "C.", "")],
+    ),
+    "another order": (
+        unit(MARKED.format(1, 2, 2, 1, ">D.</mrk>")),
+        [("1/1", "A.", "D."), ("1/2", "C.", "B.")],
+    ),
+    "in other tags": (
+        unit(
+            '<source>A</source><seg-source><g id="1"><mrk mtype="seg" mid="1">A</mrk></g></seg-source>'
+            '<target><g id="1"><mrk mtype="x-sdl-comment"><mrk mtype="seg" mid="1">B</mrk></mrk></g></target>'
+        ),
+        [("1/1", "A", "B")],
+    ),
+    "marks of other kinds inside": (
+        unit(
+            '<source>A</source><seg-source><mrk mtype="seg" mid="1"><mrk mtype="term">A</mrk></mrk>'
+            "</seg-source>"
+            '<target><mrk mtype="seg" mid="1">B <mrk mtype="x-sdl-location" mid="2"/>c</mrk></target>'
+        ),
+        [("1/1", "A", "B c")],
+    ),
+    "without ids": (
+        unit(
+            '<source>AC</source><seg-source><mrk mtype="seg">A</mrk><mrk mtype="seg">C</mrk></seg-source>'
+            '<target><mrk mtype="seg">B</mrk><mrk mtype="seg">D</mrk></target>'
+        ),
+        [("1/1", "A", "B"), ("1/2", "C", "D")],
+    ),
+    "the whole translation deleted": (
+        unit(
+            '<source>A</source><seg-source><mrk mtype="seg" mid="1">A</mrk></seg-source><target>'
+            '<mrk mtype="seg" mid="1"><mrk mtype="x-sdl-deleted">B</mrk></mrk></target>'
+        ),
+        [("1/1", "A", "")],
+    ),
+}
+# What a target's content is as text.
+TEXTS_1 = {
+    "pairs of tags": ('foo<g id="1">bar</g>', "foobar"),
+    "codes": ("fo<bpt id='1'>&lt;b></bpt>o<ept id='1'>&lt;/b></ept>bar<x id='2'/>", "foobar"),
+    "sub of a code": ('foo<ph id="1">&lt;img alt="<sub>text</sub>"/></ph>bar', "foobar"),
+    "isolated": ("foo<it id='1' pos='open'>&lt;b></it><bx id='2'/><ex id='2'/>bar", "foobar"),
+    "line break by its kind": ("foo<x id='1' ctype='lb'/>bar", "foo bar"),
+    "line break by its name in HTML": ("foo<x id='1' ctype='x-html-br'/>bar", "foo bar"),
+    "line break by its code": ("foo<ph id='1'>&lt;br/></ph>bar", "foo bar"),
+    "cell by its code": ("foo<ept id='1'>&lt;/td></ept>bar", "foo bar"),
+    "tab": ("foo<ph id='1'>\t</ph>bar", "foo bar"),
+    "line end as an escape": ("foo<ph id='1'>\\n</ph>bar", "foo bar"),
+    "blank that a placeholder stands for": ("foo<x id='1' equiv-text=' '/>bar", "foo bar"),
+    "break beside blanks": ("foo <x id='1' ctype='lb'/> bar", "foo bar"),
+    "lines of the file": ("\n   foo\n   bar\n", "foo bar"),
+    "no-break space": ("foo\u00a0bar", "foo\u00a0bar"),
+    "cdata": ("<![CDATA[a < b]]>c", "a < bc"),
+    "comments of XML": ("foo<!-- no -->bar<?pi no?>", "foobar"),
+    "Trados: deleted and added": (
+        'a <mrk mtype="x-sdl-deleted">b</mrk><mrk mtype="x-sdl-added">c</mrk>',
+        "a c",
+    ),
+    "Trados: deleted in a tag, with a tag": (
+        '<g id="1">a<mrk mtype="x-sdl-deleted">b<g id="2">c</g></mrk></g>d',
+        "ad",
+    ),
+    "Trados: added and then deleted": (
+        'a<mrk mtype="x-sdl-added">b<mrk mtype="x-sdl-deleted">c</mrk></mrk>',
+        "ab",
+    ),
+    "Trados: feedback": ('a<mrk mtype="x-sdl-feedback-deleted">b</mrk>', "a"),
+    "Trados: comment": ('a <mrk mtype="x-sdl-comment" sdl:cid="1">b</mrk>', "a b"),
+    "memoQ: tracked": (
+        'a <mrk mtype="x-mq-tc" mq:tctype="del">b</mrk><mrk mtype="x-mq-tc" mq:tctype="ins">c</mrk>',
+        "a c",
+    ),
+    "another tool's deletion": ('a<mrk mtype="x-acme-deleted">b</mrk>', "a"),
+    "ours in another namespace": ("a<mq:g>b</mq:g><sdl:mrk>c</sdl:mrk>d", "ad"),
+    "text protected": ('a <mrk mtype="protected">b</mrk>', "a b"),
+}
+UNITS_2 = {
+    "two segments and what is between": (
+        f'<unit id="u"><segment id="s1">{AB}</segment><ignorable><source> </source></ignorable>'
+        "<segment><source>C</source><target>D</target></segment></unit>",
+        [("u/s1", "A", "B"), ("u/2", "C", "D")],
+    ),
+    "matches": (
+        f'<unit id="u"><mtc:matches><mtc:match ref="#s">{OLD}</mtc:match></mtc:matches>'
+        f'<segment id="s">{AB}</segment></unit>',
+        [("u/s", "A", "B")],
+    ),
+    "revisions": (
+        f'<unit id="u"><ctr:changeTrack><ctr:revisions><unit id="x"><segment>{OLD}</segment></unit>'
+        f'</ctr:revisions></ctr:changeTrack><segment id="s">{AB}</segment></unit>',
+        [("u/s", "A", "B")],
+    ),
+    "not translated": (
+        '<unit id="u"><segment id="s"><source>A</source></segment></unit>',
+        [("u/s", "A", "")],
+    ),
+    "groups": (
+        f'<group id="g"><unit id="u"><segment id="s">{AB}</segment></unit></group>',
+        [("u/s", "A", "B")],
+    ),
+    "its:translate": (
+        f'<unit id="u" its:translate="no"><segment id="s" its:state="x">{AB}</segment></unit>',
+        [("u/s", "A", "B")],
+    ),
+}
+TEXTS_2 = {
+    "pc, mrk": ('fo<pc id="1">o<mrk id="m" type="term">b</mrk></pc>ar', "foobar"),
+    "codes": ('foo<sc id="1"/>bar<ec startRef="1"/><ph id="2"/><cp hex="001B"/>', "foobar"),
+    "line break": ('foo<ph id="1" type="fmt" subType="xlf:lb"/>bar', "foo bar"),
+    "line break shown": ('foo<ph id="1" disp="&lt;br/>"/>bar', "foo bar"),
+    "line break in the original": ('foo<ph id="1" dataRef="d1"/>bar', "foo bar"),
+    "bold in the original": ('foo<ph id="1" dataRef="d2"/>bar', "foobar"),
+    "deleted": ('a<mrk id="1" type="x:deleted">b</mrk>c', "ac"),
+    "deleted from a mark to another": (
+        'a<sm id="1" type="x:deleted"/>b<pc id="2">c<em startRef="1"/>d</pc>',
+        "ad",
+    ),
+}
+
+
+def read(tmp_path: Path, content: str | bytes, name: str = "a.xlf") -> xliff.TranslationFile:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return xliff.read(path)
+
+
+def pairs(file: xliff.TranslationFile) -> list[tuple[str, str, str]]:
+    return [(segment.id, segment.source, segment.target) for segment in file.segments]
+
+
+@pytest.mark.parametrize("name", {**UNITS_1, **SEGMENTS_1})
+def test_segments_of_xliff_1(name: str, tmp_path: Path) -> None:
+    content, expected = {**UNITS_1, **SEGMENTS_1}[name]
+    assert pairs(read(tmp_path, ONE.format(content))) == expected
+
+
+@pytest.mark.parametrize("name", TEXTS_1)
+def test_text_of_xliff_1(name: str, tmp_path: Path) -> None:
+    content, expected = TEXTS_1[name]
+    assert pairs(read(tmp_path, ONE.format(target(content)))) == [("1", "A", expected)]
+
+
+@pytest.mark.parametrize("name", UNITS_2)
+def test_segments_of_xliff_2(name: str, tmp_path: Path) -> None:
+    content, expected = UNITS_2[name]
+    assert pairs(read(tmp_path, TWO.format(content))) == expected
+
+
+@pytest.mark.parametrize("name", TEXTS_2)
+def test_text_of_xliff_2(name: str, tmp_path: Path) -> None:
+    content, expected = TEXTS_2[name]
+    data = '<originalData><data id="d1">&lt;br/></data><data id="d2">&lt;b></data></originalData>'
+    segment = f'<segment id="s"><source>A</source><target>{content}</target></segment>'
+    assert pairs(read(tmp_path, TWO.format(f'<unit id="u">{data}{segment}</unit>'))) == [
+        ("u/s", "A", expected)
+    ]
+
+
+def test_placeholders_of_trados_mean_what_its_header_says(tmp_path: Path) -> None:
+    tags = (
+        '<header><tag-defs xmlns="http://sdl.com/FileTypes/SdlXliff/1.0">'
+        '<tag id="5"><ph name="br">&lt;br/></ph></tag><tag id="6"><ph name="b">&lt;b/></ph></tag>'
+        '<tag id="7"><ph word-end="true">x</ph></tag></tag-defs></header>'
+    )
+    content = tags + target("a<x id='5'/>b<x id='6'/>c<x id='7'/>d")
+    assert pairs(read(tmp_path, ONE.format(content))) == [("1", "A", "a bc d")]
+
+
+@pytest.mark.parametrize("namespace", ["", ' xmlns="urn:oasis:names:tc:xliff:document:1.1"'])
+def test_files_of_older_versions(namespace: str, tmp_path: Path) -> None:
+    file = f'<file source-language="en" original="a" datatype="x">{unit(AB)}</file>'
+    assert pairs(read(tmp_path, f'<xliff version="1.1"{namespace}>{file}</xliff>')) == [("1", "A", "B")]
+
+
+def test_ids_are_those_of_a_file(tmp_path: Path) -> None:
+    two = ONE.format(unit(AB) + "</file><file source-language='en' original='b'>" + unit(AB))
+    assert [segment.id for segment in read(tmp_path, two).segments] == ["1", "2:1"]
+
+
+# Where notes are put, and that those of an earlier scoring go: the content, notes, what stands there then.
+NOTES = {
+    "behind the target, before elements of others": (
+        ONE,
+        unit(f"{AB}<alt-trans>{OLD}</alt-trans><mq:x/>"),
+        ["n"],
+        '<target>B</target><note from="qe">n</note><alt-trans>',
+    ),
+    "of two segments": (
+        ONE,
+        unit(MARKED.format(1, 2, 1, 2, ">D.</mrk>")),
+        ["n", "m"],
+        '</target><note from="qe">1: n</note><note from="qe">2: m</note></trans-unit>',
+    ),
+    "of the second alone": (
+        ONE,
+        unit(MARKED.format(1, 2, 1, 2, ">D.</mrk>")),
+        [None, "m"],
+        '</target><note from="qe">2: m</note></trans-unit>',
+    ),
+    "attributes with angle brackets, empty tags": (
+        ONE,
+        unit('<source>A</source><target state="a>b"/>'),
+        ["n"],
+        '<target state="a>b"/><note from="qe">n</note>',
+    ),
+    "earlier ones, nested in nothing": (
+        ONE,
+        unit(f'{AB}<note from="qe">old</note><note from="ana">mine</note>'),
+        ["n"],
+        '<target>B</target><note from="qe">n</note><note from="ana">mine</note>',
+    ),
+    "earlier ones of others stay": (
+        ONE,
+        unit(f'{AB}<mq:h><note from="qe">old</note></mq:h>'),
+        ["n"],
+        '<note from="qe">n</note><mq:h><note from="qe">old</note></mq:h>',
+    ),
+    "XLIFF 2: behind elements of others": (
+        TWO,
+        f'<unit id="u"><mtc:matches/><segment id="s">{AB}</segment></unit>',
+        ["n"],
+        '<mtc:matches/><notes><note category="qe">n</note></notes><segment id="s">',
+    ),
+    "XLIFF 2: before original data": (
+        TWO,
+        f'<unit id="u"><originalData><data id="d">x</data></originalData><segment>{AB}</segment></unit>',
+        ["n"],
+        '<unit id="u"><notes><note category="qe">n</note></notes><originalData>',
+    ),
+    "XLIFF 2: of the last of three alone": (
+        TWO,
+        f'<unit id="u"><segment>{AB}</segment><segment>{AB}</segment><segment>{AB}</segment></unit>',
+        [None, None, "n"],
+        '<unit id="u"><notes><note category="qe">3: n</note></notes><segment>',
+    ),
+    "XLIFF 2: beside notes": (
+        TWO,
+        f'<unit id="u"><notes><note>mine</note></notes><segment>{AB}</segment></unit>',
+        ["n"],
+        '<notes><note>mine</note><note category="qe">n</note></notes>',
+    ),
+    "XLIFF 2: in place of earlier ones": (
+        TWO,
+        f'<unit id="u"><notes><note category="qe">old</note></notes><segment>{AB}</segment></unit>',
+        ["n"],
+        '<unit id="u"><notes><note category="qe">n</note></notes><segment>',
+    ),
+    "XLIFF 2: nothing is left of earlier ones": (
+        TWO,
+        f'<unit id="u"><notes><note category="qe">old</note></notes><segment>{AB}</segment></unit>',
+        [None],
+        '<unit id="u"><segment>',
+    ),
+    "XLIFF 2: not in a match's notes": (
+        TWO,
+        f'<unit id="u"><mtc:x><notes><note>x</note></notes></mtc:x><segment>{AB}</segment></unit>',
+        ["n"],
+        '</mtc:x><notes><note category="qe">n</note></notes><segment>',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_notes(name: str, tmp_path: Path) -> None:
+    frame, content, notes, expected = NOTES[name]
+    file = read(tmp_path, frame.format(content))
+    text = file.with_notes(notes).decode()
+    assert expected in text
+    ET.fromstring(text)
+    again = read(tmp_path, text)
+    assert pairs(again) == pairs(file)
+    assert again.with_notes(notes).decode() == text
+
+
+def test_the_translate_toolkit_reads_the_notes(tmp_path: Path) -> None:
+    file = read(tmp_path, ONE.format(unit(f"{AB}<note>by Ana</note>")))
+    (tmp_path / "b.xlf").write_bytes(file.with_notes(["score 3.0"]))
+    (read_by_it,) = toolkit_xliff.xlifffile.parsefile(str(tmp_path / "b.xlf")).units
+    assert read_by_it.target == "B" and read_by_it.getnotes() == "score 3.0\nby Ana"
+
+
+ENGLISH_SPANISH = ("en", "es")
+FILE = '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">{}</xliff>'
+PART = f'<file original="{{}}" source-language="{{}}" target-language="{{}}" datatype="x">{unit(AB)}</file>'
+LANGUAGES = {
+    "region": (PART.format("a", "en-GB", "es-MX"), ""),
+    "underscore, case": (PART.format("a", "en_US", "ES"), ""),
+    "three letters": (PART.format("a", "eng", "spa"), ""),
+    "script": (PART.format("a", "en-Latn-US", "es-419"), ""),
+    "none of the target": (PART.format("a", "en", "es").replace(' target-language="es"', ""), ""),
+    "another": (PART.format("a", "en", "ca"), "<file a>: the target is in 'ca'"),
+    "another in the second file": (
+        PART.format("a", "en", "es") + PART.format("b.docx", "en", "pt-BR"),
+        "<file b.docx>: the target is in 'pt-BR'",
+    ),
+    "the other way round": (PART.format("a", "es", "en"), "the source is in 'es'"),
+    "unknown": (
+        PART.format("a", "en", "xx"),
+        "'xx' of the target is not known; if it is 'es', say --languages",
+    ),
+    "a name": (PART.format("a", "English", "es"), "the language 'English' of the source is not known"),
+    "a text of its own": (
+        PART.format("a", "en", "es").replace("<target>", '<target xml:lang="ca">'),
+        "unit 1: the target is in 'ca'",
+    ),
+    "of another namespace": (
+        PART.format("a", "en", "es").replace("<file", '<file xmlns:m="m" m:target-language="ca"'),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_languages(name: str, tmp_path: Path) -> None:
+    content, message = LANGUAGES[name]
+    path = tmp_path / "a.xlf"
+    path.write_text(FILE.format(content))
+    if not message:
+        assert len(opened(path, ENGLISH_SPANISH).rows) == 1
+        return
+    with pytest.raises(InputError) as raised:
+        opened(path, ENGLISH_SPANISH)
+    assert message in str(raised.value)
+
+
+def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlf"
+    path.write_text(FILE.format(PART.format("a", "en", "xx")))
+    assert len(opened(path, ENGLISH_SPANISH, Asked({"target": "xx"})).rows) == 1
+
+
+DECLARED = "<?xml version='1.0' encoding='{}'?>\n"
+TEXT = FILE.format(PART.format("a", "en", "es").replace(">B<", ">é 日本<"))
+ENCODINGS = [
+    "utf-8",
+    "UTF-8",
+    "gb18030",
+    "GBK",
+    "gb2312",
+    "Shift_JIS",
+    "EUC-JP",
+    "Big5",
+    "iso-2022-jp",
+    "utf-16",
+]
+
+
+@pytest.mark.parametrize("encoding", [*ENCODINGS, "utf-32", "utf-16-le", "utf-8-sig"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    text = TEXT if encoding.lower().startswith("utf") else TEXT.replace("é ", "")
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    raw = (mark + DECLARED.format(encoding.removesuffix("-sig").removesuffix("-le")) + text).encode(encoding)
+    file = read(tmp_path, raw)
+    assert file.segments[0].target.endswith("日本")
+    assert file.with_notes([None]) == raw
+    noted = read(tmp_path, file.with_notes(["ñ & <日本>"]))
+    assert noted.segments[0].notes == {"note:qe": "ñ & <日本>"}
+
+
+def test_utf_16_without_a_mark_and_gzip(tmp_path: Path) -> None:
+    raw = (DECLARED.format("utf-16") + TEXT).encode("utf-16-be")
+    assert read(tmp_path, raw).segments[0].target == "é 日本"
+    assert read(tmp_path, gzip.compress(raw), "a.xlf.gz").segments[0].target == "é 日本"
+
+
+NO_TEXT = ["hex", "rot13", "base64", "zlib", "idna", "punycode", "utf-7", "unicode_escape", "undefined", "uu"]
+DAMAGED = {
+    **{name: ((DECLARED.format(name) + TEXT).encode(), "is no encoding of a text file") for name in NO_TEXT},
+    "unknown": (DECLARED.format("klingon").encode(), "the encoding 'klingon' is not known"),
+    "declared UTF-16": (
+        (DECLARED.format("utf-16") + TEXT).encode(),
+        "declares the encoding 'utf-16', but is",
+    ),
+    "declared UTF-8": (
+        (DECLARED.format("utf-8") + TEXT).encode("utf-16"),
+        "declares the encoding 'utf-8', but is",
+    ),
+    "EBCDIC": ((DECLARED.format("cp037") + "<a/>").encode(), "declares the encoding 'cp037', but is"),
+    "not of the encoding": (
+        DECLARED.format("utf-8").encode() + b"\xff",
+        "is not of the encoding 'utf-8'",
+    ),
+    "none": (b"<a>\xff</a>", "byte 4 is not of the encoding 'utf-8'"),
+    "damaged gzip": (b"\x1f\x8b\x08\x00", "damaged gzip file"),
+    "entities": (
+        b'<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><xliff>&c;</xliff>',
+        "xlf:1:25: the entity 'b' is not one of XML",
+    ),
+    "entities of a DTD elsewhere": (
+        b'<!DOCTYPE xliff SYSTEM "x.dtd"><xliff version="1.2">&nbsp;</xliff>',
+        "entity 'nbsp' is not one of XML",
+    ),
+    "not well-formed": (
+        b"<xliff version='1.2'><file></xliff>",
+        r"a\.xlf:1:\d+: not well-formed XML \(mismatched",
+    ),
+    "no XLIFF": (b"<html/>", "is no XLIFF file"),
+    "another namespace": (b"<xliff xmlns='urn:x' version='1.2'/>", "is no XLIFF file"),
+    "version": (b"<xliff version='3.7'/>", "version '3.7' is not known; known: 1.0, 1.1, 1.2, 2.0, 2.1, 2.2"),
+    "version of others": (b"<xliff xmlns:a='a' a:version='1.2'/>", "version '' is not known"),
+    "deep": (b"<xliff version='1.2'>" + b"<g>" * 20_000, "nested more than 200 deep"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_cannot_be_read_is_one_message(name: str, tmp_path: Path) -> None:
+    content, message = DAMAGED[name]
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, content)
+
+
+def test_notes_are_columns(tmp_path: Path) -> None:
+    content = unit(
+        f'{AB}<note from="ana">4.5</note><note>two</note><note>lines</note>'
+        '<note from="qe">score 3.1; low 2</note>'
+    )
+    (row,) = read(tmp_path, ONE.format(content)).rows
+    assert row.texts == {
+        "id": "1", "source": "A", "target": "B", "note:ana": "4.5", "note": "two\nlines", "note:qe": "3.1",
+    }  # fmt: skip
+
+
+def test_notes_of_several_segments_are_told_apart(tmp_path: Path) -> None:
+    content = unit(MARKED.format(1, 2, 1, 2, ">D.</mrk>"))
+    file = read(tmp_path, ONE.format(content))
+    again = read(tmp_path, file.with_notes(["score 3.1", "score 2.5; low 1"]))
+    assert [row.texts["note:qe"] for row in again.rows] == ["3.1", "2.5"]

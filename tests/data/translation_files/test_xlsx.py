@@ -1,0 +1,155 @@
+"""XLSX as people fill it in; what is written is read back by openpyxl."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.data.translation_files.xlsx import Sheet, Where
+
+openpyxl = pytest.importorskip("openpyxl")
+HEADER = ["id", "source", "target"]
+
+
+def saved(path: Path, *rows: list[Any], then: Callable[[Any], object] = lambda book: None) -> Path:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    then(book)
+    book.save(path)
+    return path
+
+
+def merge(book: Any) -> None:
+    book.active.merge_cells("B2:B3")
+
+
+def hide(book: Any) -> None:
+    book.active.row_dimensions[2].hidden = True
+    book.active.column_dimensions["B"].hidden = True
+
+
+def title_above(book: Any) -> None:
+    book.active.insert_rows(1, 2)
+    book.active["A1"] = "Title"
+    book.active.merge_cells("A1:C1")
+
+
+def second_sheet(book: Any) -> None:
+    book.active.sheet_state = "hidden"
+    sheet = book.create_sheet("second")
+    for row in (HEADER, ["9", "X", "Y"]):
+        sheet.append(row)
+
+
+A, C = ["1", "A", "B"], ["2", "C", "D"]
+# name -> rows, what is done to the book, where the table is, (source, target) of the rows that are read.
+CASES: dict[str, tuple[list[list[Any]], Callable[[Any], object], Where, list[tuple[str, str]]]] = {
+    "plain": ([HEADER, A, C], lambda book: None, Where(), [("A", "B"), ("C", "D")]),
+    "empty rows": ([HEADER, A, [], C, []], lambda book: None, Where(), [("A", "B"), ("C", "D")]),
+    "hidden rows and columns": ([HEADER, A, C], hide, Where(), [("A", "B"), ("C", "D")]),
+    "merged source": ([HEADER, A, ["2", None, "D"]], merge, Where(), [("A", "B"), ("A", "D")]),
+    "header below a title": ([HEADER, A], title_above, Where(header=3), [("A", "B")]),
+    "first sheet is hidden": ([HEADER, A], second_sheet, Where(), [("X", "Y")]),
+    "sheet by its name": ([HEADER, A], second_sheet, Where("Sheet"), [("A", "B")]),
+    "sheet by its number": ([HEADER, A], second_sheet, Where("2"), [("X", "Y")]),
+    "numbers, truth, dates": ([HEADER, ["1", 12, 2.5], ["2", True, 0]], lambda book: None, Where(),
+                              [("12", "2.5"), ("TRUE", "0")]),
+    "columns without a header": ([["", "source", "", "target", ""], ["x", "A", "y", "B", "z"]],
+                                 lambda book: None, Where(), [("A", "B")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows(name: str, tmp_path: Path) -> None:
+    rows, then, where, expected = CASES[name]
+    sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=then), where)
+    assert [(row.texts["source"], row.texts["target"]) for row in sheet.rows] == expected
+
+
+def with_cached_value(path: Path, cell: str, formula: str, value: str, kind: str = "str") -> None:
+    """Writes a formula with its value, as spreadsheets do; openpyxl writes formulas alone."""
+    old = {name: ZipFile(path).read(name) for name in ZipFile(path).namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    filled = f'<c r="{cell}" t="{kind}"><f>{formula}</f><v>{value}</v></c>'.encode()
+    empty = f'<c r="{cell}"><f>{re.escape(formula)}</f><v ?/></c>'.encode()
+    old[name], replaced = re.subn(empty, filled, old[name])
+    assert replaced == 1
+    with ZipFile(path, "w") as parts:
+        for name, content in old.items():
+            parts.writestr(name, content)
+
+
+def test_a_formula_has_the_value_that_was_computed_or_a_reason(tmp_path: Path) -> None:
+    rows = ["1", "=B9", "B"], ["2", "=B8", "D"], ["3", "=1/0", "F"]
+    path = saved(tmp_path / "a.xlsx", HEADER, *rows)
+    with_cached_value(path, "B2", "B9", "A &amp; a")
+    with_cached_value(path, "B4", "1/0", "#DIV/0!", "e")
+    first, second, third = Sheet(path).rows
+    assert first.texts["source"] == "A & a" and not first.reasons
+    assert second.reasons["source"].startswith("source is a formula without its value")
+    assert third.reasons["source"] == "source is the error #DIV/0!"
+
+
+def test_columns_are_put_behind_everything_and_keep_what_was_there(tmp_path: Path) -> None:
+    def more(book: Any) -> None:
+        book.active["E3"] = "remark"
+        book.active["B2"] = "=1+1"
+        book.active["C2"].number_format = "0.00"
+        book.active.merge_cells("F4:G4")
+        book.create_sheet("other").append(["x"])
+
+    path = saved(tmp_path / "a.xlsx", HEADER, A, C, then=more)
+    sheet = Sheet(path)
+    sheet.add({"score": "score_qe", "because": "because"}, {2: {"score": 2.5, "because": "=1+1"}})
+    sheet.save(tmp_path / "b.xlsx")
+    (made, _) = openpyxl.load_workbook(tmp_path / "b.xlsx").worksheets
+    assert [made[name].value for name in ("H1", "I1", "H2", "I2", "H3")] == [
+        "score_qe", "because", 2.5, "=1+1", None,
+    ]  # fmt: skip
+    assert [made[name].data_type for name in ("H2", "I2", "B2")] == ["n", "s", "f"]
+    assert made["E3"].value == "remark" and made["C2"].number_format == "0.00"
+
+
+DAMAGED: dict[str, tuple[list[list[Any]], Where, str]] = {
+    "a header twice": ([["id", "target", "target"], A], Where(), r"Sheet:1: .* names \['target'\] more"),
+    "no header": ([[], A], Where(), "the row of the header is empty; --header-row names another row"),
+    "header row beyond the sheet": ([HEADER], Where(header=9), "Sheet:9: the row of the header is empty"),
+    "unknown sheet": ([HEADER], Where("Shet"), "unknown sheet 'Shet'; known: Sheet; did you mean 'Sheet'"),
+    "sheet number": ([HEADER], Where("3"), "unknown sheet '3'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_cannot_be_read_is_one_message(name: str, tmp_path: Path) -> None:
+    rows, where, message = DAMAGED[name]
+    with pytest.raises(InputError, match=message):
+        Sheet(saved(tmp_path / "a.xlsx", *rows), where)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"no workbook", "not an XLSX file"), (b"\xd0\xcf\x11\xe0rest", "is encrypted, or of the old kind XLS")],
+)
+def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        Sheet(tmp_path / "a.xlsx")
+
+
+def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qe.data.translation_files.xlsx._LONGEST", 1000)
+    with ZipFile(tmp_path / "a.xlsx", "w") as parts:
+        parts.writestr("xl/workbook.xml", " " * 2000)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        Sheet(tmp_path / "a.xlsx")
+
+
+def test_a_sheet_without_room(tmp_path: Path) -> None:
+    sheet = Sheet(saved(tmp_path / "a.xlsx", HEADER, A, then=lambda book: book.active.merge_cells("A1:XFD1")))
+    with pytest.raises(InputError, match="no room for more columns"):
+        sheet.add({"score": "score"}, {})
