@@ -64,7 +64,7 @@ def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.xlsx", b"", "cannot tell the kind of table from the ending 'xlsx'; known: tsv, csv"),
+        ("x.xlsx", b"", "cannot tell the kind of file from the ending 'xlsx'; known: tsv, csv"),
         ("x.tsv", b"", "is empty"),
         ("x.tsv", b"a\ta\n", "names \\['a'\\] more than once"),
         ("x.tsv", b"a\tb\n\xff\tc\n", "x.tsv:2: not UTF-8"),

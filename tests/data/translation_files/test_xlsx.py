@@ -76,7 +76,7 @@ def with_cached_value(path: Path, cell: str, formula: str, value: str, kind: str
     old = {name: ZipFile(path).read(name) for name in ZipFile(path).namelist()}
     name = "xl/worksheets/sheet1.xml"
     filled = f'<c r="{cell}" t="{kind}"><f>{formula}</f><v>{value}</v></c>'.encode()
-    empty = f'<c r="{cell}"><f>{re.escape(formula)}</f><v ?/></c>'.encode()
+    empty = f'<c r="{cell}"><f>{re.escape(formula)}</f><v(/| /|></v)></c>'.encode()
     old[name], replaced = re.subn(empty, filled, old[name])
     assert replaced == 1
     with ZipFile(path, "w") as parts:
