@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from features.basics.errors import InputError
-from qe.data.dataset import LabelScale
+from qe.data.dataset import DIRECTION, LabelScale
+from qe.data.directions import higher_is_better as direction_of
 from qe.evaluation.evaluate import Report
 from qe.evaluation.evaluate import evaluate as run
 
@@ -16,23 +17,24 @@ def evaluate(
     gold: ArrayLike,
     predictions: Mapping[str, ArrayLike],
     *,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     low: float | None = None,
     high: float | None = None,
     **options: Any,
 ) -> Report:
     """Scores every system, with intervals, and tests their differences.
 
-    gold              (n,) labels; finite
+    gold              (n,) labels; finite. A column of a table has a name
     predictions       name -> (n,) predictions
-    higher_is_better  the direction of the labels: False for HTER
+    higher_is_better  the direction of the labels; not needed where their name says it (`hter`, `da`, ...)
     low, high         ends of the label scale, where it has any
     options           of `qe.evaluation.evaluate.evaluate`: baselines, metrics, samples, seed, test,
                       correction, groups
 
-    Raises qe.InputError for lengths that differ, labels that are not finite, unknown names and options.
+    Raises qe.InputError for lengths that differ, labels that are not finite, unknown names and options, and a
+    direction that nobody has said.
 
-    >>> evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4]}, samples=0).score("a", "spearman")
+    >>> evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4]}, higher_is_better=True, samples=0).score("a", "spearman")
     1.0
     """
     labels = np.asarray(gold, np.float64)
@@ -40,4 +42,6 @@ def evaluate(
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise InputError(f"the label of row {row} is {labels[row]}", remedy="leave out rows without labels")
-    return run(labels, columns, LabelScale("label", low, high, higher_is_better), **options)
+    name = str(getattr(gold, "name", None) or "label")
+    scale = LabelScale(name, low, high, direction_of(name, higher_is_better, DIRECTION))
+    return run(labels, columns, scale, **options)

@@ -23,7 +23,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     features         as in experiments: names, or mappings such as {"kind": "lm", "orders": "all"} or
                      {"set": "baseline17"}; columns that learn from labels need `qe.train`
     resources        folder of a bundle (`qe resources build`), for features that need one
-    source_language, target_language  codes such as "en"; a bundle has its own
+    source_language, target_language  codes such as "en"; a bundle has its own, else both are needed
     tokenizer        "moses", "moses-2012" or "whitespace"; a bundle has its own
 
     Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the table by name.
@@ -33,7 +33,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Raises qe.InputError for unknown names, columns or parts that are missing.
 
     >>> table = pd.DataFrame({"source": ["a house ."], "target": ["una casa ."]})
-    >>> FeatureExtractor(["surface"]).fit_transform(table)["tokens_source"].tolist()
+    >>> extractor = FeatureExtractor(["surface"], source_language="en", target_language="es")
+    >>> extractor.fit_transform(table)["tokens_source"].tolist()
     [3.0]
     """
 
@@ -42,8 +43,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         features: Sequence[str | Mapping[str, Any]] = ("surface",),
         *,
         resources: str | Path | None = None,
-        source_language: str = "en",
-        target_language: str = "es",
+        source_language: str | None = None,
+        target_language: str | None = None,
         tokenizer: str = "moses",
     ) -> None:
         self.features = features
@@ -60,13 +61,20 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if feature_set.fitted:
             kinds = ", ".join(type(extractor).__name__ for extractor in feature_set.fitted)
             raise InputError(f"{kinds} learns from labels, inside folds", remedy="use qe.train")
-        kind: Any = self.tokenizer
-        own = Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
-        self.tokenizers_ = own if bundle is None else bundle.tokenizers
+        self.tokenizers_ = self._own_tokenizers() if bundle is None else bundle.tokenizers
         self.feature_set_ = feature_set
         self.n_features_in_ = len(X.columns)
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return self
+
+    def _own_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        kind: Any = self.tokenizer
+        if self.source_language is None or self.target_language is None:
+            raise InputError(
+                "the languages of the texts are not known",
+                remedy='say source_language="en", target_language="de", or name `resources`',
+            )
+        return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """Returns the (n, k) feature columns, with the index of `X`."""

@@ -13,9 +13,13 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
+from qe.data.directions import higher_is_better as higher_is_better_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+DIRECTION = "say higher_is_better=True (as direct assessments) or False (as error rates)"
 
 
 @dataclass(frozen=True)
@@ -152,9 +156,9 @@ class Dataset:
         name: str = "data",
         low: float | None = None,
         high: float | None = None,
-        higher_is_better: bool = True,
-        source_language: str = "en",
-        target_language: str = "es",
+        source_language: str,
+        target_language: str,
+        higher_is_better: bool | None = None,
         tokenizer: Literal["moses", "moses-2012", "whitespace"] = "moses",
     ) -> "Dataset":
         """A dataset of tables in memory.
@@ -163,14 +167,17 @@ class Dataset:
                           Other columns that segments or splits have (`id`, `doc_id`, `post_edit`, ...) are
                           taken by their names; a split without the label is blind
         low, high         ends of the label scale, where it has any
-        higher_is_better  the direction of the label: False for HTER
+        source_language, target_language  codes such as "en": how texts are tokenized, and what features know
+        higher_is_better  the direction of the label; not needed where its name says it (`hter`, `da`, ...)
 
-        Raises InputError for columns that are missing, and labels that are no numbers.
+        Raises InputError for columns that are missing, labels that are no numbers, and a direction that
+        nobody has said.
         """
+        upwards = higher_is_better_of(label, higher_is_better, DIRECTION)
         given = tables if isinstance(tables, Mapping) else {"train": tables}
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
         splits = {split: _split_of(table, split, label, tokenizers) for split, table in given.items()}
-        return cls(name, splits, LabelScale(label, low, high, higher_is_better))
+        return cls(name, splits, LabelScale(label, low, high, upwards))
 
     def files(self, path: Path) -> list[Path]:
         """The files that were read, of the dataset at `path`."""

@@ -20,6 +20,9 @@ TABLE = pd.DataFrame(
 )
 
 
+LANGUAGES: Any = {"source_language": "en", "target_language": "es"}
+
+
 def test_importing_loads_nothing_heavy() -> None:
     script = (
         "import sys, time; began = time.process_time(); import qe; seconds = time.process_time() - began;"
@@ -69,20 +72,45 @@ def test_what_is_missing_is_named(demo_model: Path, tmp_path: Path) -> None:
 def test_a_dataset_of_tables() -> None:
     table = TABLE.assign(hter=[0.1, 0.2], post_edit=["a", "b"])
     data = qe.Dataset.from_frame(
-        {"train": table, "blind": TABLE}, "hter", low=0, higher_is_better=False, target_language="de"
+        {"train": table, "blind": TABLE}, "hter", low=0, source_language="en", target_language="de"
     )
     train, blind = data.split("train"), data.split("blind")
     assert train.scores is not None and train.scores.tolist() == [0.1, 0.2] and blind.scores is None
     assert train.post_edit == ("a", "b") and train.segments.target_tokenizer.language == "de"
     assert data.scale.sign == -1
     with pytest.raises(qe.InputError, match="lacks the column 'source'"):
-        qe.Dataset.from_frame(table[["target"]], "hter")
+        qe.Dataset.from_frame(table[["target"]], "hter", **LANGUAGES)
     with pytest.raises(qe.InputError, match="is no number"):
-        qe.Dataset.from_frame(table.assign(hter="bad"), "hter")
+        qe.Dataset.from_frame(table.assign(hter="bad"), "hter", **LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("label", "given", "sign"), [("HTER", None, -1), ("z-mean", None, 1), ("score", False, -1)]
+)
+def test_a_direction_is_given_or_in_the_name(label: str, given: bool | None, sign: int) -> None:
+    table = TABLE.assign(**{label: [0.1, 0.2]})
+    data = qe.Dataset.from_frame(table, label, higher_is_better=given, **LANGUAGES)
+    report = qe.evaluate(table[label], {"same": table[label]}, higher_is_better=given, samples=0)
+    assert data.scale.sign == sign and report.recipe["label"]["higher_is_better"] is (sign > 0)
+
+
+def test_directions_and_languages_are_not_guessed() -> None:
+    table = TABLE.assign(score=[0.1, 0.2])
+    with pytest.raises(qe.InputError, match="direction of the label 'score' is not known; say higher_is_"):
+        qe.Dataset.from_frame(table, "score", **LANGUAGES)
+    with pytest.raises(qe.InputError, match="direction of the label 'score' is not known"):
+        qe.evaluate(table["score"], {"same": table["score"]})
+    with pytest.raises(qe.InputError, match="direction of the label 'label' is not known"):
+        qe.evaluate([1, 2], {"same": [1, 2]})
+    with pytest.raises(TypeError, match="source_language"):
+        qe.Dataset.from_frame(table.assign(hter=0.1), "hter", target_language="de")  # type: ignore[call-arg]
+    with pytest.raises(qe.InputError, match="languages of the texts are not known"):
+        qe.FeatureExtractor(["surface"], source_language="en").fit(TABLE)
 
 
 def test_evaluation_takes_lists() -> None:
-    report = qe.evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}, samples=200, seed=1)
+    sides = {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}
+    report = qe.evaluate([1, 2, 3, 4], sides, higher_is_better=True, samples=200, seed=1)
     assert report.score("a", "mae") == 0 and report.score("b", "spearman") == -1
     with pytest.raises(qe.InputError, match="row 1 is nan"):
         qe.evaluate([1, float("nan")], {"a": [1, 2]})
@@ -111,20 +139,20 @@ def test_both_compare_in_buckets() -> None:
     assert [(one.bucket, one.result.samples) for one in outcome.differences] == [("3", 4096), ("9", 4096)]
     labels = [float(i % 5) for i in range(24)]
     sides = {"a": [4 - label for label in labels], "b": labels}
-    report = qe.evaluate(labels, sides, samples=999, buckets=kinds).buckets
+    report = qe.evaluate(labels, sides, higher_is_better=True, samples=999, buckets=kinds).buckets
     assert report is not None and {one.by for one in report.differences} == {"length"}
 
 
 class TestFeatureExtractor:
     def test_names_index_and_values(self) -> None:
-        extractor = qe.FeatureExtractor(["surface"])
+        extractor = qe.FeatureExtractor(["surface"], **LANGUAGES)
         made = extractor.fit_transform(TABLE)
         assert made.index.tolist() == [7, 3]
         assert made.columns.tolist() == extractor.get_feature_names_out().tolist()
         assert made["tokens_source"].tolist() == [4, 2]
 
     def test_it_can_be_cloned_and_stand_in_a_pipeline(self) -> None:
-        extractor = clone(qe.FeatureExtractor([{"kind": "surface", "only": ["tokens_*"]}]))
+        extractor = clone(qe.FeatureExtractor([{"kind": "surface", "only": ["tokens_*"]}], **LANGUAGES))
         scaled = make_pipeline(extractor, StandardScaler()).fit_transform(TABLE)
         assert scaled.shape[0] == 2 and scaled[0, 0] == pytest.approx(1)
 
@@ -134,4 +162,4 @@ class TestFeatureExtractor:
         with pytest.raises(qe.InputError, match="learns from labels"):
             qe.FeatureExtractor(["bag_of_words"]).fit(TABLE)
         with pytest.raises(qe.InputError, match="need the column 'target'"):
-            qe.FeatureExtractor().fit(TABLE).transform(TABLE[["source"]])
+            qe.FeatureExtractor(**LANGUAGES).fit(TABLE).transform(TABLE[["source"]])

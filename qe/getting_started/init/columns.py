@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from features.basics.errors import InputError, unknown_name
+from qe.data.directions import HIGHER, LOWER, key_of
 from qe.scoring.naming import name_pairs
 
-HIGHER = ("da", "da_mean", "da_score", "z_mean", "z_score", "zscore")
-LOWER = ("hter", "ter")
 UNSTATED = ("score", "scores", "mean", "label", "gold", "rating", "quality", "effort", "adequacy", "mqm")
 HEADERS: Mapping[str, Sequence[str]] = {
     "source": ("source", "src", "original", "source_text", "source_segment"),
@@ -66,34 +65,13 @@ def recognised(headers: Sequence[str], given: Mapping[str, str], where: object) 
     return chosen
 
 
-def higher_is_better(header: str, given: bool | None) -> bool:
-    """The direction of a score: as given, or as the header says.
-
-    Raises InputError if neither does: `score` may be an error rate.
-    """
-    if given is not None:
-        return given
-    key = _key(header)
-    if key in HIGHER or key in LOWER:
-        return key in HIGHER
-    raise InputError(
-        f"the direction of the score '{header}' is not known",
-        remedy="say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)",
-    )
-
-
-def is_rate(header: str) -> bool:
-    """Whether a score is an edit rate: none is below 0."""
-    return _key(header) in LOWER
-
-
 def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: object) -> str:
     """The header of a role; empty if there is none."""
     if role in given:
         if given[role] and given[role] not in headers:
             raise unknown_name("column", given[role], headers, where=where)
         return given[role]
-    candidates = [h for h in headers if _key(h) in HEADERS[role] and h not in given.values()]
+    candidates = [h for h in headers if key_of(h) in HEADERS[role] and h not in given.values()]
     if len(candidates) > 1:
         none = "" if role in ("source", "target") else f", or {_OPTION} {role}= for none"
         raise InputError(
@@ -102,7 +80,3 @@ def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: 
             remedy=f"say which: {_OPTION} {role}={candidates[0]}{none}",
         )
     return candidates[0] if candidates else ""
-
-
-def _key(header: str) -> str:
-    return header.strip().casefold().replace("-", "_").replace(" ", "_")

@@ -7,11 +7,13 @@ from typing import Any
 
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset, Split
+from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading
-from qe.getting_started.init.columns import higher_is_better, is_rate, recognised
+from qe.getting_started.init.columns import recognised
 
+_DIRECTION = "say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)"
 FEWEST = 20  # rows: folds of four
 
 
@@ -79,7 +81,7 @@ def _options(roles: Mapping[str, str], wishes: Wishes) -> dict[str, Any]:
     options |= {key: value for key in ("kind", "quoting") if (value := getattr(wishes, key)) is not None}
     if "scores" in roles:
         header = roles["scores"]
-        up = higher_is_better(header, wishes.higher_is_better)
+        up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
         low = 0 if is_rate(header) else None
         options["label"] = {"name": header, "low": low, "high": None, "higher_is_better": up}
     else:

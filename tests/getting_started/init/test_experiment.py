@@ -10,15 +10,9 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.config.experiment import Experiment
+from qe.data.directions import LOWER, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
-from qe.getting_started.init.columns import (
-    HEADERS,
-    LOWER,
-    UNSTATED,
-    higher_is_better,
-    parse_columns,
-    recognised,
-)
+from qe.getting_started.init.columns import HEADERS, UNSTATED, parse_columns, recognised
 from qe.getting_started.init.experiment import Beginning, begin
 from qe.getting_started.init.table import Wishes
 from qe.training.check import load
@@ -59,14 +53,14 @@ def test_headers_stand_for_one_role_each() -> None:
 
 @pytest.mark.parametrize("header", [*LOWER, "TER", "Z_Mean", "z-score", "DA"])
 def test_direction_of_headers_that_say_it(header: str) -> None:
-    assert higher_is_better(header, None) == (header.lower() not in LOWER)
-    assert higher_is_better(header, False) is False
+    assert higher_is_better(header, None, "say") == (header.lower() not in LOWER)
+    assert higher_is_better(header, False, "say") is False
 
 
 @pytest.mark.parametrize("header", UNSTATED)
 def test_other_directions_are_asked_for(header: str) -> None:
     with pytest.raises(InputError, match="direction"):
-        higher_is_better(header, None)
+        higher_is_better(header, None, "say")
 
 
 def test_columns_of_mlqe_pe_are_in_doubt_until_said() -> None:
