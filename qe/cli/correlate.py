@@ -70,6 +70,14 @@ def correlate(
         int, typer.Option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
     ] = 1000,
     resample: Annotated[str, typer.Option(help="What the bootstrap draws: both, or segments.")] = "both",
+    exchange: Annotated[
+        str | None,
+        typer.Option(
+            help="What changes sides in tests, which is the claim: segment (new segments), system (new "
+            "systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default: "
+            "segments and systems, if there are several)",
+        ),
+    ] = None,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     correct: Correct = "holm",
@@ -104,7 +112,7 @@ def correlate(
         importlib.import_module(
             "qe.people.metric_evaluation.plots"
         )  # a missing package is told before any work
-    settings = Settings(samples, permutations, seed, confidence, correct, level, resample)  # type: ignore[arg-type]
+    settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
     inputs = [
         human,

@@ -1,6 +1,8 @@
 """Correlation: how well the scores of a metric agree with people. Think twice before adding here."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,6 +13,8 @@ from features.basics.catalogue import Catalogue
 from qe.people.human import Human
 
 Level = Literal["segment", "system"]
+Resampled = Callable[[FloatArray, FloatArray], float]
+"""Weights of segments (s,) and systems (k,) -> the correlation of a bootstrap sample."""
 
 
 class Problem(ABC):
@@ -38,14 +42,24 @@ class Problem(ABC):
         A bootstrap sample is a vector of weights. NaN if it is undefined.
         """
 
+    def resampled(self, values: FloatArray) -> Resampled:
+        """`weighted` of these values, for many samples."""
+        return partial(self.weighted, values)
+
     def score(self, values: FloatArray) -> float:
         """The correlation of (n,) raw values; NaN if it is undefined."""
         return self.weighted(self.on_common_scale(values), self.each_segment, self.each_system)
 
     def on_common_scale(self, values: FloatArray) -> FloatArray:
-        """The values such that those of two metrics may be exchanged: mean 0, standard deviation 1."""
-        spread = values.std()
-        return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))
+        """The values such that those of two metrics may be exchanged; a few huge ones do not set the scale.
+
+        The values between the 10th and the 90th percentile have mean 0 and range 1; where these percentiles
+        are equal, all values have standard deviation 1.
+        """
+        low, high = np.quantile(values, [0.1, 0.9])
+        middle = values[(values >= low) & (values <= high)].mean()
+        spread = high - low if high > low else values.std()
+        return np.asarray((values - middle) / (spread if spread > 0 else 1.0))
 
     def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
         """(B,) differences of correlations after values on the common scale change sides, heads (n, B)."""

@@ -1,12 +1,12 @@
 """What people said of the translations of several systems: scores, preferences, or scores of systems."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray, IntArray
+from features.basics.array_types import BoolArray, FloatArray, IntArray
 from qe.people.ranking_method import ScoreMethod
 
 
@@ -68,6 +68,32 @@ class Human:
     def pairs(self) -> list[tuple[int, int]]:
         """All pairs of systems, the smaller place first."""
         return list(combinations(range(len(self.systems)), 2))
+
+    def judged(self) -> BoolArray:
+        """(s, k) the translations that people judged; all of them if only systems as a whole were scored."""
+        shape = len(self.segments), len(self.systems)
+        if self.system_scores is not None or (self.scores is None and self.preferences is None):
+            return np.ones(shape, np.bool_)
+        judged = np.zeros(shape, np.bool_)
+        if self.scores is not None:
+            judged |= ~np.isnan(self.scores)
+        if self.preferences is not None:
+            for side in (self.preferences.left, self.preferences.right):
+                judged[self.preferences.segment, side] = True
+        return judged
+
+    def only(self, known: BoolArray) -> "Human":
+        """The judgements of the translations (s, k) that are known; a preference needs both of its sides."""
+        scores, given = self.scores, self.preferences
+        if scores is not None:
+            scores = np.where(known, scores, np.nan)
+        if given is not None:
+            both = known[given.segment, given.left] & known[given.segment, given.right]
+            given = replace(
+                given, segment=given.segment[both], left=given.left[both], right=given.right[both],
+                outcome=given.outcome[both],
+            )  # fmt: skip
+        return replace(self, scores=scores, preferences=given)
 
     def of_systems(self, weights: FloatArray | None = None) -> FloatArray:
         """(k,) scores of the systems, judgements weighted by their segments (s,); NaN if there is none."""

@@ -174,6 +174,21 @@ def randomization_test_rescored(
     return TestResult(observed, p, NAME, label, total, tail, exact, reach, error)
 
 
+def rescored_null(
+    exchanged: Exchanged,
+    rows: int,
+    groups: Groups | None,
+    samples: int,
+    seed: int,
+    block_bytes: int = BLOCK_BYTES,
+) -> FloatArray:
+    """(samples,) differences of scores after random exchanges of single rows, or of whole groups of them."""
+    index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
+    block = max(1, block_bytes // (2 * rows))
+    ranges = [(first, min(first + block, samples)) for first in range(0, samples, block)]
+    return np.concatenate([exchanged(coin_rows(units, seed, *ends)[index]) for ends in ranges])
+
+
 def _stopped(observed: float, enough: int, looked_at: int, reach: Reach) -> TestResult:
     """Inverse sampling: p is the share of extreme shuffles up to the last of `enough`."""
     p = enough / looked_at

@@ -15,13 +15,13 @@ QUICK = ["--samples", "50", "--permutations", "50"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """Five systems, 20 segments; `good` is nearer to people than `poor`."""
+    """Six systems, 20 segments; `good` is nearer to people than `poor`."""
     rng = np.random.default_rng(0)
-    truth = rng.normal(np.linspace(0, 2, 5), 1, (20, 5))
+    truth = rng.normal(np.linspace(0, 2, 6), 1, (20, 6))
     poor = truth + rng.normal(0, 3, truth.shape)
     human, metrics = ["system\tsegment\tscore"], ["system\tsegment\tgood\tpoor"]
     for i in range(20):
-        for j in range(5):
+        for j in range(6):
             human.append(f"s{j}\t{i}\t{truth[i, j]:.1f}")
             metrics.append(f"s{j}\t{i}\t{truth[i, j]:.3f}\t{-poor[i, j]:.3f}")
     (tmp_path / "human.tsv").write_text("\n".join(human) + "\n")
@@ -40,7 +40,7 @@ def run(arguments: list[Any], code: int, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_json_holds_all(files: list[str], capsys: Any) -> None:
     told = json.loads(run([*files, *QUICK, "--json"], 0, capsys).out)
-    assert told["systems"] == 5 and told["segments"] == 20 and told["judged_translations"] == 100
+    assert told["systems"] == 6 and told["segments"] == 20 and told["judged_translations"] == 120
     names = ["acc_eq", "acc_eq:group=none", "kendall_wmt12", "pearson", "spearman", "pairwise_accuracy",
              "soft_pairwise_accuracy", "system_pearson", "system_spearman"]  # fmt: skip
     assert list(told["correlations"]) == names
@@ -53,6 +53,22 @@ def test_json_holds_all(files: list[str], capsys: Any) -> None:
         assert test["metrics"] == ["good", "poor"] and 0 < test["p_corrected"] <= 1
         assert (test["p_williams"] is None) == ("pearson" not in name and "spearman" not in name)
     assert told["correlations"]["pearson"]["clusters"] == [["good"], ["poor"]]
+    assert told["correlations"]["pearson"]["claim"] == "new segments and new systems"
+
+
+def test_translations_that_nobody_judged_are_told(files: list[str], tmp_path: Path, capsys: Any) -> None:
+    human = tmp_path / "human.tsv"
+    human.write_text("\n".join(human.read_text().splitlines()[:-7]) + "\n")
+    told = json.loads(run([*files, *QUICK, "--correlations", "system_pearson", "--json"], 0, capsys).out)
+    assert "left out: 7 translations scored by all metrics but judged by nobody" in told["notes"]
+    assert told["correlations"]["system_pearson"]["values"] == 113
+
+
+def test_the_claim_is_chosen_and_shown(files: list[str], capsys: Any) -> None:
+    asked = ["--correlations", "pearson", "--exchange", "score"]
+    printed = run([*files, *QUICK, *asked], 0, capsys).out
+    assert "claim: these systems and segments alone" in printed
+    assert "unknown unit of exchange 'word'" in run([*files, "--exchange", "word"], 2, capsys).err
 
 
 def test_settings_of_a_correlation_and_no_tests(files: list[str], capsys: Any) -> None:

@@ -15,7 +15,8 @@ class SystemCorrelation(Correlation):
     """A function of two scores per system.
 
     A metric's scores of systems are the means of its segment scores, or given as such. People's are given,
-    means of their scores, or made from rankings. An exchange moves segment scores where there are any.
+    means of their scores, or made from rankings. Both are of the same translations: those that people judged
+    and all metrics score. An exchange moves segment scores where there are any.
     """
 
     level: ClassVar[Level] = "system"
@@ -33,6 +34,8 @@ class JudgedSystems(Problem):
     """Scores of the systems that people and all metrics score. Raises InputError for fewer than 2 of them."""
 
     def __init__(self, human: Human, known: BoolArray, whole_systems: bool) -> None:
+        known = known if whole_systems else known & human.judged()
+        human = human if whole_systems else human.only(known)
         super().__init__(human)
         self.whole_systems = whole_systems
         judged: BoolArray = np.asarray(~np.isnan(human.of_systems()) & known.any(axis=0))

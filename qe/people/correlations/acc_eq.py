@@ -1,5 +1,6 @@
 """Pairwise accuracy with ties of segment scores, the metric's ties calibrated."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,13 +10,12 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError
-from qe.people.correlation import Correlation, Level, Problem
+from qe.people.correlation import Correlation, Level, Problem, Resampled
 from qe.people.correlations._all_pairs import calibrated_on_all_pairs
 from qe.people.correlations._pairs import Pairs, pairs_within_segments
 from qe.people.human import Human
 
-_BINS = 1024  # thresholds that exchanges and bootstrap samples choose from
-_DRAWN = 1 << 16  # pairs of all translations that they look at
+_DRAWN = 1 << 16  # pairs of all translations that exchanges and bootstrap samples look at
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class AccEq(Correlation):
 
     The metric finds two translations equal if their scores differ by no more than a threshold, the one that
     gives the metric its highest accuracy on these data (the smallest of them); `calibrate=false` takes 0.
-    Exchanges and bootstrap samples calibrate anew, to one of 1,024 thresholds; without groups they look at
-    65,536 pairs that are drawn once. Source: Deutsch, Foster and Freitag 2023, sections 5 and 6.
+    Exchanges and bootstrap samples calibrate anew, as exactly; without groups they look at 65,536 pairs that
+    are drawn once. Source: Deutsch, Foster and Freitag 2023, sections 5 and 6.
     """
 
     level: ClassVar[Level] = "segment"
@@ -51,11 +51,43 @@ class _PairProblem(Problem):
         super().__init__(human)
         self.calibrate = calibrate
 
-    def accuracy(self, values: FloatArray, cell: FloatArray, whole: FloatArray) -> float:
-        pairs, bins = self.pairs, _BINS if self.calibrate else 1
-        return float(
-            _best_of_grid(values, pairs.left, pairs.right, pairs.sign, pairs.starts, cell, whole, bins)
+    @abstractmethod
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weights of the cells (n,) and of the groups (g,) by those of segments (s,) and systems (k,)."""
+
+    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
+        return self.resampled(values)(segments, systems)
+
+    def resampled(self, values: FloatArray) -> Resampled:
+        """Pairs are put in order of their differences once, for all samples."""
+        pairs = self.pairs
+        steps = _Steps.of(values[pairs.left] - values[pairs.right], pairs.sign)
+        places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
+
+        def score(segments: FloatArray, systems: FloatArray) -> float:
+            cell, whole = self.weights(segments, systems)
+            each = cell[pairs.left] * cell[pairs.right]
+            totals = np.bincount(places, each, len(pairs.groups))
+            counted = np.where(totals > 0, whole, 0.0)
+            if not counted.sum() > 0:
+                return float("nan")
+            shares = counted / np.where(totals > 0, totals, 1.0) / counted.sum()
+            return float(_best(*vars(steps).values(), each * shares[places], self.calibrate))
+
+        return score
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        """All faces that pairs can have are put in order once."""
+        pairs, sides = self.pairs, (own, other)
+        faces = [one[pairs.left] - two[pairs.right] for one in sides for two in sides]
+        steps = _Steps.of(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
+        sizes = np.diff(pairs.starts)
+        weight = np.repeat(1.0 / sizes / len(sizes), sizes)
+        values, coins = np.empty(heads.shape[1]), np.ascontiguousarray(heads).view(np.uint8)
+        _best_of_exchanges(
+            *vars(steps).values(), weight, pairs.left, pairs.right, coins, values, self.calibrate
         )
+        return values
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
         """The best threshold and its accuracy, exact."""
@@ -78,8 +110,8 @@ class _ItemProblem(_PairProblem):
         self.pairs = pairs_within_segments(human, known, ties=True)
         self.cells, self.groups = self.pairs.cells, len(self.pairs.groups)
 
-    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        return self.accuracy(values, systems[self.cells[:, 1]], segments[self.pairs.groups])
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return systems[self.cells[:, 1]], segments[self.pairs.groups]
 
 
 class _AllProblem(_PairProblem):
@@ -95,9 +127,8 @@ class _AllProblem(_PairProblem):
         sign = np.sign(self.gold[left] - self.gold[right]).astype(np.int8)
         self.pairs = Pairs(self.cells, left, right, sign, np.array([0, len(left)]), np.zeros(1, np.int64))
 
-    def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
-        cell = segments[self.cells[:, 0]] * systems[self.cells[:, 1]]
-        return self.accuracy(values, cell, np.ones(1))
+    def weights(self, segments: FloatArray, systems: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return segments[self.cells[:, 0]] * systems[self.cells[:, 1]], np.ones(1)
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
         return calibrated_on_all_pairs(values, self.gold, self.calibrate)
@@ -146,40 +177,73 @@ def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
     return left, right
 
 
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """What a rising threshold gains and loses, difference by difference.
+
+    order   (m,) pairs by the size of their difference
+    change  (m,) 1 for a pair that people found equal, -1 for one that the metric orders as they do, else 0
+    ends    (m,) whether the next difference is larger
+    zeros   how many differences are 0: equal for every threshold
+    """
+
+    order: IntArray
+    change: NDArray[np.int8]
+    ends: BoolArray
+    zeros: int
+
+    @classmethod
+    def of(cls, differences: FloatArray, sign: NDArray[np.signedinteger]) -> "_Steps":
+        sizes = np.abs(differences)
+        order = np.argsort(sizes, kind="stable")
+        change = np.where(sign == 0, 1, -(differences * sign > 0).astype(np.int8))[order]
+        ends = np.append(np.diff(sizes[order]) > 0, True)
+        return cls(order, change.astype(np.int8), ends, int((sizes == 0).sum()))
+
+
 @numba.njit(cache=True, nogil=True)
-def _best_of_grid(
-    values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, whole: Any, bins: int
-) -> Any:
-    """The highest weighted accuracy among thresholds on a grid; the first one is 0."""
-    spread = values.max() - values.min()
-    per_unit = bins / spread if spread > 0 else 0.0
-    change = np.zeros(bins + 1)
-    weight, base = 0.0, 0.0
-    for g in range(len(whole)):
-        if whole[g] == 0:
-            continue
-        total = 0.0
-        for p in range(starts[g], starts[g + 1]):
-            total += cell[left[p]] * cell[right[p]]
-        if total == 0:
-            continue
-        weight += whole[g]
-        share = whole[g] / total
-        for p in range(starts[g], starts[g + 1]):
-            w = share * cell[left[p]] * cell[right[p]]
-            difference = values[left[p]] - values[right[p]]
-            size = abs(difference)
-            place = min(int(size * per_unit), bins - 1) + int(size > 0)
-            # Without branches, which nobody could predict.
-            concordant = int(difference * sign[p] > 0)
-            base += w * concordant
-            change[place] += w * (int(sign[p] == 0) - concordant)
-    base += change[0]
-    if weight == 0:
-        return np.nan
-    best, now = base, base
-    for place in range(1, bins + 1):
-        now += change[place]
-        if bins > 1 and now > best:
+def _best(order: Any, change: Any, ends: Any, zeros: int, weight: Any, calibrate: bool) -> Any:
+    """The highest accuracy over all thresholds, of pairs that count with weights (m,)."""
+    ordered, now, best = 0.0, 0.0, 0.0
+    for e in range(len(order)):
+        w = weight[order[e]]
+        ordered += w if change[e] < 0 else 0.0
+        now += change[e] * w
+        if e < zeros or (calibrate and ends[e] and now > best):
             best = now
-    return best / weight
+    return ordered + best
+
+
+@numba.njit(cache=True, nogil=True)
+def _best_of_exchanges(
+    order: Any, change: Any, ends: Any, zeros: int, weight: Any, left: Any, right: Any, heads: Any, out: Any,
+    calibrate: bool,
+) -> None:  # fmt: skip
+    """(B,) the first pseudo-metric's highest accuracy less the second's.
+
+    Steps are of the four faces of all pairs: own - own, own - other, other - own, other - other. Each
+    pseudo-metric has one face of each pair, the other one the opposite face.
+    """
+    pairs, samples = len(left), heads.shape[1]
+    ordered, now, best = np.zeros((2, samples)), np.zeros((2, samples)), np.zeros((2, samples))
+    gained = False
+    for e in range(len(order)):
+        pair, face = order[e] % pairs, order[e] // pairs
+        if change[e] != 0:
+            step, kept = change[e] * weight[pair], weight[pair] if change[e] < 0 else 0.0
+            a, b = heads[left[pair]], heads[right[pair]]
+            for s in range(samples):
+                shown = 2 * a[s] + b[s]
+                first, second = 1.0 if shown == face else 0.0, 1.0 if shown == 3 - face else 0.0
+                now[0, s] += step * first
+                now[1, s] += step * second
+                ordered[0, s] += kept * first
+                ordered[1, s] += kept * second
+            gained = gained or change[e] > 0
+        if gained and (e == zeros - 1 or (calibrate and e >= zeros and ends[e])):
+            for side in range(2):
+                for s in range(samples):
+                    best[side, s] = now[side, s] if e < zeros else max(best[side, s], now[side, s])
+            gained = False
+    for s in range(samples):
+        out[s] = ordered[0, s] + best[0, s] - ordered[1, s] - best[1, s]

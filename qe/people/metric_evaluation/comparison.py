@@ -15,17 +15,32 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from qe.people.correlation import Correlation, Level, Problem
 from qe.people.metric_evaluation.scores import Evaluation, Metric
+from qe.statistics.cautions import borderline, undecided
 from qe.statistics.clusters import clusters
 from qe.statistics.correlations import williams_test
+from qe.statistics.crossed import with_both
 from qe.statistics.draws import independent_seed
-from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.randomization import randomization_test_rescored
-from qe.statistics.result import TestResult, check_enough, check_samples, check_seed
+from qe.statistics.result import (
+    TestResult,
+    at_every_level,
+    check_enough,
+    check_samples,
+    check_seed,
+    with_units,
+)
 from qe.statistics.sums import bootstrap_counts
 
 Resample = Literal["both", "segments"]
-NAME = "permutation of both inputs"
+# What a difference is claimed for, by what changes sides.
+CLAIMS = {
+    "segment": "new segments",
+    "system": "new systems",
+    "score": "these systems and segments alone",
+}
+PERMUTATION = "permutation of both inputs (Deutsch et al. 2021)"
 _ENOUGH = 100  # exchanges at least as extreme, after which a p-value needs no more
 _DEFINED = 0.95  # share of bootstrap samples that must have a correlation
 _DRAWS = 1000  # bootstrap samples drawn at a time
@@ -42,6 +57,9 @@ class Settings:
     correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
     level         a corrected p-value up to it is a difference
     resample      what the bootstrap draws: segments and systems, or segments alone
+    exchange      what changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
+                  segment+system, both of which must show a difference; None: all whole units of which there
+                  are several
     """
 
     samples: int = 1000
@@ -51,6 +69,7 @@ class Settings:
     correct: str = "holm"
     level: float = 0.05
     resample: Resample = "both"
+    exchange: str | None = None
 
     def __post_init__(self) -> None:
         if self.samples:
@@ -63,7 +82,15 @@ class Settings:
             raise InputError(f"0 < confidence < 1 must hold, but got {self.confidence:g}")
         if self.resample not in ("both", "segments"):
             raise unknown_name("kind of bootstrap", self.resample, ("both", "segments"), where="--resample")
+        for unit in self.exchanges:
+            if unit not in CLAIMS:
+                raise unknown_name("unit of exchange", unit, CLAIMS, where="--exchange")
         Rule("metric", self.correct, self.level)
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """The units that were asked for."""
+        return tuple(sorted(set((self.exchange or "segment+system").split("+"))))
 
 
 @dataclass(frozen=True)
@@ -90,7 +117,8 @@ class CorrelationResult:
     groups    groups that it is a mean over, or systems
     tests     (better, worse, name) -> the test of the pair, corrected
     williams  (better, worse) -> Williams' test of the same pair, uncorrected, where it applies
-    clusters  groups of metrics that cannot be told apart, best first; None without tests
+    clusters  groups of metrics that cannot be told apart, best first; None without tests that can decide
+    claim     what the differences are claimed for; empty without tests
     """
 
     name: str
@@ -101,6 +129,7 @@ class CorrelationResult:
     tests: Mapping[Key, Judged]
     williams: Mapping[tuple[str, str], TestResult]
     clusters: tuple[tuple[str, ...], ...] | None
+    claim: str = ""
     notes: tuple[str, ...] = ()
 
     def cluster_of(self, metric: str) -> int | None:
@@ -134,9 +163,11 @@ def compare(
 ) -> CorrelationResult:
     """Compares all metrics by one correlation, on the translations that people and all of them score.
 
-    The test exchanges each score of two metrics, on a common scale, with probability 1/2 (permutation of both
-    inputs, Deutsch et al. 2021, section 3.2). By system correlations of metrics that give scores of whole
-    systems, these are exchanged.
+    The tests exchange the scores of two metrics, on a common scale: all those of a segment together, for the
+    claim of new segments, and all those of a system, for that of new systems; both must show a difference,
+    and so must both sources of chance together (`with_both`).
+    Single scores (permutation of both inputs, Deutsch et al. 2021, section 3.2) are exchangeable only if a
+    metric's errors on the translations of a system, or of a segment, have nothing in common.
 
     Raises InputError if the judgements do not allow the correlation, or no metric has what it needs.
     """
@@ -152,15 +183,16 @@ def compare(
         without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
     ):
         notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
-    tests, williams, more = _tests(name, defined, whole, settings, progress)
+    chosen = _pairs(defined, whole) if settings.permutations else []
+    tests, williams, more = _tests(name, chosen, settings, progress)
     groups = None
-    if tests:
+    if any(not np.isnan(one.p_corrected) for one in tests.values()):
         p_values = {key[:2]: one.p_corrected for key, one in tests.items()}
         groups = tuple(map(tuple, clusters([fit.name for fit in defined], p_values, settings.level)))
     problem = ranked[0].problem
     return CorrelationResult(
         name, correlation.level, tuple(results), len(problem.cells), problem.groups,
-        tests, williams, groups, (*notes, *more),
+        tests, williams, groups, _claim(chosen, settings) if tests else "", (*notes, *more),
     )  # fmt: skip
 
 
@@ -227,7 +259,7 @@ def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float,
         systems = systems[:0]
     if max(len(segments), len(systems)) < 2:
         return undefined
-    drawn = np.empty(settings.samples)
+    drawn, resampled = np.empty(settings.samples), problem.resampled(fit.scaled)
     for first in range(0, settings.samples, _DRAWS):
         last = min(first + _DRAWS, settings.samples)
         of_segments = _weights(len(problem.each_segment), segments, settings.seed, first, last)
@@ -235,7 +267,7 @@ def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float,
             len(problem.each_system), systems, independent_seed(settings.seed, 1), first, last
         )
         for i in range(last - first):
-            drawn[first + i] = problem.weighted(fit.scaled, of_segments[i], of_systems[i])
+            drawn[first + i] = resampled(of_segments[i], of_systems[i])
     drawn = drawn[~np.isnan(drawn)]
     # A sample in which one system was drawn again and again has no correlation.
     if len(drawn) < _DEFINED * settings.samples:
@@ -254,50 +286,73 @@ def _weights(
     return weights
 
 
-def _tests(
-    name: str,
-    fits: Sequence[_Candidate],
-    whole: Mapping[str, _Candidate],
-    settings: Settings,
-    progress: Progress,
-) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
-    pairs = list(combinations(fits, 2))
-    if not pairs or not settings.permutations:
-        return {}, {}, []
-    chosen = [
+def _pairs(
+    fits: Sequence[_Candidate], whole: Mapping[str, _Candidate]
+) -> list[tuple[_Candidate, _Candidate]]:
+    """All pairs, better one first; as scores of whole systems where one of them has no others."""
+    return [
         (own, other) if own.problem is other.problem else (whole[own.name], whole[other.name])
-        for own, other in pairs
+        for own, other in combinations(fits, 2)
     ]
+
+
+def _tests(
+    name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
+) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
     results: dict[Key, TestResult] = {}
     williams: dict[tuple[str, str], TestResult] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), chosen)
-        for done, ((own, other), result) in enumerate(zip(chosen, tested, strict=True), start=1):
+        tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), pairs)
+        for done, ((own, other), result) in enumerate(zip(pairs, tested, strict=True), start=1):
             results[own.name, other.name, name] = result
             progress(f"{name}: tests", done, len(pairs))
-    for own, other in chosen:
+    for own, other in pairs:
         n = own.problem.williams
         if n is not None:
             between = own.problem.between(own.scaled, other.scaled)
             williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
-    table = Table.of(list(results), Rule("metric", settings.correct, settings.level))
+    alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
+    table = Table.of(list(results), Rule("metric", settings.correct, settings.level), alike=alike)
     judged = table.judge(results)
-    short = table.short_of_samples(judged)
-    notes = [f"{len(short)} comparisons need --permutations {max(short.values())}"] if short else []
-    undecided = sum(bool(one.result.undecided) for one in judged.values())
-    if undecided:
-        notes.append(f"{undecided} comparisons have too few scores that differ to be decided")
-    return judged, williams, notes
+    return judged, williams, _notes(table, judged, settings)
+
+
+def _notes(table: Table, judged: Mapping[Key, Judged], settings: Settings) -> list[str]:
+    notes = [note.replace("ask for", "ask for --permutations") for note in undecided(table, judged)]
+    systems = [one for one in judged.values() if one.result.undecided and one.result.exchange != "segment"]
+    if systems and settings.exchange is None and "segment" in systems[0].result.exchange:
+        notes.append("--exchange segment asks about new segments of these systems alone")
+    return [*notes, *(note.replace("--samples", "--permutations") for note in borderline(table, judged))]
 
 
 def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
-    problem = own.problem
-    result = randomization_test_rescored(
-        partial(problem.exchanged, own.scaled, other.scaled),
-        own.scaled != other.scaled,
-        samples=settings.permutations,
-        seed=settings.seed,
-        enough=min(_ENOUGH, max(settings.permutations // 4, 1)),
+    """The largest p-value of all units that change sides; for segments and systems, of both together, too."""
+    problem, units = own.problem, _units(own.problem, settings)
+    exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
+    groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
+    enough = min(_ENOUGH, max(settings.permutations // 4, 1))
+    test = partial(
+        randomization_test_rescored, samples=settings.permutations, seed=settings.seed, enough=enough
     )
-    unit = "system" if problem.cells[:, 0].max() == 0 and len(problem.each_segment) > 1 else "score"
-    return replace(result, difference=own.score - other.score, test=NAME, exchange=unit)
+    results = [with_units(test(exchanged, differs, groups=groups.get(unit)), unit) for unit in units]
+    result = at_every_level(results)
+    if units == ("segment", "system"):
+        draws = settings.permutations, settings.seed
+        result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)
+    if units == ("score",):
+        result = replace(result, test=PERMUTATION, exchange="score")
+    return replace(result, difference=own.score - other.score)
+
+
+def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
+    """What changes sides: what was asked for; the only kind of which there are several, if there is one."""
+    columns = zip(("segment", "system"), problem.cells.T, strict=True)
+    several = [unit for unit, column in columns if len(np.unique(column)) > 1]
+    return settings.exchanges if len(several) == 2 else tuple(several) or ("score",)
+
+
+def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings) -> str:
+    """What the tests of all pairs claim, in words."""
+    units = [_units(own.problem, settings) for own, _ in pairs]
+    claims = dict.fromkeys(" and ".join(CLAIMS[unit] for unit in each) for each in units)
+    return "; ".join(claims)

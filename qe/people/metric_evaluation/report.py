@@ -67,7 +67,7 @@ def meta_report(
 
     Raises InputError if such a one is not optional, and if none is left.
     """
-    results, notes = {}, list(evaluation.notes)
+    results, notes = {}, [*evaluation.notes, *_left_out(evaluation)]
     for name, correlation in correlations.items():
         try:
             results[name] = compare(name, correlation, evaluation, settings, progress)
@@ -86,6 +86,18 @@ def meta_report(
     }
     names = tuple(metric.name for metric in evaluation.metrics)
     return MetaReport(evaluation.name, names, results, _shown(evaluation), settings, recipe, tuple(notes))
+
+
+def _left_out(evaluation: Evaluation) -> list[str]:
+    """Translations that either people or a metric does not know: nothing is measured on them."""
+    scored, judged = evaluation.known(evaluation.with_segments), evaluation.human.judged()
+    if not evaluation.with_segments or evaluation.human.system_scores is not None:
+        return []
+    counts = {
+        "scored by all metrics but judged by nobody": int((scored & ~judged).sum()),
+        "judged but not scored by all metrics": int((judged & ~scored).sum()),
+    }
+    return [f"left out: {count:,} translations {what}" for what, count in counts.items() if count]
 
 
 def _shown(evaluation: Evaluation) -> dict[str, int]:
@@ -113,6 +125,7 @@ def _json(result: CorrelationResult) -> dict[str, Any]:
             for metric in result.metrics
         },
         "clusters": None if result.clusters is None else [list(group) for group in result.clusters],
+        "claim": result.claim or None,
         "tests": [_test(key[:2], one, result.williams.get(key[:2])) for key, one in result.tests.items()],
     }
 

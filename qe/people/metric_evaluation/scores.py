@@ -81,10 +81,12 @@ class Evaluation:
         return known
 
     def whole_systems(self, metrics: Sequence[Metric]) -> FloatArray:
-        """(m, k) scores of systems: given, or the means of the segment scores."""
-        weights = np.ones(len(self.human.segments))
+        """(m, k) scores of systems: given, or the means of the scores of translations that people judged."""
+        weights, judged = np.ones(len(self.human.segments)), self.human.judged()
         rows = [
-            metric.systems if metric.systems is not None else column_means(_segments_of(metric), weights)
+            metric.systems
+            if metric.systems is not None
+            else column_means(np.where(judged, _segments_of(metric), np.nan), weights)
             for metric in metrics
         ]
         return np.array(rows, np.float64).reshape(len(metrics), len(self.human.systems))

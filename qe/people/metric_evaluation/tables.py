@@ -49,7 +49,8 @@ def metrics_table(report: MetaReport, result: CorrelationResult) -> Table:
     header = ("metric", "cluster", "correlation", confidence, "better than", *details)
     unit = "systems" if result.level == "system" else "groups"
     groups = f", {result.groups:,} {unit}" if result.groups > 1 else ""
-    title = f"{report.name}: {result.name} ({result.values:,} scores per metric{groups})"
+    claim = f"; claim: {result.claim}" if result.claim else ""
+    title = f"{report.name}: {result.name} ({result.values:,} scores per metric{groups}{claim})"
     return Table(title, header, rows)
 
 
