@@ -52,6 +52,12 @@ class MomentProblem(Problem):
     def on_common_scale(self, values: FloatArray) -> FloatArray:
         return super().on_common_scale(self._ranked(values))
 
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        order, values = np.argsort(self.places, kind="stable"), np.empty(heads.shape[1])
+        starts = np.append(0, np.cumsum(np.bincount(self.places)))
+        _differences(own, other, self.gold, order, starts, np.ascontiguousarray(heads), values)
+        return values
+
     def between(self, own: FloatArray, other: FloatArray) -> float:
         one = np.ones(1)
         return float(_mean_pearson(own, other, np.ones(len(own)), np.zeros(len(own), np.int64), one))
@@ -100,3 +106,41 @@ def _mean_pearson(x: Any, y: Any, cell: Any, places: Any, whole: Any) -> Any:
                 mean += whole[g] * sxy[g] / np.sqrt(sxx[g] * syy[g])
                 weight += whole[g]
     return mean / weight if weight > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _differences(own: Any, other: Any, gold: Any, order: Any, starts: Any, heads: Any, out: Any) -> None:
+    """(B,) mean correlation of the first pseudo-metric less that of the second; cells in order of groups."""
+    samples = heads.shape[1]
+    sums, mean = np.empty((6, samples)), np.zeros((2, samples))
+    defined = np.zeros((2, samples), np.int64)
+    for g in range(len(starts) - 1):
+        cells = order[starts[g] : starts[g + 1]]
+        n = len(cells)
+        sums[:] = 0.0
+        y, a0, b0 = gold[cells].mean(), own[cells].mean(), other[cells].mean()
+        middle, yy = (a0 + b0) / 2, 0.0
+        for i in cells:
+            a, b, weight, row = own[i] - middle, other[i] - middle, gold[i] - y, heads[i]
+            yy += weight * weight
+            for s in range(samples):
+                p, q = (b, a) if row[s] else (a, b)
+                sums[0, s] += p
+                sums[1, s] += p * p
+                sums[2, s] += p * weight
+                sums[3, s] += q
+                sums[4, s] += q * q
+                sums[5, s] += q * weight
+        if not yy > _CONSTANT * (yy + n * y * y):
+            continue
+        for side in range(2):
+            for s in range(samples):
+                x, xx = sums[3 * side, s] / n, sums[3 * side + 1, s]
+                spread = xx - n * x * x
+                if spread > 1e-14 * xx:
+                    mean[side, s] += sums[3 * side + 2, s] / np.sqrt(spread * yy)
+                    defined[side, s] += 1
+    for s in range(samples):
+        first = mean[0, s] / defined[0, s] if defined[0, s] > 0 else np.nan
+        second = mean[1, s] / defined[1, s] if defined[1, s] > 0 else np.nan
+        out[s] = first - second

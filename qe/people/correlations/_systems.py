@@ -1,8 +1,9 @@
 """Correlations of scores of whole systems."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numba
 import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
@@ -23,8 +24,8 @@ class SystemCorrelation(Correlation):
     pearson: ClassVar[bool] = False  # whether Williams' test applies
 
     @abstractmethod
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
-        """The correlation of two (k,) vectors; weights (k,) count how often a system was drawn."""
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+        """(...) correlations of scores (..., k) with people's (k,), with weights (k,)."""
 
     def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
         return SystemProblem(human, known, whole_systems, self)
@@ -68,6 +69,27 @@ class JudgedSystems(Problem):
             means = np.bincount(system, weight * values, k) / np.bincount(system, weight, k)
         return np.asarray(means[self.judged])
 
+    def exchanged_means(
+        self, own: FloatArray, other: FloatArray, heads: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(B, judged systems) scores of both pseudo-metrics after the exchanges (n, B)."""
+        system = self.cells[:, 1]
+        sums = np.zeros((len(self.judged), heads.shape[1]))
+        _add_shown(own, other, np.ascontiguousarray(heads), system, sums)
+        both = np.bincount(system, own + other, len(self.judged))
+        count = np.bincount(system, minlength=len(self.judged))[self.judged]
+        first, second = sums[self.judged], (both[:, None] - sums)[self.judged]
+        return first.T / count, second.T / count
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_shown(own: Any, other: Any, heads: Any, rows: Any, sums: Any) -> None:
+    """Adds what the first pseudo-metric has of each cell to its row of sums, for every exchange."""
+    for i in range(len(own)):
+        a, b, row, out = own[i], other[i], heads[i], sums[rows[i]]
+        for s in range(len(row)):
+            out[s] += b if row[s] else a
+
 
 class SystemProblem(JudgedSystems):
     """See `SystemCorrelation`."""
@@ -85,8 +107,16 @@ class SystemProblem(JudgedSystems):
         shown = drawn > 0
         if shown.sum() < 2 or np.isnan(metric[shown]).any() or np.isnan(human[shown]).any():
             return float("nan")
-        return self.correlation.of(metric[shown], human[shown], drawn[shown])
+        return float(self.correlation.of(metric[shown], human[shown], drawn[shown]))
+
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        human = self.human.of_systems(self.each_segment)[self.judged]
+        first, second = (
+            self.correlation.of(means, human, np.ones(len(human)))
+            for means in self.exchanged_means(own, other, heads)
+        )
+        return first - second
 
     def between(self, own: FloatArray, other: FloatArray) -> float:
         first, second = self.means(own, self.each_segment), self.means(other, self.each_segment)
-        return self.correlation.of(first, second, np.ones(len(first)))
+        return float(self.correlation.of(first, second, np.ones(len(first))))

@@ -38,6 +38,12 @@ class _KendallProblem(Problem):
         cell, whole = systems[pairs.cells[:, 1]], segments[pairs.groups]
         return float(_tau(values, pairs.left, pairs.right, pairs.sign, pairs.starts, cell, whole))
 
+    def exchanged(self, own: FloatArray, other: FloatArray, heads: BoolArray) -> FloatArray:
+        pairs, sides, values = self.pairs, (own, other), np.zeros(heads.shape[1])
+        faces = [np.sign((a[pairs.left] - b[pairs.right]) * pairs.sign) > 0 for a in sides for b in sides]
+        _differences(np.stack(faces, axis=1), pairs.left, pairs.right, np.ascontiguousarray(heads), values)
+        return values / len(pairs.sign)
+
     def details(self, values: FloatArray) -> dict[str, float]:
         return {"pairs": float(len(self.pairs.sign))}
 
@@ -53,3 +59,16 @@ def _tau(values: Any, left: Any, right: Any, sign: Any, starts: Any, cell: Any, 
                 net += weight if (values[a] - values[b]) * sign[p] > 0 else -weight
                 total += weight
     return net / total if total > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _differences(concordant: Any, left: Any, right: Any, heads: Any, out: Any) -> None:
+    """Adds 2 for each pair that the first pseudo-metric orders as people do, takes 2 for the second's.
+
+    concordant  (p, 4) by whose scores the two sides have: own - own, own - other, other - own, other - other
+    """
+    for p in range(len(left)):
+        faces, a, b = concordant[p], heads[left[p]], heads[right[p]]
+        for s in range(heads.shape[1]):
+            shown = 2 * int(a[s]) + int(b[s])
+            out[s] += 2.0 * (int(faces[shown]) - int(faces[3 - shown]))

@@ -15,8 +15,8 @@ class PairwiseAccuracy(SystemCorrelation):
     Source: Kocmi et al. 2021, "To Ship or Not to Ship", equation 1.
     """
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
-        a, b = np.triu_indices(len(metric), 1)
-        same = np.sign(metric[a] - metric[b]) == np.sign(human[a] - human[b])
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
+        a, b = np.triu_indices(len(human), 1)
+        same = np.sign(metric[..., a] - metric[..., b]) == np.sign(human[a] - human[b])
         drawn = weights[a] * weights[b]  # a system is no pair with itself
-        return float(drawn @ same / drawn.sum())
+        return np.asarray(same @ drawn / drawn.sum())

@@ -9,13 +9,14 @@ from features.basics.array_types import FloatArray
 from qe.people.correlations._systems import SystemCorrelation
 
 
-def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """Pearson's r of (k,) values that count with weights; NaN if a side is constant."""
-    x, y = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
-    xx, yy = weights @ (x * x), weights @ (y * y)
-    if np.ptp(x) == 0 or np.ptp(y) == 0 or xx * yy == 0:
-        return float("nan")
-    return float(weights @ (x * y) / np.sqrt(xx * yy))
+def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """(...) Pearson's r of (..., k) and (k,) values that count with weights; NaN if a side is constant."""
+    constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y) == 0)
+    shares = weights / weights.sum()
+    x, y = x - (x @ shares)[..., None], y - y @ shares
+    squares = (x * x @ weights) * (y * y @ weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(constant | (squares == 0), np.nan, x * y @ weights / np.sqrt(squares)))
 
 
 @dataclass(frozen=True)
@@ -24,5 +25,5 @@ class SystemPearson(SystemCorrelation):
 
     pearson: ClassVar[bool] = True
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         return weighted_pearson(metric, human, weights)

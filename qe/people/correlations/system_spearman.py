@@ -17,7 +17,9 @@ class SystemSpearman(SystemCorrelation):
 
     pearson: ClassVar[bool] = True  # of ranks
 
-    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> float:
+    def of(self, metric: FloatArray, human: FloatArray, weights: FloatArray) -> FloatArray:
         count = weights.astype(np.int64)
-        ranks = [stats.rankdata(np.repeat(values, count)) for values in (metric, human)]
-        return weighted_pearson(ranks[0], ranks[1], np.ones(len(ranks[0])))
+        scores, people = (
+            stats.rankdata(np.repeat(values, count, axis=-1), axis=-1) for values in (metric, human)
+        )
+        return weighted_pearson(scores, people, np.ones(len(people)))

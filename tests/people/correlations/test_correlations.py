@@ -239,3 +239,23 @@ def test_judgements_that_do_not_suffice(text: str) -> None:
     if kind.level == "segment" or text == "soft_pairwise_accuracy":
         with pytest.raises(InputError, match="human"):
             kind.problem(systems, np.ones((1, 2), bool))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_exchanges_are_those_of_values_that_changed_sides(text: str, missing: float) -> None:
+    """What is rescored for all exchanges at once, one by one."""
+    gold, metric = drawn(12, segments=9, systems=4)
+    gold[np.random.default_rng(2).random(gold.shape) < missing] = NAN
+    if "soft" in text:
+        gold[:4] = np.arange(4.0)  # segments that people judged for all systems
+    problem = configured(CORRELATIONS, text).problem(human(gold), np.ones(gold.shape, bool))
+    rows, columns = problem.cells.T
+    own, other = (problem.on_common_scale(table[rows, columns]) for table in (metric, np.round(metric[::-1])))
+    heads = np.random.default_rng(1).random((len(own), 40)) < 0.5
+    ones = problem.each_segment, problem.each_system
+    expected = [
+        problem.weighted(np.where(h, other, own), *ones) - problem.weighted(np.where(h, own, other), *ones)
+        for h in heads.T
+    ]
+    assert problem.exchanged(own, other, heads) == pytest.approx(expected, abs=1e-12)

@@ -63,7 +63,8 @@ def test_p_values_are_those_of_all_exchanges(exchange: str | None, shape: tuple[
     observed = difference(np.zeros((1, 1), bool))
     made = evaluation(gold, first, second)
     (one,) = compared("pearson", made, samples=0, permutations=512, exchange=exchange).tests.values()
-    assert one.result.exact and one.result.difference == pytest.approx(abs(observed))
+    assert one.result.difference == pytest.approx(abs(observed))
+    assert one.result.exact or exchange is None
     if exchange is None:  # both must show it
         assert one.result.exchange == "segment and system"
         assert one.result.p >= max(expected((7, 1)), expected((1, 7))) - 1e-12
