@@ -9,12 +9,13 @@ import inspect
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import qe
-from qe.cli._verbs import command, purpose, verbs
+from qe.cli._help import panels_of, usage_words
+from qe.cli._verbs import GROUPS, commands, purpose, verbs
 from qe.getting_started.catalogue import features as catalogue
 from qe.getting_started.catalogue.costs import FeatureCosts
 
@@ -85,44 +86,36 @@ def _moved(page: Path) -> str:
 def command_line() -> str:
     """Every verb with its help and options, as its parser has them."""
     parts = ["# Command line", "", "Made from the parsers: what `qe VERB --help` says.", ""]
-    parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in verbs()]
+    for title, members in GROUPS.items():
+        parts += [f"**{title}**", ""]
+        parts += [f"- [`qe {verb}`](#qe-{verb}): {purpose(verb)}" for verb in members.split()] + [""]
     for verb in verbs():
-        for name, one in _commands(f"qe {verb}", command(verb)):
-            parts += ["", f"{'##' if name == f'qe {verb}' else '###'} {name}", "", *_command(name, one)]
+        for name, one in commands(verb):
+            parts += ["", f"{'##' if name == verb else '###'} qe {name}", "", *_command(f"qe {name}", one)]
     return "\n".join(parts) + "\n"
 
 
-def _commands(name: str, one: Any) -> Iterator[tuple[str, Any]]:
-    """A command of Typer's kind and those below it, with their whole names."""
-    yield name, one
-    for below, inner in sorted(getattr(one, "commands", {}).items()):
-        yield from _commands(f"{name} {below}", inner)
-
-
 def _command(name: str, one: Any) -> list[str]:
-    usage = " ".join([name, *one.collect_usage_pieces(one.make_context(name, [], resilient_parsing=True))])
-    lines = [f"    {usage}", "", inspect.cleandoc(one.help or "").replace("\f", "")]
-    rows = [_option(parameter) for parameter in one.params if parameter.name != "help"]
-    if rows:
-        lines += ["", "| option | what | default |", "| --- | --- | --- |", *rows]
+    context = one.make_context(name, [], resilient_parsing=True)
+    lines = [f"    {' '.join(usage_words(context))}", "", *_described(one.help or "")]
+    for title, rows in panels_of(context).items():
+        lines += ["", f"| {title} | |", "| --- | --- |"]
+        lines += [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows if "--help" not in names]
     return lines
 
 
-def _option(parameter: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    if parameter.param_type_name == "argument":
-        names = f"`{(parameter.name or '').upper()}`"
-    help_text = getattr(parameter, "help", None) or ""
-    default = parameter.default if not callable(parameter.default) else None
-    shown = "" if default in (None, False, (), []) else f"`{default}`"
-    if parameter.required:
-        shown = "required"
-    return f"| {names} | {_cell(help_text)} | {shown} |"
+def _described(text: str) -> list[str]:
+    """A docstring's paragraphs; commands, which are indented, on one line each."""
+    return [
+        line
+        for block in inspect.cleandoc(text).split("\n\n")
+        for line in ("    " * block.startswith("    ") + " ".join(block.split()), "")
+    ][:-1]
 
 
 def _cell(text: str) -> str:
-    """Text for a cell of a table; Rich's escaped brackets are plain ones."""
-    return " ".join(text.replace("\\[", "[").replace("|", "\\|").split())
+    """Text for a cell of a table."""
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def python_reference() -> str:

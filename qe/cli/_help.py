@@ -4,22 +4,26 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
+from features.basics.catalogue import Catalogue
+
 _WIDEST = 100  # columns: longer lines are hard to read
 _NAMES = 26  # columns of names of options; a longer one has a line to itself
+_LAST = "output"
+_PACKAGE = re.compile(r"\{((?:qe|features)\.[\w.]+)\}")
 _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 
 def help_text(context: Any) -> str:
     """Usage, purpose, examples, arguments, options by panel, and commands below this one."""
     width = line_width()
-    panels = _panels(context)
+    panels = panels_of(context)
     if commands := _commands(context):
         panels["commands"] = commands
-    lines = [*_usage(context, width), "", *described(context.command.help or "", width)]
+    usage = textwrap.wrap(" ".join(["usage:", *usage_words(context)]), width, subsequent_indent="       ")
+    lines = [*usage, "", *described(context.command.help or "", width)]
     return "\n".join([*lines, *listed(panels, width)]) + "\n"
 
 
@@ -54,7 +58,7 @@ def described(text: str, width: int) -> list[str]:
         if paragraph.startswith("    "):
             lines += pasted(words, width)
         else:
-            lines += [*([""] if lines else []), *textwrap.wrap(words, width)]
+            lines += [*([""] if lines else []), *textwrap.wrap(words, width, break_on_hyphens=False)]
     return lines
 
 
@@ -69,7 +73,8 @@ def pasted(command: str, width: int) -> list[str]:
     return [f"{line} \\" for line in shown[:-1]] + shown[-1:]
 
 
-def _usage(context: Any, width: int) -> list[str]:
+def usage_words(context: Any) -> list[str]:
+    """How a command is written: its name, options, arguments."""
     command = context.command
     arguments = [
         _value(parameter) if parameter.required or parameter.metavar else f"[{_value(parameter)}]"
@@ -77,8 +82,7 @@ def _usage(context: Any, width: int) -> list[str]:
         if parameter.param_type_name == "argument"
     ]
     below = ["COMMAND"] if hasattr(command, "commands") else []
-    words = ["usage:", *context.command_path.split(), "[OPTIONS]", *arguments, *below]
-    return textwrap.wrap(" ".join(words), width, subsequent_indent="       ")
+    return [*context.command_path.split(), "[OPTIONS]", *arguments, *below]
 
 
 def _commands(context: Any) -> list[tuple[str, str]]:
@@ -90,16 +94,16 @@ def _commands(context: Any) -> list[tuple[str, str]]:
     return [(one.name, " ".join((one.help or "").partition("\n\n")[0].split())) for one in others]
 
 
-def _panels(context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Title -> names and help of the options in it; panels are in the order of their first options."""
+def panels_of(context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Title -> names and help of the options in it, in the order of first options; output is the last."""
     panels: dict[str, list[tuple[str, str]]] = {}
     for parameter in context.command.get_params(context):
         argument = parameter.param_type_name == "argument"
         title = parameter.rich_help_panel or ("arguments" if argument else "options")
-        if parameter.name == "help":  # the last one, added by Typer
-            title = next(reversed(panels), title)
+        if parameter.name == "help" and _LAST in panels:
+            title = _LAST
         panels.setdefault(title, []).append((_names(parameter), _described(parameter)))
-    return panels
+    return {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}
 
 
 def _names(parameter: Any) -> str:
@@ -120,20 +124,27 @@ def _value(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return str(parameter.name).upper() + ("..." if parameter.nargs == -1 else "")
     descriptor = parameter.type_descriptor
-    if descriptor.choices:
-        return "|".join(choice.value for choice in descriptor.choices)
     inner = get_args(descriptor.annotation) or (descriptor.annotation,)
     return " ".join(_TYPES[one] for one in inner)
 
 
 def _described(parameter: Any) -> str:
     """An option's help, and its default unless that says it already."""
-    text, default = parameter.help or "", parameter.default
+    text, default = filled(parameter.help or ""), parameter.default
     if parameter.required and parameter.param_type_name == "option":
         return f"{text} (required)"
     if "default" in text or default is None or default is False:
         return text
-    return f"{text} (default: {default.value if isinstance(default, Enum) else default})"
+    return f"{text} (default: {parameter.opts[0] if default is True else default})"
+
+
+def filled(text: str) -> str:
+    """A help with the names of the files of a package where it has `{package}`.
+
+    >>> filled("Metrics: {qe.systems.mt_metrics}.").startswith("Metrics: bleu, ")
+    True
+    """
+    return _PACKAGE.sub(lambda match: ", ".join(Catalogue(match[1], object, "").names), text)
 
 
 def _row(name: str, text: str, column: int, width: int) -> Iterator[str]:

@@ -1,11 +1,16 @@
 """Options that several verbs have, each declared once, and the panels of a long help."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 INPUT, TESTS, OUTPUT = "input", "tests", "output"
+input_option = partial(typer.Option, rich_help_panel=INPUT)
+test_option = partial(typer.Option, rich_help_panel=TESTS)
+output_option = partial(typer.Option, rich_help_panel=OUTPUT)
+run_option = partial(typer.Option, rich_help_panel="running")
 
 MOST_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
 MOST_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
@@ -27,16 +32,12 @@ def seed_option(purpose: str, panel: str | None = None) -> Any:
 # What a verb tells.
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No progress, only results and errors.", rich_help_panel=OUTPUT),
+    output_option("--quiet", "-q", help="No progress, only results and errors."),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Machine-readable output on stdout.", rich_help_panel=OUTPUT)
-]
-Markdown = Annotated[bool, typer.Option("--markdown", help="All tables as Markdown.", rich_help_panel=OUTPUT)]
-Latex = Annotated[bool, typer.Option("--latex", help="All tables for a paper.", rich_help_panel=OUTPUT)]
-Track = Annotated[
-    bool, typer.Option("--track", help="Log figures, tables and plots to MLflow.", rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, output_option("--json", help="Machine-readable output on stdout.")]
+Markdown = Annotated[bool, output_option("--markdown", help="All tables as Markdown.")]
+Latex = Annotated[bool, output_option("--latex", help="All tables for a paper.")]
+Track = Annotated[bool, output_option("--track", help="Log figures, tables and plots to MLflow.")]
 
 # Experiments.
 DataRoot = Annotated[
@@ -56,24 +57,17 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a 
 # Models and tables of segments.
 Signed = Annotated[
     Path | None,
-    typer.Option(
-        "--require-signature",
-        metavar="PEM",
-        help="Load only a model that is signed with this public key.",
-        rich_help_panel=INPUT,
+    input_option(
+        "--require-signature", metavar="PEM", help="Load only a model that is signed with this public key."
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=HEADER",
-        help="The input's own headers: source=HEADER,target=HEADER.",
-        rich_help_panel=INPUT,
-    ),
+    input_option(metavar="NAME=HEADER", help="The input's own headers: source=HEADER,target=HEADER."),
 ]
 Engine = Annotated[
     str,
-    typer.Option(
+    run_option(
         "--engine",
         metavar="local|spark",
         help="spark: Apache Spark (pip install 'mtqe[spark]', and Java).",
@@ -81,82 +75,64 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="Spark's, such as spark://HOST:7077; default: local[*]."),
+    run_option("--master", metavar="URL", help="Spark's, such as spark://HOST:7077; default: local[*]."),
 ]
 
 # Predictions against labels.
 Gold = Annotated[
     Path,
-    typer.Option(
-        metavar="FILE", help="Gold labels: lines, a table, or a WMT12 submission.", rich_help_panel=INPUT
-    ),
+    input_option(metavar="FILE", help="Gold labels: lines, a table, or a WMT12 submission."),
 ]
-GoldColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of the gold labels.", rich_help_panel=INPUT)
-]
-Column = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column of the predictions.", rich_help_panel=INPUT)
-]
-LowerIsBetter = Annotated[
-    bool, typer.Option("--lower-is-better", help="Labels such as HTER.", rich_help_panel=INPUT)
-]
+GoldColumn = Annotated[str | None, input_option(metavar="NAME", help="Column of the gold labels.")]
+Column = Annotated[str | None, input_option(metavar="NAME", help="Column of the predictions.")]
+LowerIsBetter = Annotated[bool, input_option("--lower-is-better", help="Labels such as HTER.")]
 
 # Tests.
 Correct = Annotated[
     str,
-    typer.Option(
-        metavar="none|bonferroni|holm|bh", help="Correction for many comparisons.", rich_help_panel=TESTS
-    ),
+    test_option(metavar="none|bonferroni|holm|bh", help="Correction for many comparisons."),
 ]
 Family = Annotated[
     str,
-    typer.Option(
+    test_option(
         metavar="metric|table|all",
         help="Corrected together: pairs by one metric, by all, or everything shown.",
-        rich_help_panel=TESTS,
     ),
 ]
 Baseline = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME...", help="Compare the others with these systems only.", rich_help_panel=TESTS
-    ),
+    test_option(metavar="NAME...", help="Compare the others with these systems only."),
 ]
 Group = Annotated[
     list[str] | None,
-    typer.Option(
+    test_option(
         metavar="[NAME=]FILE...",
         help="A unit (document, judge) per line: units are resampled, not segments. A difference must show "
         "with each of several kinds.",
-        rich_help_panel=TESTS,
     ),
 ]
 Margin = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="METRIC=MARGIN...",
-        help="Also test whether systems differ by less than this (equivalence).",
-        rich_help_panel=TESTS,
+    test_option(
+        metavar="METRIC=MARGIN...", help="Also test whether systems differ by less than this (equivalence)."
     ),
 ]
 Bucket = Annotated[
     list[str] | None,
-    typer.Option(
+    test_option(
         metavar="KIND[=FILE]...",
         help="Also compare within buckets of segments: length[=FILE], rare[=FILE] (words), "
         "quality=FILE[,FILE], document=FILE, NAME=FILE.",
-        rich_help_panel=TESTS,
     ),
 ]
 Bands = Annotated[
     int | None,
-    typer.Option(min=2, help="Bands of a bucket of numbers. (default: 4)", rich_help_panel=TESTS),
+    test_option(min=2, help="Bands of a bucket of numbers. (default: 4)"),
 ]
 Corpus = Annotated[
     Path | None,
-    typer.Option(
+    test_option(
         metavar="FILE",
         help="With --bucket rare: words that it has at most once are rare. (default: the test set)",
-        rich_help_panel=TESTS,
     ),
 ]

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +48,12 @@ def command(verb: str) -> Any:
         application = Application()
         application.command(name=verb)(getattr(module, verb, None) or getattr(module, f"{verb}_"))
     return get_command(application)
+
+
+def commands(verb: str) -> Iterator[tuple[str, Any]]:
+    """A verb and the commands below it, by their whole names; a default command has the verb's."""
+    root = command(verb)
+    inner = getattr(root, "commands", {})
+    default = inner.get(root.default) if inner else None
+    yield verb, default or root
+    yield from ((f"{verb} {name}", one) for name, one in inner.items() if one is not default)

@@ -1,5 +1,6 @@
 """`qe evaluate words`: tags of words, gaps and source words against gold tags."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,82 +8,71 @@ import typer
 
 from qe.cli._common import emit, table_console
 from qe.cli._options import (
-    INPUT,
     MOST_SAMPLES,
-    OUTPUT,
     TESTS,
     Baseline,
     Correct,
     Family,
     Json,
     Quiet,
+    input_option,
+    output_option,
     seed_option,
+    test_option,
 )
 
-_TAGS = "probabilities as tags"
+_tags_option = partial(typer.Option, rich_help_panel="probabilities as tags")
 
 
 def words(
-    gold: Annotated[Path, typer.Option(metavar="FILE", help="Gold tags: OK and BAD.", rich_help_panel=INPUT)],
+    gold: Annotated[Path, input_option(metavar="FILE", help="Gold tags: OK and BAD.")],
     predictions: Annotated[
         list[str],
-        typer.Option(
+        input_option(
             metavar="[NAME=]FILE...",
             help="Tags or P(BAD) of each system, or what `qe score --tokens` wrote (JSONL).",
-            rich_help_panel=INPUT,
         ),
     ],
     layout: Annotated[
         str,
-        typer.Option(
-            metavar="tags|words|gaps|source",
-            help="What a line holds; tags: gap, word, gap, word, ..., gap.",
-            rich_help_panel=INPUT,
+        input_option(
+            metavar="tags|words|gaps|source", help="What a line holds; tags: gap, word, gap, word, ..., gap."
         ),
     ] = "tags",
     source_gold: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Gold tags of source words, evaluated too.", rich_help_panel=INPUT),
+        input_option(metavar="FILE", help="Gold tags of source words, evaluated too."),
     ] = None,
     source_predictions: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE...",
-            help="Source words of systems whose own files do not hold them.",
-            rich_help_panel=INPUT,
+        input_option(
+            metavar="[NAME=]FILE...", help="Source words of systems whose own files do not hold them."
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="BAD is what has at least this P(BAD).", rich_help_panel=_TAGS),
+        _tags_option(min=0, max=1, help="BAD is what has at least this P(BAD)."),
     ] = None,
     tune: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[NAME=]FILE...",
-            help="Or: choose thresholds by P(BAD) of a development set.",
-            rich_help_panel=_TAGS,
-        ),
+        _tags_option(metavar="[NAME=]FILE...", help="Or: choose thresholds by P(BAD) of a development set."),
     ] = None,
-    tune_gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Gold tags of that set.", rich_help_panel=_TAGS)
-    ] = None,
+    tune_gold: Annotated[Path | None, _tags_option(metavar="FILE", help="Gold tags of that set.")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(min=2, help="Or: choose thresholds inside so many folds.", rich_help_panel=_TAGS),
+        _tags_option(min=2, help="Or: choose thresholds inside so many folds."),
     ] = None,
     thresholds_by: Annotated[
         str,
-        typer.Option(metavar="mcc|f1_mult", help="What thresholds are best by.", rich_help_panel=_TAGS),
+        _tags_option(metavar="mcc|f1_mult", help="What thresholds are best by."),
     ] = "mcc",
     baseline: Baseline = None,
     samples: Annotated[
         int | None,
-        typer.Option(
+        test_option(
             min=0,
             max=MOST_SAMPLES,
             help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
-            rich_help_panel=TESTS,
         ),
     ] = None,
     seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
@@ -90,11 +80,11 @@ def words(
     family: Family = "metric",
     reliability: Annotated[
         Path | None,
-        typer.Option(metavar="PNG", help="Draw how reliable probabilities are.", rich_help_panel=OUTPUT),
+        output_option(metavar="PNG", help="Draw how reliable probabilities are."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the JSON report here.", rich_help_panel=OUTPUT),
+        output_option("--output", "-o", metavar="FILE", help="Also write the JSON report here."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

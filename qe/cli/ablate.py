@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import MOST_SAMPLES, CacheDir, DataRoot, Json, Overrides, Quiet
+from qe.cli._options import (
+    MOST_SAMPLES,
+    CacheDir,
+    DataRoot,
+    Json,
+    Overrides,
+    Quiet,
+    output_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
@@ -18,21 +27,21 @@ def ablate(
     data_root: DataRoot = None,
     settings: Overrides = None,
     base: Annotated[
-        list[str] | None, typer.Option(help="Add every other family to this one (repeatable).")
+        list[str] | None, test_option(help="Add every other family to this one (repeatable).")
     ] = None,
     sizes: Annotated[
         list[int] | None,
-        typer.Option(
+        test_option(
             min=20, metavar="ROWS...", help="Only the learning curve, at these numbers of training rows."
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, max=100, help="Of the rows, for each of --sizes.")] = 3,
+    draws: Annotated[int, test_option(min=1, max=100, help="Of the rows, for each of --sizes.")] = 3,
     plot: Annotated[
-        Path | None, typer.Option(help="With --sizes: draw the curve into this PNG file.")
+        Path | None, output_option(help="With --sizes: draw the curve into this PNG file.")
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option(
+        test_option(
             min=0,
             max=MOST_SAMPLES,
             help="Resamples; 0: no intervals and no tests. (default: what they need)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import Quiet
+from qe.cli._options import Quiet, output_option
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -47,7 +47,7 @@ def align(
         bool, typer.Option("--tokenized", help="The text is tokenized: split at blanks only.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Pharaoh file to write; default: stdout.")
+        Path | None, output_option("--output", "-o", help="Pharaoh file to write; default: stdout.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -8,11 +8,11 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import progress_bar
-from qe.cli._options import Json, Quiet
+from qe.cli._options import Json, Quiet, output_option
 
 app = Application()
 
-Task = Annotated[str, typer.Option(help="pos, dependencies, constituents or entities.")]
+Task = Annotated[str, typer.Option(help="{qe.language.annotators}.")]
 
 
 @app.callback()
@@ -32,7 +32,7 @@ def train(
     ],
     language: Annotated[str, typer.Option(help="Language code of the treebank, such as es.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the language's annotators; made if not there.")
+        Path, output_option("--output", "-o", help="Folder of the language's annotators; made if not there.")
     ],
     settings: Annotated[
         list[str] | None,
@@ -86,7 +86,7 @@ def run(
     ],
     source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="CoNLL-U, a block per line of the input; .gz compresses.")
+        Path, output_option("--output", "-o", help="CoNLL-U, a block per line of the input; .gz compresses.")
     ],
     language: Annotated[
         str | None, typer.Option(help="Language code of the text; that of a folder if not given.")
@@ -133,7 +133,7 @@ def project(
         typer.Option(help="Bundle with a corpus and the part `aligner` (qe resources build --only aligner)."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
+        Path, output_option("--output", "-o", help="CoNLL 2002: the other side's words, their tags.")
     ],
     pairs: Annotated[
         int, typer.Option(min=1, help="How many pairs of the corpus, from its beginning.")

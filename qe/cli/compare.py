@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from features.basics.assignments import assigned
 from features.basics.errors import InputError, unknown_name
 from qe.cli._buckets import BucketOptions
 from qe.cli._common import group_files, groups, held, progress_bar
 from qe.cli._options import (
     MOST_SAMPLES,
+    TESTS,
     Bands,
     Bucket,
     Corpus,
@@ -22,7 +21,10 @@ from qe.cli._options import (
     Margin,
     Quiet,
     Track,
+    input_option,
+    output_option,
     seed_option,
+    test_option,
 )
 
 if TYPE_CHECKING:
@@ -34,91 +36,92 @@ if TYPE_CHECKING:
 
 def compare(
     system: Annotated[
-        list[str], typer.Option(metavar="NAME=RUN[,RUN]...", help="Systems, each with its runs.")
+        list[str], input_option(metavar="NAME=RUN[,RUN]...", help="Systems, each with its runs.")
     ],
     references: Annotated[
-        list[Path] | None, typer.Option(metavar="REF...", help="One or several references.")
+        list[Path] | None, input_option(metavar="REF...", help="One or several references.")
     ] = None,
     metrics: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             metavar="METRIC...",
-            help="bleu, ter, chrf, length, nist, token_edit_rate, character_edit_rate, table; with options: "
-            "chrf:word_order=2. (default: bleu ter length)",
+            help="{qe.systems.mt_metrics}; with options: chrf:word_order=2. (default: bleu ter length)",
         ),
     ] = None,
     scores: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             metavar="METRIC:SYSTEM=RUN[,RUN]...",
             help="Scores of another metric (a neural one), a number per segment; for each system.",
         ),
     ] = None,
     lower_is_better: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC...", help="Metrics of --scores that are errors.")
+        list[str] | None, input_option(metavar="METRIC...", help="Metrics of --scores that are errors.")
     ] = None,
-    baseline: Annotated[str | None, typer.Option(help="What to test against. (default: the first)")] = None,
+    baseline: Annotated[str | None, test_option(help="What to test against. (default: the first)")] = None,
     dev: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             metavar="NAME=...",
             help="Its runs on a development set (files), or their scores there by the first metric "
             "(numbers; NAME:METRIC=... for another one).",
         ),
     ] = None,
     dev_references: Annotated[
-        list[Path] | None, typer.Option(metavar="REF...", help="References of the development set.")
+        list[Path] | None, input_option(metavar="REF...", help="References of the development set.")
     ] = None,
     test: Annotated[
-        str, typer.Option(help="ar (approximate randomization), bootstrap, win-ratio, shifted.")
+        str, test_option(metavar="ar|bootstrap|win-ratio|shifted", help="ar: approximate randomization.")
     ] = "ar",
     exchange: Annotated[
         str | None,
-        typer.Option(
+        test_option(
+            metavar="UNIT",
             help="Unit of ar, which is the claim: segment (new segments; default), segment-run (these "
-            "outputs only), run (new runs), any; segment+run: both must show."
+            "outputs only), run (new runs), any; segment+run: both must show.",
         ),
     ] = None,
-    tail: Annotated[str, typer.Option(help="two-sided, greater, less.")] = "two-sided",
+    tail: Annotated[str, test_option(metavar="two-sided|greater|less", help="Of the test.")] = "two-sided",
     samples: Annotated[
         int | None,
-        typer.Option(
+        test_option(
             max=MOST_SAMPLES,
             help="Shuffles, and virtual test sets. (default: 10,000; more for many pairs)",
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 1,
+    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 1,
     tokenize: Annotated[
         str,
-        typer.Option(
+        input_option(
             help="none (tokens stand between blanks), 13a, intl, char, moses, zh, ja-mecab, ko-mecab, "
             "flores101, flores200."
         ),
     ] = "none",
-    language: Annotated[str, typer.Option(help="Language of the texts, for moses.")] = "en",
+    language: Annotated[str, input_option(help="Language of the texts, for moses.")] = "en",
     correct: Correct = "holm",
     family: Family = "metric",
     interval: Annotated[
-        str, typer.Option(help="percentile, bca, jackknife (with few segments or groups).")
+        str,
+        test_option(metavar="percentile|bca|jackknife", help="jackknife: with few segments or groups."),
     ] = "percentile",
     group: Group = None,
     margin: Margin = None,
     ranks: Annotated[
-        bool, typer.Option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
+        bool, test_option("--ranks", help="Test all pairs, and tell how good and bad each rank can be.")
     ] = False,
     bucket: Bucket = None,
     bands: Bands = None,
     corpus: Corpus = None,
     source: Annotated[
         Path | None,
-        typer.Option(help="Sources: shown on the page, and what --bucket length and rare look at."),
+        input_option(help="Sources: shown on the page, and what --bucket length and rare look at."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder for page, report, segments, changes, plot.")
+        Path | None, output_option("--output", "-o", help="Folder for page, report, segments, changes, plot.")
     ] = None,
     json: Json = False,
     latex: Latex = False,
-    csv: Annotated[bool, typer.Option("--csv", help="All numbers as CSV.")] = False,
+    csv: Annotated[bool, output_option("--csv", help="All numbers as CSV.")] = False,
     track: Track = False,
     quiet: Quiet = False,
 ) -> None:

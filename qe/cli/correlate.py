@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import held, progress_bar
-from qe.cli._options import MOST_SAMPLES, Correct, Json, Latex, Markdown, Quiet, Track, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    Correct,
+    Json,
+    Latex,
+    Markdown,
+    Quiet,
+    Track,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -21,69 +34,70 @@ _WIDTH = 120  # of tables that go to a file or a pipe
 def correlate(
     metrics: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             metavar="FILE...",
             help="Tables of scores: columns system, segment, and one per metric; SYSTEM=FILE without system.",
         ),
     ] = None,
     human: Annotated[
-        Path | None, typer.Option(help="Table of human scores: system, segment, score; may have judge.")
+        Path | None, input_option(help="Table of human scores: system, segment, score; may have judge.")
     ] = None,
     rankings: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE...", help="Instead: human rankings, as `qe rank` reads them."),
+        input_option(metavar="FILE...", help="Instead: human rankings, as `qe rank` reads them."),
     ] = None,
     metrics_eval: Annotated[
-        Path | None, typer.Option(help="Instead of all: a test set's folder of mt-metrics-eval.")
+        Path | None, input_option(help="Instead of all: a test set's folder of mt-metrics-eval.")
     ] = None,
     pair: Annotated[
-        str | None, typer.Option(help="Language pair of rankings (Czech-English) or mt-metrics-eval (en-de).")
+        str | None, input_option(help="Language pair of rankings (Czech-English) or mt-metrics-eval (en-de).")
     ] = None,
-    gold: Annotated[str | None, typer.Option(help="Human scores of mt-metrics-eval, such as mqm.")] = None,
+    gold: Annotated[str | None, input_option(help="Human scores of mt-metrics-eval, such as mqm.")] = None,
     human_column: Annotated[
-        str | None, typer.Option(help="Column of the human scores. (default: score, or the only one)")
+        str | None, input_option(help="Column of the human scores. (default: score, or the only one)")
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC...", help="Metrics to read. (default: all columns of numbers)"),
+        input_option(metavar="METRIC...", help="Metrics to read. (default: all columns of numbers)"),
     ] = None,
     lower_is_better: Annotated[
-        list[str] | None, typer.Option(metavar="METRIC...", help="Metrics that count errors.")
+        list[str] | None, input_option(metavar="METRIC...", help="Metrics that count errors.")
     ] = None,
     correlations: Annotated[
         list[str] | None,
-        typer.Option(
+        test_option(
             metavar="NAME...",
-            help="kendall_wmt12, acc_eq, ... (a wrong name lists them all); with settings: "
-            "pearson:group=item. (default: all that the judgements allow)",
+            help="{qe.people.correlations}; with settings: pearson:group=item. "
+            "(default: all that the judgements allow)",
         ),
     ] = None,
     ranking_method: Annotated[
-        str, typer.Option(help="Makes scores of systems from rankings, as in `qe rank`.")
+        str, test_option(help="Makes scores of systems from rankings, as in `qe rank`.")
     ] = "expected_wins",
-    reference: Annotated[str, typer.Option(help="Name of the human reference in rankings.")] = "_ref",
+    reference: Annotated[str, input_option(help="Name of the human reference in rankings.")] = "_ref",
     with_references: Annotated[
-        bool, typer.Option("--with-references", help="References of mt-metrics-eval stay among the systems.")
+        bool, input_option("--with-references", help="References of mt-metrics-eval stay among the systems.")
     ] = False,
-    samples: Annotated[int, typer.Option(min=0, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
+    samples: Annotated[int, test_option(min=0, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
     permutations: Annotated[
-        int, typer.Option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
+        int, test_option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
     ] = 1000,
-    resample: Annotated[str, typer.Option(help="What the bootstrap draws: both, or segments.")] = "both",
+    resample: Annotated[str, test_option(metavar="both|segments", help="What the bootstrap draws.")] = "both",
     exchange: Annotated[
         str | None,
-        typer.Option(
+        test_option(
+            metavar="UNIT",
             help="What changes sides in tests, which is the claim: segment (new segments), system (new "
             "systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default: "
             "segments and systems, if there are several)",
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
+    confidence: Annotated[float, test_option(help="Of the intervals.")] = 0.95,
     correct: Correct = "holm",
-    level: Annotated[float, typer.Option(help="Of the tests that make clusters.")] = 0.05,
+    level: Annotated[float, test_option(help="Of the tests that make clusters.")] = 0.05,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for JSON, tables and plots.")
+        Path | None, output_option("--output", "-o", help="Folder for JSON, tables and plots.")
     ] = None,
     as_json: Json = False,
     markdown: Markdown = False,

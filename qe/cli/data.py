@@ -9,7 +9,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import progress_bar
-from qe.cli._options import Json, Quiet
+from qe.cli._options import Json, Quiet, output_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +90,7 @@ def formats(
 def fetch(
     name: Annotated[str, typer.Argument(help="wmt12-qe or mlqe-pe.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder; its name if not given.")
+        Path | None, output_option("--output", "-o", help="Folder; its name if not given.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="A mirror in place of GitHub's raw files.")] = None,
     quiet: Quiet = False,
@@ -116,7 +116,7 @@ def fetch(
 @app.command()
 def translate(
     source: Annotated[Path, typer.Option("--input", "-i", help="One segment per line, plain or gzip.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Translations, one line per line in.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Translations, one line per line in.")],
     source_language: Annotated[str, typer.Option(help="Language code of the input, such as en.")],
     target_language: Annotated[str, typer.Option(help="Language code of the output, such as es.")],
     engine: Annotated[str, typer.Option(help="The translation engine: apertium.")] = "apertium",

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from qe.cli._common import progress_bar
-from qe.cli._options import Quiet, seed_option
+from qe.cli._options import Quiet, output_option, seed_option
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for everything the demo makes.")
+        Path, output_option("--output", "-o", help="Folder for everything the demo makes.")
     ] = Path("output/demo"),
     seed: Annotated[int, seed_option("Seed of the artificial data.")] = 1,
     quiet: Quiet = False,

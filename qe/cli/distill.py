@@ -3,24 +3,33 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from qe.cli._common import progress_bar, tell_refused
-from qe.cli._options import CacheDir, Columns, DataRoot, Json, Overrides, Overwrite, Quiet, Signed
+from qe.cli._options import (
+    CacheDir,
+    Columns,
+    DataRoot,
+    Json,
+    Overrides,
+    Overwrite,
+    Quiet,
+    Signed,
+    input_option,
+    output_option,
+)
 
 
 def distill(
     model: Annotated[
-        str, typer.Option("--model", "-m", help="The teacher: folder, or models:/NAME@champion.")
+        str, input_option("--model", "-m", help="The teacher: folder, or models:/NAME@champion.")
     ],
     input_: Annotated[
         Path,
-        typer.Option("--input", "-i", help="Translations without labels: TSV, CSV, JSONL or Parquet."),
+        input_option("--input", "-i", help="Translations without labels: TSV, CSV, JSONL or Parquet."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the student's run and model.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Folder for the student's run and model.")],
     student: Annotated[
         str | None,
-        typer.Option(
+        input_option(
             metavar="words|surface|FILE",
             help="With models of words, without resources, or an experiment of your own, whose dataset is "
             "not read. (default: words, if the teacher judges words and has resources)",

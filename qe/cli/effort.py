@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import held, progress_bar
-from qe.cli._options import MOST_SAMPLES, CacheDir, Correct, Json, Quiet, Track, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    CacheDir,
+    Correct,
+    Json,
+    Quiet,
+    Track,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -19,35 +31,35 @@ _WIDTH = 120  # of tables that go to a file or a pipe
 
 def effort(
     target: Annotated[
-        Path, typer.Option(help="Translations, one per line, or annotated: CoNLL-U (.conllu). May be .gz.")
+        Path, input_option(help="Translations, one per line, or annotated: CoNLL-U (.conllu). May be .gz.")
     ],
-    post_edit: Annotated[Path, typer.Option(help="Their post-edits, in the same form.")],
+    post_edit: Annotated[Path, input_option(help="Their post-edits, in the same form.")],
     scores: Annotated[
         Path,
-        typer.Option("--effort", help="Effort scores, higher is less effort: one per line, or a table."),
+        input_option("--effort", help="Effort scores, higher is less effort: one per line, or a table."),
     ],
-    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as es.")],
-    source: Annotated[Path | None, typer.Option(help="Sources, to be shown on the page.")] = None,
+    target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as es.")],
+    source: Annotated[Path | None, input_option(help="Sources, to be shown on the page.")] = None,
     source_language: Annotated[
-        str, typer.Option(help="ISO 639 code of the sources; Apertium's data are those of a language pair.")
+        str, input_option(help="ISO 639 code of the sources; Apertium's data are those of a language pair.")
     ] = "en",
-    tagger: Annotated[str, typer.Option(help="What annotates plain text.")] = "apertium",
-    effort_column: Annotated[str | None, typer.Option(help="Column of the scores, for a table.")] = None,
+    tagger: Annotated[str, input_option(help="What annotates plain text.")] = "apertium",
+    effort_column: Annotated[str | None, input_option(help="Column of the scores, for a table.")] = None,
     low_effort: Annotated[float, typer.Option(help="Highest score that says: much effort.")] = 2.5,
     high_effort: Annotated[float, typer.Option(help="Lowest score that says: little effort.")] = 4.0,
     low_ter: Annotated[float, typer.Option(help="Highest TER of lightly edited segments.")] = 0.33,
     high_ter: Annotated[float, typer.Option(help="Lowest TER of heavily edited segments.")] = 0.45,
-    telling: Annotated[int, typer.Option(min=0, help="Segments of each set that the page shows.")] = 10,
+    telling: Annotated[int, output_option(min=0, help="Segments of each set that the page shows.")] = 10,
     samples: Annotated[
-        int, typer.Option(min=1, max=MOST_SAMPLES, help="Bootstrap samples of the intervals.")
+        int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples of the intervals.")
     ] = 1000,
     permutations: Annotated[
-        int, typer.Option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
+        int, test_option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
     ] = 10_000,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
     correct: Correct = "holm",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
+        Path | None, output_option("--output", "-o", help="Folder for the page, JSON, tables and plots.")
     ] = None,
     cache_dir: CacheDir = None,
     track: Track = False,

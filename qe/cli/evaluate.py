@@ -1,5 +1,6 @@
 """`qe evaluate`: score predictions against gold labels: intervals, significance."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,6 @@ from qe.cli._common import emit, group_files, groups, progress_bar, table_consol
 from qe.cli._options import (
     INPUT,
     MOST_SAMPLES,
-    OUTPUT,
     TESTS,
     Bands,
     Baseline,
@@ -27,7 +27,10 @@ from qe.cli._options import (
     LowerIsBetter,
     Margin,
     Quiet,
+    input_option,
+    output_option,
     seed_option,
+    test_option,
 )
 from qe.cli._word_tags import words
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from qe.evaluation.evaluate import Report
 
 app = Application(default="evaluate")
-_ORACLES = "oracles"
+_oracle_option = partial(typer.Option, rich_help_panel="oracles")
 
 
 @app.command()
@@ -45,7 +48,7 @@ def evaluate(
     gold: Gold,
     predictions: Annotated[
         list[str] | None,
-        typer.Option(metavar="[NAME=]FILE...", help="Predictions of each system.", rich_help_panel=INPUT),
+        input_option(metavar="[NAME=]FILE...", help="Predictions of each system."),
     ] = None,
     more: Annotated[
         list[str] | None,
@@ -54,28 +57,22 @@ def evaluate(
     column: Column = None,
     gold_column: GoldColumn = None,
     lower_is_better: LowerIsBetter = False,
-    scale_low: Annotated[
-        float | None, typer.Option(help="Lowest label; those below are errors.", rich_help_panel=INPUT)
-    ] = None,
-    scale_high: Annotated[
-        float | None, typer.Option(help="Highest label; those above are errors.", rich_help_panel=INPUT)
-    ] = None,
+    scale_low: Annotated[float | None, input_option(help="Lowest label; those below are errors.")] = None,
+    scale_high: Annotated[float | None, input_option(help="Highest label; those above are errors.")] = None,
     baseline: Baseline = None,
     test: Annotated[
         str,
-        typer.Option(
+        test_option(
             metavar="ar|bootstrap|tukey",
             help="Approximate randomization, paired bootstrap, randomized Tukey HSD.",
-            rich_help_panel=TESTS,
         ),
     ] = "ar",
     samples: Annotated[
         int | None,
-        typer.Option(
+        test_option(
             min=0,
             max=MOST_SAMPLES,
             help="Resamples; 0: no intervals, no tests. (default: what the comparisons need)",
-            rich_help_panel=TESTS,
         ),
     ] = None,
     seed: Annotated[int, seed_option("Seed of the resamples.", TESTS)] = 0,
@@ -85,48 +82,35 @@ def evaluate(
     margin: Margin = None,
     bayes: Annotated[
         bool,
-        typer.Option(
-            "--bayes",
-            help="Also the probability that a system is better, or within --margin.",
-            rich_help_panel=TESTS,
-        ),
+        test_option("--bayes", help="Also the probability that a system is better, or within --margin."),
     ] = False,
     bayes_folds: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Fold per line: --bayes compares scores of folds.", rich_help_panel=TESTS
-        ),
+        test_option(metavar="FILE", help="Fold per line: --bayes compares scores of folds."),
     ] = None,
     bucket: Bucket = None,
     bands: Bands = None,
     corpus: Corpus = None,
     oracle: Annotated[
         list[str] | None,
-        typer.Option(
+        _oracle_option(
             metavar="hter|bleu|effort",
             help="Also score what knows the post-edits (hter, bleu) or the labels (effort); repeatable.",
-            rich_help_panel=_ORACLES,
         ),
     ] = None,
-    target: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Translations by line.", rich_help_panel=_ORACLES)
-    ] = None,
-    post_edit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Their post-edits.", rich_help_panel=_ORACLES)
-    ] = None,
+    target: Annotated[Path | None, _oracle_option(metavar="FILE", help="Translations by line.")] = None,
+    post_edit: Annotated[Path | None, _oracle_option(metavar="FILE", help="Their post-edits.")] = None,
     target_language: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="Of the translations, for hter.", rich_help_panel=_ORACLES),
+        _oracle_option(metavar="CODE", help="Of the translations, for hter."),
     ] = None,
     official: Annotated[
         bool,
-        typer.Option(
-            "--official", help="Score as WMT12's scorer, its rounding included.", rich_help_panel=OUTPUT
-        ),
+        output_option("--official", help="Score as WMT12's scorer, its rounding included."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the JSON report here.", rich_help_panel=OUTPUT),
+        output_option("--output", "-o", metavar="FILE", help="Also write the JSON report here."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -8,7 +8,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import on_spark, progress_bar
-from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet
+from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet, output_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -144,7 +144,7 @@ def _text(subject: "Family | Set") -> str:
 def extract(
     experiment: Annotated[Path, typer.Argument(help="Experiment file: its dataset, resources and features.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Parquet file (.parquet); one row per segment.")
+        Path, output_option("--output", "-o", help="Parquet file (.parquet); one row per segment.")
     ],
     data_root: DataRoot = None,
     settings: Overrides = None,

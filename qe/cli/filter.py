@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import Columns, Json, Quiet, Signed
+from qe.cli._options import Columns, Json, Quiet, Signed, input_option, output_option
 
 if TYPE_CHECKING:
     from qe.scoring.filter_files import Filtered
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 def filter_(
     input_: Annotated[
         list[Path],
-        typer.Option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
+        input_option("--input", "-i", help="TSV, CSV, JSONL or Parquet; or twice: source and target text."),
     ],
     output: Annotated[
         list[Path],
-        typer.Option("--output", "-o", help="A table; or twice, as the input: source and target text."),
+        output_option("--output", "-o", help="A table; or twice, as the input: source and target text."),
     ],
     languages: Annotated[
-        list[str], typer.Option("--languages", metavar="CODE...", help="Of source and target, such as en de.")
+        list[str], input_option("--languages", metavar="CODE...", help="Of source and target, such as en de.")
     ],
     rejected: Annotated[
-        Path | None, typer.Option(help="A table of the pairs left out, with the columns check and reason.")
+        Path | None, output_option(help="A table of the pairs left out, with the columns check and reason.")
     ] = None,
     with_: Annotated[
         list[str] | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._options import Json, Quiet
+from qe.cli._options import Json, Quiet, input_option, output_option
 
 if TYPE_CHECKING:
     from qe.getting_started.init.experiment import Beginning
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
 def init(
     data: Annotated[Path, typer.Argument(help="Labelled segments: .tsv, .csv, .jsonl or .parquet.")],
     source_language: Annotated[
-        str | None, typer.Option(help="ISO 639 code of the sources, such as en.")
+        str | None, input_option(help="ISO 639 code of the sources, such as en.")
     ] = None,
     target_language: Annotated[
-        str | None, typer.Option(help="ISO 639 code of the translations, such as de.")
+        str | None, input_option(help="ISO 639 code of the translations, such as de.")
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             "--columns",
             help="Headers that are not recognised: scores=z_mean,target=mt; `id=` leaves the ids out.",
         ),
     ] = None,
     higher_is_better: Annotated[
         bool | None,
-        typer.Option(
+        input_option(
             "--higher-is-better/--lower-is-better",
             help="The direction of the score, unless its header says it.",
         ),
     ] = None,
     parallel: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
+        input_option(
             "--parallel", help="Parallel text, SOURCE TARGET: one sentence per line, plain or gzip."
         ),
     ] = None,
     own_corpus: Annotated[
         bool,
-        typer.Option(
+        input_option(
             "--own-corpus", help="Without parallel text: a third of the rows is the corpus instead."
         ),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
+        output_option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
     ] = None,
     quoting: Annotated[
         bool | None,
-        typer.Option("--quoting/--no-quoting", help="Whether double quotes delimit fields; default: in CSV."),
+        input_option("--quoting/--no-quoting", help="Whether double quotes delimit fields; default: in CSV."),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="tsv, csv, jsonl or parquet; default: by the file's name.")
+        str | None, input_option(help="tsv, csv, jsonl or parquet; default: by the file's name.")
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an experiment that is there.")
+        bool, output_option("--overwrite", help="Replace an experiment that is there.")
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

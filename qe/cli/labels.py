@@ -7,25 +7,25 @@ from typing import Annotated
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import Json, Quiet
+from qe.cli._options import Json, Quiet, input_option, output_option
 
 
 def labels(
-    target: Annotated[Path | None, typer.Option(help="Translations, one per line, plain or gzip.")] = None,
-    post_edit: Annotated[Path | None, typer.Option(help="Their post-edits, line by line.")] = None,
+    target: Annotated[Path | None, input_option(help="Translations, one per line, plain or gzip.")] = None,
+    post_edit: Annotated[Path | None, input_option(help="Their post-edits, line by line.")] = None,
     target_language: Annotated[
-        str | None, typer.Option(help="ISO 639 code of the translations, such as es.")
+        str | None, input_option(help="ISO 639 code of the translations, such as es.")
     ] = None,
-    source: Annotated[Path | None, typer.Option(help="Sources; only their number is checked.")] = None,
+    source: Annotated[Path | None, input_option(help="Sources; only their number is checked.")] = None,
     judges: Annotated[
-        Path | None, typer.Option(help="Instead: scores of several judges, one line per segment.")
+        Path | None, input_option(help="Instead: scores of several judges, one line per segment.")
     ] = None,
     max_difference: Annotated[
-        float, typer.Option(help="Segments whose judges differ by more get no label.")
+        float, input_option(help="Segments whose judges differ by more get no label.")
     ] = 1.0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
+        output_option("--output", "-o", help="Table per segment: .tsv, .csv, .jsonl or .parquet."),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -6,57 +6,71 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import group_files, groups, held, progress_bar
-from qe.cli._options import MOST_SAMPLES, Column, GoldColumn, Json, LowerIsBetter, Quiet, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    Column,
+    GoldColumn,
+    Json,
+    LowerIsBetter,
+    Quiet,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport
 
 
 def power(
-    gold: Annotated[Path, typer.Option(help="Gold labels of the pilot: one per line, or a table.")],
+    gold: Annotated[Path, input_option(help="Gold labels of the pilot: one per line, or a table.")],
     predictions: Annotated[
         list[str],
-        typer.Option(
+        input_option(
             metavar="[NAME=]FILE...",
             help="Predictions of a system and of a baseline that are as much alike as those to be compared.",
         ),
     ],
     metrics: Annotated[
         list[str] | None,
-        typer.Option(
+        test_option(
             metavar="METRIC...",
-            help="delta_avg, spearman, kendall, pearson, mae, rmse, ... (default: delta_avg spearman mae)",
+            help="{qe.statistics.metrics}. (default: delta_avg spearman mae)",
         ),
     ] = None,
     size: Annotated[
         int | None,
-        typer.Option(min=4, help="Segments (groups) of the test set. (default: those of the pilot)"),
+        test_option(min=4, help="Segments (groups) of the test set. (default: those of the pilot)"),
     ] = None,
     gain: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=GAIN...", help="Also tell how many segments such a gain needs."),
+        test_option(metavar="METRIC=GAIN...", help="Also tell how many segments such a gain needs."),
     ] = None,
-    target: Annotated[float, typer.Option("--power", help="Probability of finding the difference.")] = 0.8,
-    level: Annotated[float, typer.Option(help="Of the two-sided test.")] = 0.05,
+    target: Annotated[float, test_option("--power", help="Probability of finding the difference.")] = 0.8,
+    level: Annotated[float, test_option(help="Of the two-sided test.")] = 0.05,
     comparisons: Annotated[
-        int, typer.Option(help="Comparisons that will be corrected together (Holm): each needs level / them.")
+        int, test_option(help="Comparisons that will be corrected together (Holm): each needs level / them.")
     ] = 1,
     simulations: Annotated[
-        int, typer.Option(max=MOST_SAMPLES, help="Virtual test sets per point of a curve.")
+        int, test_option(max=MOST_SAMPLES, help="Virtual test sets per point of a curve.")
     ] = 500,
     samples: Annotated[
         int | None,
-        typer.Option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
+        test_option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
     lower_is_better: LowerIsBetter = False,
     column: Column = None,
     gold_column: GoldColumn = None,
     group: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="One document per line: documents are the units, and are counted."),
+        test_option(metavar="FILE", help="One document per line: documents are the units, and are counted."),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder for power.json and power.png.")] = None,
+    output: Annotated[
+        Path | None, output_option("--output", "-o", help="Folder for power.json and power.png.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._options import MOST_SAMPLES, DataRoot, Json, Quiet, seed_option
+from qe.cli._options import MOST_SAMPLES, TESTS, DataRoot, Json, Quiet, input_option, seed_option, test_option
 
 if TYPE_CHECKING:
     from qe.production.promotion import Decision
@@ -15,20 +15,20 @@ def promote(
     name: Annotated[str, typer.Argument(help="Registered model.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="Labelled data: an experiment (YAML), or a TSV, CSV, JSONL or Parquet table."),
+        input_option(help="Labelled data: an experiment (YAML), or a TSV, CSV, JSONL or Parquet table."),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="Split of the experiment's dataset; default: test.")
+        str | None, input_option(help="Split of the experiment's dataset; default: test.")
     ] = None,
-    label: Annotated[str, typer.Option(help="Column of the labels, for a table.")] = "score",
+    label: Annotated[str, input_option(help="Column of the labels, for a table.")] = "score",
     data_root: DataRoot = None,
-    metric: Annotated[str, typer.Option(help="What is compared.")] = "mae",
-    margin: Annotated[float, typer.Option(help="The gain must be larger than this.")] = 0.0,
-    level: Annotated[float, typer.Option(help="Significance level of the one-sided test.")] = 0.05,
-    samples: Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap samples.")] = 10_000,
-    seed: Annotated[int, seed_option("Of the bootstrap.")] = 0,
+    metric: Annotated[str, test_option(help="What is compared.")] = "mae",
+    margin: Annotated[float, test_option(help="The gain must be larger than this.")] = 0.0,
+    level: Annotated[float, test_option(help="Significance level of the one-sided test.")] = 0.05,
+    samples: Annotated[int, test_option(min=100, max=MOST_SAMPLES, help="Bootstrap samples.")] = 10_000,
+    seed: Annotated[int, seed_option("Of the bootstrap.", TESTS)] = 0,
     challenger: Annotated[
-        str | None, typer.Option(help="Version to promote; default: the one with the alias challenger.")
+        str | None, test_option(help="Version to promote; default: the one with the alias challenger.")
     ] = None,
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Give the alias champion back to the version before.")

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import held, progress_bar
-from qe.cli._options import MOST_SAMPLES, Json, Latex, Markdown, Quiet, Track, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    Json,
+    Latex,
+    Markdown,
+    Quiet,
+    Track,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from qe.people.judgements.ranking_report import RankingReport
@@ -23,32 +35,33 @@ def rank(
     ],
     pair: Annotated[
         list[str] | None,
-        typer.Option(metavar="PAIR...", help="Language pairs: Czech-English. (default: all)"),
+        input_option(metavar="PAIR...", help="Language pairs: Czech-English. (default: all)"),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(
+        test_option(
             metavar="METHOD...",
-            help="official, bojar, expected_wins, ... (a wrong name lists them all); with settings: "
-            "trueskill:draw=0.2. (default: all)",
+            help="{qe.people.rankings}; with settings: trueskill:draw=0.2. (default: all)",
         ),
     ] = None,
     ranges: Annotated[
         list[str] | None,
-        typer.Option(
+        test_option(
             metavar="METHOD...",
             help="Methods with rank ranges, all, or none. (default: those that are quick)",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
-    confidence: Annotated[float, typer.Option(help="Of the rank ranges.")] = 0.95,
-    level: Annotated[float, typer.Option(help="Of the sign test that decides who wins.")] = 0.10,
-    reference: Annotated[str, typer.Option(help="Name of the human reference among the systems.")] = "_ref",
+    samples: Annotated[int, test_option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
+    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
+    confidence: Annotated[float, test_option(help="Of the rank ranges.")] = 0.95,
+    level: Annotated[float, test_option(help="Of the sign test that decides who wins.")] = 0.10,
+    reference: Annotated[str, input_option(help="Name of the human reference among the systems.")] = "_ref",
     with_reference: Annotated[
-        bool, typer.Option("--with-reference", help="Rank the reference like a system, by every method.")
+        bool, input_option("--with-reference", help="Rank the reference like a system, by every method.")
     ] = False,
-    output: Annotated[Path | None, typer.Option(help="Folder for reports, tables and plots.")] = None,
+    output: Annotated[
+        Path | None, output_option("--output", "-o", help="Folder for reports, tables and plots.")
+    ] = None,
     json: Json = False,
     markdown: Markdown = False,
     latex: Latex = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._options import Quiet, Signed
+from qe.cli._options import Quiet, Signed, input_option, output_option
 
 
 def report(
@@ -14,16 +14,16 @@ def report(
         typer.Argument(help="Output folder of `qe train` or `qe demo`, or a file that `qe score` wrote."),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Default: report.html in or beside it.")
+        Path | None, output_option("--output", "-o", help="Default: report.html in or beside it.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Of a scored file: the model that scored it.")
+        str | None, input_option("--model", "-m", help="Of a scored file: the model that scored it.")
     ] = None,
     drift: Annotated[
-        Path | None, typer.Option(help="Of a scored file: what `qe score --drift` wrote.")
+        Path | None, input_option(help="Of a scored file: what `qe score --drift` wrote.")
     ] = None,
     triage: Annotated[
-        Path | None, typer.Option(help="Of a scored file: a cost table or thresholds, as in `qe score`.")
+        Path | None, input_option(help="Of a scored file: a cost table or thresholds, as in `qe score`.")
     ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from qe.cli._application import Application
 from qe.cli._common import on_spark, progress_bar
-from qe.cli._options import Engine, Json, Master, Quiet
+from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_option, run_option
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
@@ -25,35 +23,35 @@ def resources() -> None:
 
 @app.command()
 def build(
-    source: Annotated[Path, typer.Option(help="Source side, one sentence per line, plain or gzip.")],
-    target: Annotated[Path, typer.Option(help="Target side, line by line the same sentences.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the bundle.")],
-    source_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "en",
-    target_language: Annotated[str, typer.Option(help="Language code, for tokenization.")] = "es",
-    tokenizer: Annotated[str, typer.Option(help="moses, moses-2012 or whitespace.")] = "moses",
+    source: Annotated[Path, input_option(help="Source side, one sentence per line, plain or gzip.")],
+    target: Annotated[Path, input_option(help="Target side, line by line the same sentences.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Folder of the bundle.")],
+    source_language: Annotated[str, input_option(help="Language code, for tokenization.")] = "en",
+    target_language: Annotated[str, input_option(help="Language code, for tokenization.")] = "es",
+    tokenizer: Annotated[str, input_option(help="moses, moses-2012 or whitespace.")] = "moses",
     source_annotation: Annotated[
         str | None,
-        typer.Option(help="CoNLL-U file, one block per line of the source side, or an annotator (apertium)."),
+        input_option(help="CoNLL-U file, one block per line of the source side, or an annotator (apertium)."),
     ] = None,
-    target_annotation: Annotated[str | None, typer.Option(help="The same of the target side.")] = None,
+    target_annotation: Annotated[str | None, input_option(help="The same of the target side.")] = None,
     alignments: Annotated[
         Path | None,
-        typer.Option(
+        input_option(
             help="Pharaoh file (i-j links), plain or gzip, one line per line of the corpus, of tokens that "
             "--tokenizer makes: what phrase tables and tuple_lm are extracted from, instead of our own links."
         ),
     ] = None,
     source_monolingual: Annotated[
         Path | None,
-        typer.Option(
+        input_option(
             help="Further text of the source side, one segment per line, plain or gzip, for its language "
             "models, n-gram counts and truecaser."
         ),
     ] = None,
-    target_monolingual: Annotated[Path | None, typer.Option(help="The same of the target side.")] = None,
+    target_monolingual: Annotated[Path | None, input_option(help="The same of the target side.")] = None,
     read: Annotated[
         list[str] | None,
-        typer.Option(
+        input_option(
             metavar="PART=FILE",
             help="Read this part (repeatable): a language model from an ARPA file, plain or gzip, or a KenLM "
             "binary (scored at one order only: the family lm needs an ARPA file); a lexicon from a file of "
@@ -62,7 +60,7 @@ def build(
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
+        run_option(
             "--set",
             metavar="PART.key=value",
             help="Build this part (repeatable) with another setting; `qe resources list` shows them all.",
@@ -70,10 +68,10 @@ def build(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Build this part (repeatable) and its needs; `qe resources list` shows the names."),
+        run_option(help="Build this part (repeatable) and its needs; `qe resources list` shows the names."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every part that can be built; others are named, and left out.")
+        bool, run_option("--all", help="Every part that can be built; others are named, and left out.")
     ] = False,
     engine: Engine = "local",
     master: Master = None,

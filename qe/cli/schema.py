@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from qe.cli._options import output_option
+
 
 def schema(
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The schema's file; default: to stdout.")
+        Path | None, output_option("--output", "-o", help="The schema's file; default: to stdout.")
     ] = None,
 ) -> None:
     """Write the JSON Schema of the experiment file, with the names and parameters that are installed.

@@ -1,14 +1,24 @@
 """`qe score`: score new translations with a trained model."""
 
 import sys
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qe.cli._common import on_spark, progress_bar
-from qe.cli._options import Engine, Json, Master, Quiet, Signed
+from qe.cli._options import (
+    Columns,
+    Engine,
+    Json,
+    Master,
+    Quiet,
+    Signed,
+    input_option,
+    output_option,
+    run_option,
+)
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport
@@ -18,153 +28,125 @@ if TYPE_CHECKING:
     from qe.scoring.spark.scoring import ScoredTable
 
 
-class TagMetric(StrEnum):
-    """Metrics whose thresholds make tags of P(BAD)."""
-
-    f1_mult, mcc = "f1_mult", "mcc"
+_column_option = partial(typer.Option, rich_help_panel="columns added")
 
 
 def score(
-    model: Annotated[str, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")],
+    model: Annotated[
+        str,
+        input_option("--model", "-m", metavar="MODEL", help="Model folder, or models:/NAME@champion."),
+    ],
     input_: Annotated[
         list[str],
-        typer.Option(
+        input_option(
             "--input",
             "-i",
+            metavar="FILE",
             help="TSV, CSV, JSONL, Parquet, XLIFF, TMX or XLSX; or twice: source and target text.",
         ),
     ],
     output: Annotated[
         str,
-        typer.Option(
+        output_option(
             "--output",
             "-o",
-            help="TSV, CSV, JSONL or Parquet (.gz of the first three); or the kind of XLIFF, TMX or XLSX.",
+            metavar="FILE",
+            help="TSV, CSV or JSONL (.gz too), Parquet, or the input's kind.",
         ),
     ],
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="The input's own names of columns: source=HEADER,target=HEADER,id=HEADER."),
-    ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep all columns of the input, before those that are added.")
-    ] = False,
-    suffix: Annotated[
-        str, typer.Option(help="Of the names of columns that are added to others, such as _qe.")
-    ] = "",
-    safe_cells: Annotated[
-        bool,
-        typer.Option(
-            "--safe-cells",
-            help="In TSV and CSV, put an apostrophe before text that a spreadsheet would take for a formula.",
-        ),
-    ] = False,
+    columns: Columns = None,
     sheet: Annotated[
-        str,
-        typer.Option(help="Of XLSX: name or number of the sheet. (default: the first that is not hidden)"),
+        str, input_option(metavar="NAME", help="Of XLSX. (default: the first that is not hidden)")
     ] = "",
-    header_row: Annotated[
-        int, typer.Option(min=1, help="Of XLSX: the row with the names of the columns.")
-    ] = 1,
+    header_row: Annotated[int, input_option(min=1, help="Of XLSX: the row of headers.")] = 1,
     languages: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Of XLIFF and TMX: their own tags of the model's languages: source=TAG,target=TAG."
-        ),
+        input_option(metavar="SIDE=TAG", help="Of XLIFF and TMX: their tags: source=TAG,target=TAG."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a job that was stopped.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start anew over an unfinished job.")
-    ] = False,
     interval: Annotated[
         float | None,
-        typer.Option(help="Add columns low and high that hold this share of true labels, such as 0.9."),
+        _column_option(metavar="SHARE", help="low, high: bounds that hold this share of true labels (0.9)."),
     ] = None,
     explain: Annotated[
         int,
-        typer.Option(
-            min=0,
-            help="Add a column `because`: this many features that moved the score most (exact Shapley "
-            "values for linear models, LightGBM, RBF kernels and means of them; sampled for others).",
-        ),
+        _column_option(min=0, help="because: so many features that moved the score most (Shapley values)."),
     ] = 0,
     triage: Annotated[
         Path | None,
-        typer.Option(
-            help="Add a column `action` (publish, post-edit, retranslate): the cheapest by this cost table "
-            "(YAML, see `qe triage --help`), or by the thresholds of `qe triage --json` (.json).",
+        _column_option(
+            metavar="FILE",
+            help="action (publish, post-edit, retranslate): the cheapest by a cost table (.yaml), or by "
+            "thresholds of `qe triage --json` (.json).",
         ),
     ] = None,
     tokens: Annotated[
-        bool,
-        typer.Option(
-            "--tokens",
-            help="Add columns `tokens`, `bad` and `gaps`: how probable it is that each word, and each gap "
-            "between words, is wrong (a model with word_quality); tags, spans and source words, where the "
-            "model has learned them.",
-        ),
+        bool, _column_option("--tokens", help="tokens, bad, gaps, ...: which words are wrong; see above.")
     ] = False,
     tags: Annotated[
-        TagMetric | None,
-        typer.Option(
-            help="With --tokens: whose best thresholds, on training words, make tags. (default: f1_mult)"
+        str | None,
+        _column_option(
+            metavar="f1_mult|mcc",
+            help="With --tokens: the metric whose best thresholds make tags. (default: f1_mult)",
         ),
     ] = None,
     flags: Annotated[
         bool,
-        typer.Option(
+        _column_option(
             "--flags",
-            help="Add a column `flags`: numbers, names and negations that one side lacks, untranslated and "
-            "invented words, odd lengths; with the words concerned.",
+            help="flags: numbers, names or negations that one side lacks, untranslated and invented words, "
+            "odd lengths.",
         ),
     ] = False,
-    drift: Annotated[
-        Path | None, typer.Option(help="Write how the input differs from the training data (JSON).")
-    ] = None,
+    resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
+    overwrite: Annotated[bool, run_option("--overwrite", help="Start anew over an unfinished job.")] = False,
     cache: Annotated[
-        bool,
-        typer.Option("--cache/--no-cache", help="Score repeated segments once (the scores are the same)."),
+        bool, run_option("--cache/--no-cache", help="Score repeated segments once: the same scores.")
     ] = True,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Processes; default: one for each core.")
+        int | None, run_option(min=1, max=1024, help="Processes. (default: one for each core)")
     ] = None,
-    chunk: Annotated[int, typer.Option(min=1, help="Rows between two points to resume from.")] = 5000,
+    chunk: Annotated[int, run_option(min=1, help="Rows between two points to resume from.")] = 5000,
     engine: Engine = "local",
     master: Master = None,
+    keep: Annotated[
+        bool, output_option("--keep", help="Keep all columns of the input, before those added.")
+    ] = False,
+    suffix: Annotated[str, output_option(help="Of the names of columns added, such as _qe.")] = "",
+    safe_cells: Annotated[
+        bool,
+        output_option("--safe-cells", help="No cell of TSV or CSV is a formula: an apostrophe before it."),
+    ] = False,
+    drift: Annotated[
+        Path | None,
+        output_option(metavar="FILE", help="How the input differs from the training data (JSON)."),
+    ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Score new translations: one row out (id, score, reason) for every row in, in order.
 
-    The input has the columns `source` and `target` (`id` if you like), or --columns says how it names them.
-    With --keep the output has all that the input has. A row that cannot be scored carries a reason instead
-    of a score. An input that departs from the training data (other features, unseen words,
-    another language, sides swapped) is warned of on stderr.
+    The input has columns `source` and `target`, and may have `id`. A row that cannot be scored has a reason
+    instead of a score. An input that departs from the training data is warned of on stderr.
 
-    With --tokens, `tokens` are the words of the translation as the model splits them, `bad` the probability
-    of each to be wrong, and `gaps` that of words missing before each and after the last (one more): lists in
-    JSONL and Parquet, joined by blanks in TSV and CSV. `tags` and `gap_tags` are OK or BAD, `spans` the runs
-    of BAD words with their severity (JSON in TSV and CSV), `source_tokens`, `source_bad` and `source_tags`
-    the same of the source, for a model with source_word_quality (docs/word-level.md).
+    With --tokens, `tokens` are the words of the translation, `bad` the probability that each is wrong, `gaps`
+    the probability that words are missing before each and after the last: lists in JSONL and Parquet, joined
+    by blanks in TSV and CSV. If the model has learned them, there are `tags` and `gap_tags` (OK or BAD),
+    `spans` of BAD words with their severity, and the same of the source (docs/word-level.md).
 
     XLIFF and TMX are scored into the same file with a note at every segment, XLSX into one with more columns;
     or into a table (docs/scoring.md).
 
-    On Spark the input is any address that Spark reads (a file, a folder, hdfs://..., the name of a table) and
-    the output a folder of parts; its rows are those of the local engine, to the last bit (docs/scale.md).
+    On Spark the input is any address that Spark reads and the output a folder of parts, with the same rows to
+    the last bit (docs/scale.md).
 
-    Example:
+    Examples:
 
         qe score --model output/demo/model --input output/demo/data/new.tsv --output scores.tsv
 
         qe score --model output/demo/model -i mt.csv --columns source=src,target=mt --keep -o scored.csv
 
-        qe score --model output/demo/model --input new.tsv --output scores.tsv --triage costs.yaml
-
-        qe score --model output/demo/model --input new.tsv --output scores.tsv --flags
-
-        qe score --model output/wmt12/model --input new.tsv --output scores.jsonl --tokens
+        qe score --model output/demo/model --input new.tsv --output scores.tsv --triage costs.yaml --flags
 
         qe score --model output/mlqe/model --input new.tsv --output scores.jsonl --tokens --tags mcc
 
@@ -186,6 +168,10 @@ def score(
 
     if tags is not None and not tokens:
         raise InputError("--tags goes with --tokens", remedy="add --tokens, or leave it out")
+    if tags is not None:
+        from qe.evaluation.word_level import check_threshold_metric
+
+        check_threshold_metric(tags, "--tags")
     folder = model_folder(model, require_signature)
     of_files = any(translation_kind(Path(name)) for name in input_)
     if of_files:
@@ -220,7 +206,7 @@ def score(
         cache=remembered if cache else 0,
         triage=thresholds,
         flags=flags,
-        tag_by=(tags or TagMetric.f1_mult).value,
+        tag_by=tags or "f1_mult",
     )
     headers = name_pairs(columns or (), "--columns")
     if of_files:

@@ -9,59 +9,69 @@ import typer
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
 from qe.cli._common import held, progress_bar
-from qe.cli._options import MOST_SAMPLES, CacheDir, Correct, Json, Quiet, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    CacheDir,
+    Correct,
+    Json,
+    Quiet,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from qe.systems.selection import Preferences, Selection, Translations
 
 
 def select(
-    source: Annotated[Path, typer.Option(help="Source segments, one per line.")],
-    system: Annotated[list[str], typer.Option(metavar="NAME=FILE", help="A system's output; repeat it.")],
+    source: Annotated[Path, input_option(help="Source segments, one per line.")],
+    system: Annotated[list[str], input_option(metavar="NAME=FILE", help="A system's output; repeat it.")],
     references: Annotated[
-        list[Path] | None, typer.Option(help="To learn from and evaluate with; repeatable.")
+        list[Path] | None, input_option(help="To learn from and evaluate with; repeatable.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Choose by this trained model's scores instead.")
+        str | None, input_option("--model", "-m", help="Choose by this trained model's scores instead.")
     ] = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
+        input_option(help="A feature set, a family, or a YAML file with a list `features`; repeatable."),
     ] = None,
-    resources: Annotated[Path | None, typer.Option(help="Bundle built by `qe resources build`.")] = None,
+    resources: Annotated[Path | None, input_option(help="Bundle built by `qe resources build`.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(
-            help="regression, ranking, lambdamart, classification, gain; repeatable. (default: all)"
-        ),
+        test_option(metavar="METHOD...", help="{qe.systems.choosers}. (default: all)"),
     ] = None,
-    by: Annotated[str, typer.Option(help="Choose for each `segment` or each `document`.")] = "segment",
-    doc_ids: Annotated[Path | None, typer.Option(help="One document id per line.")] = None,
+    by: Annotated[str, input_option(help="Choose for each `segment` or each `document`.")] = "segment",
+    doc_ids: Annotated[Path | None, input_option(help="One document id per line.")] = None,
     block: Annotated[
-        int, typer.Option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
+        int, input_option(min=1, help="Without --doc-ids, so many consecutive segments are a document.")
     ] = 10,
     new_source: Annotated[
-        Path | None, typer.Option(help="Without references: what to choose for once the choice is learned.")
+        Path | None, input_option(help="Without references: what to choose for once the choice is learned.")
     ] = None,
     new_system: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=FILE", help="The same systems' output for it.")
+        list[str] | None, input_option(metavar="NAME=FILE", help="The same systems' output for it.")
     ] = None,
-    new_doc_ids: Annotated[Path | None, typer.Option(help="Its document ids.")] = None,
-    source_language: Annotated[str, typer.Option(help="Language code.")] = "en",
-    target_language: Annotated[str, typer.Option(help="Language code.")] = "es",
+    new_doc_ids: Annotated[Path | None, input_option(help="Its document ids.")] = None,
+    source_language: Annotated[str, input_option(help="Language code.")] = "en",
+    target_language: Annotated[str, input_option(help="Language code.")] = "es",
     metrics: Annotated[
-        list[str] | None, typer.Option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
+        list[str] | None, test_option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
     ] = None,
-    tokenize: Annotated[str, typer.Option(help="Of BLEU: none, 13a, intl, char, moses.")] = "13a",
-    folds: Annotated[int, typer.Option(min=2, help="Of the cross-validation, by document.")] = 10,
+    tokenize: Annotated[str, test_option(help="Of BLEU: none, 13a, intl, char, moses.")] = "13a",
+    folds: Annotated[int, test_option(min=2, help="Of the cross-validation, by document.")] = 10,
     samples: Annotated[
-        int, typer.Option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
+        int, test_option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
     ] = 10_000,
     correct: Correct = "holm",
-    seed: Annotated[int, seed_option("Of folds, learners and random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of folds, learners and random draws.", TESTS)] = 0,
     cache_dir: CacheDir = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for the chosen translations and the report.")
+        Path | None,
+        output_option("--output", "-o", help="Folder for the chosen translations and the report."),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,

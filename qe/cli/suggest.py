@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from qe.cli._common import progress_bar, tell_refused
-from qe.cli._options import CacheDir, Columns, DataRoot, Json, Overrides, Quiet, seed_option
+from qe.cli._options import (
+    CacheDir,
+    Columns,
+    DataRoot,
+    Json,
+    Overrides,
+    Quiet,
+    input_option,
+    output_option,
+    seed_option,
+)
 
 
 def suggest(
@@ -14,12 +24,12 @@ def suggest(
         Path, typer.Argument(help="Experiment file: what is labelled already, and features.")
     ],
     input_: Annotated[
-        Path, typer.Option("--input", "-i", help="The pool: TSV, CSV, JSONL or Parquet, without labels.")
+        Path, input_option("--input", "-i", help="The pool: TSV, CSV, JSONL or Parquet, without labels.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A table of what to annotate, most urgent first.")
+        Path, output_option("--output", "-o", help="A table of what to annotate, most urgent first.")
     ],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many segments.")] = 100,
+    count: Annotated[int, output_option("--count", "-n", min=1, help="How many segments.")] = 100,
     columns: Columns = None,
     data_root: DataRoot = None,
     settings: Overrides = None,

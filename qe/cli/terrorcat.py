@@ -8,7 +8,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._common import held, progress_bar
-from qe.cli._options import Json, Quiet, seed_option
+from qe.cli._options import Json, Quiet, output_option, seed_option
 
 app = Application()
 
@@ -36,7 +36,7 @@ def train(
     outputs: Outputs,
     reference: Reference,
     target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as en.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the model.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Folder of the model.")],
     pair: Annotated[str | None, typer.Option(help="Language pair of the rankings: Czech-English.")] = None,
     segments: Names = None,
     learner: Annotated[
@@ -106,7 +106,7 @@ def score(
     outputs: Outputs,
     reference: Reference,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Table system, segment, terrorcat: .tsv, .csv, ...")
+        Path, output_option("--output", "-o", help="Table system, segment, terrorcat: .tsv, .csv, ...")
     ],
     segments: Names = None,
     unweighted: Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet
+from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet, output_option, run_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,22 +20,24 @@ def train(
     experiments: Annotated[list[Path], typer.Argument(help="Experiment files (YAML).")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for report, predictions and model; default output/NAME."),
+        output_option(
+            "--output", "-o", help="Folder for report, predictions and model; default output/NAME."
+        ),
     ] = None,
     data_root: DataRoot = None,
     settings: Overrides = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, run_option("--resume", help="Go on with a run that was stopped.")] = False,
     overwrite: Overwrite = False,
     promote: Annotated[
         bool,
-        typer.Option(
+        run_option(
             "--promote",
             help="Let the model, if there is a champion, challenge it on the test split (as `qe promote`).",
         ),
     ] = False,
     only_check: Annotated[
         bool,
-        typer.Option("--check", help="Only check the files, and say what would be run; nothing is read."),
+        run_option("--check", help="Only check the files, and say what would be run; nothing is read."),
     ] = False,
     print_resolved: Annotated[
         bool,
@@ -44,7 +46,7 @@ def train(
         ),
     ] = False,
     worker: Annotated[
-        bool, typer.Option("--worker", help="Only add trials to the study at search.storage, then stop.")
+        bool, run_option("--worker", help="Only add trials to the study at search.storage, then stop.")
     ] = False,
     cache_dir: CacheDir = None,
     quiet: Quiet = False,

@@ -5,29 +5,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._options import MOST_SAMPLES, Column, GoldColumn, Json, LowerIsBetter, Quiet, seed_option
+from qe.cli._options import (
+    MOST_SAMPLES,
+    TESTS,
+    Column,
+    GoldColumn,
+    Json,
+    LowerIsBetter,
+    Quiet,
+    input_option,
+    output_option,
+    seed_option,
+    test_option,
+)
 
 if TYPE_CHECKING:
     from qe.production.triage import Estimate, Triage
 
 
 def triage(
-    gold: Annotated[Path, typer.Option("--gold", "-g", help="True labels: lines, or a table's column.")],
+    gold: Annotated[Path, input_option("--gold", "-g", help="True labels: lines, or a table's column.")],
     predictions: Annotated[
-        Path, typer.Option("--predictions", "-p", help="Predictions for the same segments.")
+        Path, input_option("--predictions", "-p", help="Predictions for the same segments.")
     ],
     costs: Annotated[
         Path,
-        typer.Option(help="YAML: good, publish_bad, post_edit, post_edit_worst, retranslate; see below."),
+        input_option(help="YAML: good, publish_bad, post_edit, post_edit_worst, retranslate; see below."),
     ],
     gold_column: GoldColumn = None,
     column: Column = None,
-    scale_low: Annotated[float, typer.Option(help="Low end of the label.")] = 1.0,
-    scale_high: Annotated[float, typer.Option(help="High end of the label.")] = 5.0,
+    scale_low: Annotated[float, input_option(help="Low end of the label.")] = 1.0,
+    scale_high: Annotated[float, input_option(help="High end of the label.")] = 5.0,
     lower_is_better: LowerIsBetter = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the trade-off into this PNG file.")] = None,
-    samples: Annotated[int, typer.Option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
-    seed: Annotated[int, seed_option("Of the folds and the bootstrap.")] = 0,
+    plot: Annotated[Path | None, output_option(help="Draw the trade-off into this PNG file.")] = None,
+    samples: Annotated[int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
+    seed: Annotated[int, seed_option("Of the folds and the bootstrap.", TESTS)] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -6,21 +6,21 @@ from typing import Annotated
 import typer
 
 from qe.cli._common import progress_bar, tell_refused
-from qe.cli._options import CacheDir, Columns, Json, Quiet
+from qe.cli._options import CacheDir, Columns, Json, Quiet, input_option, output_option
 
 
 def unsupervised(
     data: Annotated[Path, typer.Argument(help="Translations: .tsv, .csv, .jsonl or .parquet. No labels.")],
-    source_language: Annotated[str, typer.Option(help="ISO 639 code of the sources, such as en.")],
-    target_language: Annotated[str, typer.Option(help="ISO 639 code of the translations, such as de.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
+    source_language: Annotated[str, input_option(help="ISO 639 code of the sources, such as en.")],
+    target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as de.")],
+    output: Annotated[Path, output_option("--output", "-o", help="Folder for the model.")],
     parallel: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
+        input_option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
     ] = None,
     columns: Columns = None,
     tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="The text is tokenized: split it at white space alone.")
+        bool, input_option("--tokenized", help="The text is tokenized: split it at white space alone.")
     ] = False,
     cache_dir: CacheDir = None,
     quiet: Quiet = False,

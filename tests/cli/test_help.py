@@ -2,26 +2,32 @@
 
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from typing import get_args
 
 import pytest
 
 from qe.cli import main
 from qe.cli._help import described
-from qe.cli._verbs import GROUPS, command, purpose, verbs
+from qe.cli._verbs import GROUPS, command, commands, purpose, verbs
+from qe.data.tag_files import LAYOUTS
+from qe.evaluation import pairs
+from qe.evaluation.oracles import ORACLES
+from qe.evaluation.word_level import THRESHOLD_METRICS
+from qe.language.annotator import ANNOTATORS
+from qe.people.correlation import CORRELATIONS
+from qe.people.ranking_method import RANKINGS
+from qe.statistics.corrections import CORRECTIONS
+from qe.statistics.family import SCOPES
+from qe.statistics.metric import METRICS
+from qe.statistics.result import TAILS
+from qe.systems import settings
+from qe.systems.chooser import CHOOSERS
+from qe.systems.text_metric import MT_METRICS
 
 LONGEST = 100  # lines, at 80 columns
 
 
-def below(name: str, one: Any) -> Iterator[tuple[str, Any]]:
-    """A command and those below it, by their whole names."""
-    yield name, one
-    for inner, its in getattr(one, "commands", {}).items():
-        yield from below(f"{name} {inner}", its)
-
-
-COMMANDS = {name: one for verb in verbs() for name, one in below(verb, command(verb))}
+COMMANDS = {name: one for verb in verbs() for name, one in commands(verb)}
 
 
 def shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -81,6 +87,42 @@ def test_every_command_has_an_example_that_its_parser_takes(
             inner = arguments.pop(0) if arguments[0] in one.commands else one.default
             one = one.commands[inner]
         one.make_context(verb, arguments)  # raises for what is wrong
+
+
+CHOICES = {
+    ("evaluate", "test"): pairs.TESTS,
+    ("evaluate", "correct"): CORRECTIONS,
+    ("evaluate", "family"): SCOPES,
+    ("evaluate", "oracle"): ORACLES,
+    ("evaluate words", "layout"): LAYOUTS,
+    ("evaluate words", "thresholds_by"): THRESHOLD_METRICS,
+    ("compare", "test"): get_args(settings.Test),
+    ("compare", "tail"): TAILS,
+    ("compare", "interval"): get_args(settings.Interval),
+}
+
+
+@pytest.mark.parametrize(("name", "option"), CHOICES)
+def test_choices_are_those_of_the_library(name: str, option: str) -> None:
+    (parameter,) = (one for one in COMMANDS[name].params if one.name == option)
+    assert sorted(parameter.metavar.split("|")) == sorted(CHOICES[name, option])
+
+
+@pytest.mark.parametrize(
+    ("verb", "names"),
+    [
+        ("compare", MT_METRICS.names),
+        ("power", METRICS.names),
+        ("rank", RANKINGS.names),
+        ("correlate", CORRELATIONS.names),
+        ("select", CHOOSERS.names),
+        ("annotate train", ANNOTATORS.names),
+    ],
+)
+def test_helps_name_everything_that_a_catalogue_has(
+    verb: str, names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ", ".join(names) in " ".join(shown(verb.split(), capsys).split())
 
 
 def test_a_long_command_is_broken_where_a_shell_goes_on() -> None:

@@ -39,7 +39,8 @@ def test_references_have_every_verb_name_and_family(pages: Path) -> None:
     assert {f"qe.{name}" for name in qe.__all__} <= set(headings(pages / "python-reference.md"))
     assert set(summaries()) <= set(headings(pages / "features.md"))
     text = (pages / "command-line.md").read_text()
-    assert "`--interval`" in text and "| `--columns`" in text
+    assert "`--interval SHARE`" in text and "| `--columns NAME=HEADER`" in text and "**start**" in text
+    assert "    qe score --model output/demo/model --input new.tsv" in text and "`--help`" not in text
 
 
 def test_the_menu_has_every_page_and_links_lead_to_pages(pages: Path) -> None:
