@@ -40,6 +40,7 @@ from qe.data.dataset import LabelScale
 from qe.data.splits import Fold
 from qe.evaluation.evaluate import evaluate
 from qe.models.pipeline import Candidate
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -225,7 +226,7 @@ def main() -> None:
     given = parser.parse_args()
     annotators = given.annotators.resolve()
     sides = [f"annotations.source={annotators / 'en'}", f"annotations.target={annotators / 'es'}"]
-    data = prepare(load(EXPERIMENT, data_root=given.data_root, overrides=sides), given.cache)
+    data = prepare(check(load(EXPERIMENT, data_root=given.data_root, overrides=sides)), given.cache)
     features = data.training_table()  # no family of these learns from labels
     scores, folds = data.scores, data.first_folds
     print(f"{len(scores):,} segments, {len(folds)} folds; labels' deviation {scores.std():.3f}")

@@ -29,8 +29,10 @@ from qe.models.pipeline import Candidate
 from qe.production.distillation.distill import learns_words, student_of, taught
 from qe.scoring.pool import read_pool
 from qe.statistics.metrics.delta_avg import DeltaAvg
+from qe.training.check import check
 from qe.training.fitting import fit_model
-from qe.training.preparation import prepare, read_dataset
+from qe.training.preparation import prepare
+from qe.training.reading import read_dataset
 from qe.training.train import train
 
 
@@ -78,7 +80,7 @@ def main() -> None:
     teacher_folder = folder / f"teacher-{experiment.name}-{arguments.rows}"
     if not (teacher_folder / "report.json").is_file():
         known = replace(dataset, splits={**dataset.splits, "train": learned})
-        train(experiment, teacher_folder, cache=cache, dataset=known, overwrite=True)
+        train(check(experiment, in_memory=True), teacher_folder, cache=cache, dataset=known, overwrite=True)
     teacher = Model.load(teacher_folder / "model")
     write_pool(folder / "pool.tsv", pool)
     student = student_of(
@@ -87,7 +89,7 @@ def main() -> None:
     started = time.process_time()
     pool_file = folder / "pool.tsv"
     data = taught(teacher, read_pool(pool_file), pool_file, words=learns_words(student))
-    prepared = prepare(student, cache, dataset=data)
+    prepared = prepare(check(student, in_memory=True), cache, dataset=data)
     made = fit_model(prepared, Candidate(student.learner[0].kind, student.learner[0].params))
     shutil.rmtree(folder / "student", ignore_errors=True)
     made.save(folder / "student")

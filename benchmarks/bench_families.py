@@ -20,6 +20,7 @@ from qe.config.experiment import load
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.catalogue.measurement import measurable, measure
 from qe.resources.cache import default_cache
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +49,7 @@ def measured(data: Path, families: Sequence[str], repeats: int) -> FeatureCosts:
     annotations = "annotations={source: apertium, target: apertium}"
     experiment = load(EXPERIMENT, data_root=data, overrides=[override, annotations])
     with progress_bar(quiet=False) as progress:
-        prepared = prepare(experiment, default_cache(), progress)
+        prepared = prepare(check(experiment), default_cache(), progress)
         pairs = 0 if prepared.bundle is None else prepared.bundle.manifest["pairs"]
         what = f"WMT12 training set, {len(prepared.training):,} segments; resources of {pairs:,} pairs"
         return measure(prepared, what, families, repeats=repeats, progress=progress)

@@ -25,6 +25,7 @@ from qe.evaluation.coverage import Coverage, coverage
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal
 from qe.models.pipeline import Candidate, fit
 from qe.resources.cache import default_cache
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=10)
     arguments = parser.parse_args()
     path = ROOT / "experiments" / "wmt12" / f"{arguments.experiment}.yaml"
-    data = prepare(experiment.load(path, data_root=arguments.data_root), default_cache())
+    data = prepare(check(experiment.load(path, data_root=arguments.data_root)), default_cache())
     listed = [
         measure(data, folds_of(data, CANDIDATES[arguments.experiment], seed, arguments.folds))
         for seed in range(arguments.repeats)

@@ -30,6 +30,7 @@ from features.storage.cache_folder import default_cache
 from qe.config.experiment import load
 from qe.data.splits import make_folds
 from qe.evaluation.evaluate import Report, evaluate
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def layer(experiment: Path, data_root: Path, annotators: Path, leave: Sequence[s
         "annotations": {"source": str(annotators / "en"), "target": f"{annotators / 'es'}+hunspell"},
     }
     overrides = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
-    return prepare(load(experiment, data_root=data_root, overrides=overrides), cache)
+    return prepare(check(load(experiment, data_root=data_root, overrides=overrides)), cache)
 
 
 def corrected(predicted: FloatArray, gold: FloatArray, table: pd.DataFrame) -> FloatArray:

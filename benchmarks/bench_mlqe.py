@@ -24,6 +24,7 @@ from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.data.formats.mlqe_pe import MlqePe
 from qe.resources.cache import default_cache
+from qe.training.check import check
 from qe.training.train import train
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +44,7 @@ def accuracy(name: str, data_root: Path) -> str:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
-        report = train(loaded, Path(folder) / "run", cache=default_cache()).report
+        report = train(check(loaded), Path(folder) / "run", cache=default_cache()).report
     metrics = report["test"]["systems"][name]
     pearson, mae = metrics["pearson"], metrics["mae"]
     pair, _, label = name.rpartition("-")

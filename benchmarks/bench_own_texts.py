@@ -19,6 +19,7 @@ from bench_variants import DATA, difference, out_of_fold, subset
 
 from qe.config.experiment import Experiment, load
 from qe.models.pipeline import Candidate
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 
@@ -33,7 +34,9 @@ def apart(experiment: Experiment, prepared: Prepared, cache: Path) -> np.ndarray
     result = np.full(len(prepared.scores), np.nan)
     for train, held_out in prepared.first_folds:
         splits = {**prepared.dataset.splits, "train": prepared.training.take(train)}
-        alone = prepare(experiment, cache, dataset=replace(prepared.dataset, splits=splits))
+        alone = prepare(
+            check(experiment, in_memory=True), cache, dataset=replace(prepared.dataset, splits=splits)
+        )
         own, other = alone.extraction.fit_and_score(alone.training, prepared.training.take(held_out).segments)
         section = alone.experiment.learner[0]
         pipeline = Candidate(section.kind, section.params).pipeline(0).fit(own, alone.scores)
@@ -59,13 +62,15 @@ def main() -> None:
 
     experiment = loaded()
     dataset = subset(experiment, arguments.rows, 0)
-    prepared = prepare(experiment, arguments.cache, dataset=dataset)
+    prepared = prepare(check(experiment, in_memory=True), arguments.cache, dataset=dataset)
     gold = prepared.scores
     predicted = {"as a run": shared(prepared), "folds apart": apart(experiment, prepared, arguments.cache)}
     if arguments.general:
         source, target = arguments.general
         general = loaded(f"resources={{source: {source}, target: {target}}}")
-        predicted["parallel corpus"] = shared(prepare(general, arguments.cache, dataset=dataset))
+        predicted["parallel corpus"] = shared(
+            prepare(check(general, in_memory=True), arguments.cache, dataset=dataset)
+        )
     first = predicted["folds apart"]
     for name, values in predicted.items():
         line = f"{name:16} Pearson {np.corrcoef(values, gold)[0, 1]:.4f}"

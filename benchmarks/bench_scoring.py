@@ -20,6 +20,7 @@ from pathlib import Path
 from qe.config import experiment
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.check import check
 from qe.training.train import train
 
 CASES = {
@@ -48,7 +49,7 @@ def trained_model(folder: Path) -> Path:
     generate(folder / "data", train=1800, test=80)
     best = "learner.space={C: [4], gamma: [0.01], epsilon: [0.2]}"
     loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=[best, "tracking.register=false"])
-    return train(loaded, folder / "run", cache=folder / "cache").output / "model"
+    return train(check(loaded), folder / "run", cache=folder / "cache").output / "model"
 
 
 def write_rows(path: Path, examples: Path, rows: int, repeated: float, seed: int = 1) -> None:

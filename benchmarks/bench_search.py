@@ -21,6 +21,7 @@ from sklearn.svm import SVR
 from qe.config import experiment as experiments
 from qe.tracking import runs
 from qe.training.candidates import search_candidates
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 from qe.training.tracked import trial_logger
 
@@ -38,7 +39,7 @@ def main() -> None:
         settings = Path(folder) / "mlflow.yaml"
         settings.write_text("artifact_root: artifacts\n")
         loaded = experiments.load(path, data_root=arguments.data)
-        data = prepare(loaded, Path(folder) / "cache")
+        data = prepare(check(loaded), Path(folder) / "cache")
         table = data.extraction.static(data.training.segments)
         theirs = scikit_learn(table.to_numpy(), np.asarray(data.training.scores))
         ours, best = this_project(loaded, data, settings, Path(folder) / "study.journal")

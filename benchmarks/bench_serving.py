@@ -20,7 +20,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from qe.scoring.scorer import Options, Scorer
 
 Record = dict[str, str]
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=2)
     given = parser.parse_args()
-    records = [{"source": c["source"], "target": c["target"]} for c, _ in tables.read_rows(given.input)]
+    records = [{"source": c["source"], "target": c["target"]} for c, _ in read_rows(given.input)]
     process, url = started(given.model)
     try:
         latency(url, Scorer.load(given.model, Options(drift=False, cache=0)), records, given.requests)

@@ -20,6 +20,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from qe.config.experiment import made
 from qe.production.suggestion.suggest import choose
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -61,7 +62,7 @@ def read(dataset: dict[str, Any], kinds: list[str], data: Path, cache: Path) -> 
     """Features and labels of the training segments."""
     features = [{"kind": kind} for kind in kinds]
     content = {"name": "suggest", "dataset": dataset, "features": features, "learner": [{"kind": "ridge"}]}
-    prepared = prepare(made(content, data), cache)
+    prepared = prepare(check(made(content, data)), cache)
     table = prepared.extraction.static(prepared.training.segments)
     return table.to_numpy(np.float64), prepared.scores
 

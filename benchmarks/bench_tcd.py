@@ -39,6 +39,7 @@ from qe.learning.learner import LEARNERS
 from qe.learning.learners._checks import rows_to_predict, training_data
 from qe.models.pipeline import Candidate, imputer
 from qe.statistics.corrections import correct
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -183,7 +184,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000, help="of the tests")
     given = parser.parse_args()
     experiment = load(EXPERIMENT, data_root=given.data_root, overrides=[f"split.by={given.by}"])
-    data = prepare(experiment, given.cache)
+    data = prepare(check(experiment), given.cache)
     features = data.training_table()  # no family of these learns from labels
     predictions = cells(features, data.scores, data.first_folds)
     sizes = ", ".join(f"{name} {len(them)}" for name, them in feature_sets(list(features.columns)).items())

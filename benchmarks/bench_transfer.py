@@ -36,6 +36,7 @@ from qe.config.experiment import made
 from qe.models.pipeline import imputer, scaler
 from qe.resources.cache import default_cache
 from qe.training.auxiliary import aligned
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -70,7 +71,7 @@ def read(name: str, rows: int, data: Path, cache: Path) -> tuple[pd.DataFrame, F
         "features": [*FEATURES],
         "learner": {"kind": "ridge"},
     }
-    prepared = prepare(made(content, data), cache)
+    prepared = prepare(check(made(content, data)), cache)
     labels = prepared.dataset.scale.sign * prepared.scores
     table = prepared.extraction.static(prepared.training.segments)
     return table, (labels - labels.mean()) / labels.std()

@@ -26,6 +26,7 @@ from features.basics.array_types import FloatArray
 from qe.config.experiment import load, made
 from qe.models.pipeline import Candidate, fit
 from qe.resources.cache import default_cache
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 PAIRS, LABELS = ("ro-en", "en-de"), ("da", "hter")
@@ -42,7 +43,7 @@ def read(pair: str, label: str, rows: int, data: Path, cache: Path) -> Rows:
         "features": ["decoder", "surface"],
         "learner": {"kind": "ridge"},
     }
-    prepared = prepare(made(content, data), cache)
+    prepared = prepare(check(made(content, data)), cache)
     labels = prepared.dataset.scale.sign * prepared.scores
     table = prepared.extraction.static(prepared.training.segments)
     return table, (labels - labels.mean()) / labels.std()

@@ -25,7 +25,9 @@ from features.word_level.labels import tag_labels
 from features.word_quality import WordQuality
 from qe.config.experiment import Experiment, load
 from qe.models.pipeline import Candidate, fit
-from qe.training.preparation import Prepared, prepare, read_dataset
+from qe.training.check import check
+from qe.training.preparation import Prepared, prepare
+from qe.training.reading import read_dataset
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SAMPLES = 10_000
@@ -142,7 +144,7 @@ def main() -> None:
             ],
         )
         dataset = subset(experiment, arguments.rows, arguments.seed)
-        prepared = prepare(experiment, arguments.cache, dataset=dataset)
+        prepared = prepare(check(experiment, in_memory=True), arguments.cache, dataset=dataset)
         predicted, probability, bad = out_of_fold(prepared, arguments.most_folds)
         there = ~np.isnan(predicted)
         first = predicted if first is None else first

@@ -26,7 +26,9 @@ from qe.data.dataset import Split
 from qe.evaluation.word_level import evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags
 from qe.scoring.spans import bad_spans
-from qe.training.preparation import prepare, read_dataset
+from qe.training.check import check
+from qe.training.preparation import prepare
+from qe.training.reading import read_dataset
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SOURCE = {"kind": "source_word_quality", "labels": "source_tags"}
@@ -48,7 +50,7 @@ def probabilities(arguments: argparse.Namespace) -> dict[str, np.ndarray]:
     order = np.random.default_rng(0).permutation(len(whole))[: arguments.rows + arguments.test]
     learned, test = (whole.take(np.sort(r)) for r in (order[: arguments.rows], order[arguments.rows :]))
     dataset = replace(dataset, splits={**dataset.splits, "train": learned})
-    prepared = prepare(experiment, arguments.cache, dataset=dataset)
+    prepared = prepare(check(experiment, in_memory=True), arguments.cache, dataset=dataset)
     result: dict[str, Any] = {}
     for kind, i in judges(prepared.extraction.feature_set.extractors).items():
         extractor = prepared.extraction.feature_set.extractors[i]

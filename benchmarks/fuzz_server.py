@@ -25,7 +25,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from tests.attacks.requests import hostile
 from tests.attacks.servers import Answer, Served, honest_request, read_answer, served
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    records = [{"source": c["source"], "target": c["target"]} for c, _ in tables.read_rows(given.input)][:200]
+    records = [{"source": c["source"], "target": c["target"]} for c, _ in read_rows(given.input)][:200]
     with tempfile.TemporaryFile() as log:
         with served(given.model, log, "--max-busy", "32") as server:
             outcome = attack(server, records, given.seconds, given.clients, given.seed)

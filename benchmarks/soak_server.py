@@ -31,7 +31,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from tests.attacks.requests import hostile as mutated
 from tests.attacks.servers import Served, honest_request, read_answer, served
 
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    records = [{"source": c["source"], "target": c["target"]} for c, _ in tables.read_rows(given.input)]
+    records = [{"source": c["source"], "target": c["target"]} for c, _ in read_rows(given.input)]
     quiet_seconds = max(2.0, given.seconds / 6)
     with tempfile.TemporaryFile() as log:
         with served(given.model, log, "--max-connections", "100", "--max-busy", "8") as server:

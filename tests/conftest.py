@@ -46,6 +46,7 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from qe.config import experiment
     from qe.getting_started.demo.generation import generate
     from qe.getting_started.demo.run import EXPERIMENT
+    from qe.training.check import check
     from qe.training.train import train
 
     folder = tmp_path_factory.mktemp("demo")
@@ -59,7 +60,7 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
         overrides = ["search.trials=4", "split.folds=3"]
         loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=overrides)
-        yield train(loaded, folder, cache=folder / "cache")
+        yield train(check(loaded), folder, cache=folder / "cache")
     finally:
         patch.undo()
 

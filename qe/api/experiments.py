@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from qe.config.experiment import IN_MEMORY, Experiment, load, made, on_extended
-from qe.training.check import Plan, check
+from qe.training.check import check
+from qe.training.plan import Plan
 
 # What stands for a dataset that `qe.train` is given as an object.
 _IN_MEMORY = {"format": IN_MEMORY, "path": "."}
@@ -47,5 +48,4 @@ def check_experiment(experiment: Experiment) -> Plan:
     Traceback (most recent call last):
     features.basics.errors.InputError: experiment 'x': resources: the features need source_lm5, ...
     """
-    check(experiment)
-    return Plan(experiment)
+    return check(experiment)

@@ -7,6 +7,7 @@ from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.resources.cache import default_cache
+from qe.training.check import check
 from qe.training.train import Outcome
 from qe.training.train import train as run
 
@@ -39,7 +40,7 @@ def train(
             remedy="give `dataset=qe.Dataset.from_frame(...)`, or a `dataset` section",
         )
     return run(
-        experiment,
+        check(experiment, in_memory=dataset is not None),
         Path(output),
         dataset=dataset,
         cache=default_cache() if cache is None else Path(cache),

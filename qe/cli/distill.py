@@ -68,13 +68,13 @@ def distill(
     folder = model_folder(model, require_signature)
     teacher = Model.load(folder)
     experiment = student_of(teacher, student, data_root, settings or ())
-    check(experiment, in_memory=True)
+    plan = check(experiment, in_memory=True)
     check_apart(output, [input_, folder, *experiment.inputs()])
     pool = read_pool(input_, name_pairs(columns or (), "--columns"))
     with progress_bar(quiet or as_json) as progress:
         dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
         outcome = train(
-            experiment,
+            plan,
             output,
             cache=cache_dir or default_cache(),
             dataset=dataset,

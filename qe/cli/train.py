@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from qe.config.experiment import Experiment
     from qe.production.promotion import Decision, Labelled
+    from qe.training.plan import Plan
     from qe.training.train import Outcome
 
 
@@ -65,13 +66,12 @@ def train(
 
     if print_resolved and not only_check:
         raise InputError("--print goes with --check")
-    loaded = _checked(experiments, data_root, settings or ())
-    names = [experiment.name for experiment in loaded]
+    plans = _checked(experiments, data_root, settings or ())
     if print_resolved:
-        _print_resolved(loaded, as_json)
+        _print_resolved(plans, as_json)
         return
     if only_check:
-        _print_plans(loaded, as_json, quiet)
+        _print_plans(plans, as_json, quiet)
         return
     from qe.cli._summary import print_json, print_outcome
     from qe.cli.promote import print_decision
@@ -82,23 +82,24 @@ def train(
     from qe.training.train import train as run
 
     if worker:
-        for experiment in loaded:
+        for plan in plans:
             with progress_bar(quiet or as_json) as progress:
-                trials = contribute(experiment, cache=cache_dir or default_cache(), progress=progress)
-            print(f"{experiment.name}: the study has {trials} trials")
+                trials = contribute(plan, cache=cache_dir or default_cache(), progress=progress)
+            print(f"{plan.experiment.name}: the study has {trials} trials")
         return
+    loaded = [plan.experiment for plan in plans]
     judged_by = {e.name: _judged_by(e) for e in loaded} if promote else {}
-    folder = output or Path("output") / (names[0] if len(names) == 1 else "batch")
+    folder = output or Path("output") / (loaded[0].name if len(loaded) == 1 else "batch")
     cache = cache_dir or default_cache()
     show = None if as_json else print_outcome
     with progress_bar(quiet or as_json) as progress:
         if len(loaded) == 1:
             outcomes = [
-                run(loaded[0], folder, cache=cache, resume=resume, overwrite=overwrite, progress=progress)
+                run(plans[0], folder, cache=cache, resume=resume, overwrite=overwrite, progress=progress)
             ]
         else:
             outcomes, boards = train_all(
-                loaded,
+                plans,
                 folder,
                 cache=cache,
                 resume=resume,
@@ -118,45 +119,40 @@ def train(
         print_decision(decision)
 
 
-def _checked(
-    paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]"
-) -> "list[Experiment]":
-    """The experiments of the files. Raises InputError with the mistakes of all of them."""
+def _checked(paths: "Sequence[Path]", data_root: Path | None, settings: "Sequence[str]") -> "list[Plan]":
+    """The plans of the files. Raises InputError with the mistakes of all of them."""
     from features.basics.errors import InputError
     from qe.training.check import load
 
-    loaded, refused = [], []
+    plans, refused = [], []
     for path in paths:
         try:
-            loaded.append(load(path, data_root=data_root, overrides=settings))
+            plans.append(load(path, data_root=data_root, overrides=settings))
         except InputError as error:
             refused.append(str(error))
     if refused:
         raise InputError("\n".join(refused))
-    names = [experiment.name for experiment in loaded]
+    names = [plan.experiment.name for plan in plans]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InputError(f"several experiments are named {sorted(twice)}", remedy="names must differ")
-    return loaded
+    return plans
 
 
-def _print_resolved(experiments: "Sequence[Experiment]", as_json: bool) -> None:
+def _print_resolved(plans: "Sequence[Plan]", as_json: bool) -> None:
     """Files that say the same without `extends`, one YAML document each."""
     import json
 
     from features.storage.strict_yaml import written
 
-    files = [experiment.written() for experiment in experiments]
+    files = [plan.experiment.written() for plan in plans]
     print(json.dumps(files, indent=1) if as_json else "---\n".join(map(written, files)).removesuffix("\n"))
 
 
-def _print_plans(experiments: "Sequence[Experiment]", as_json: bool, quiet: bool) -> None:
+def _print_plans(plans: "Sequence[Plan]", as_json: bool, quiet: bool) -> None:
     """What would be run."""
     import json
 
-    from qe.training.check import Plan
-
-    plans = [Plan(experiment) for experiment in experiments]
     if as_json:
         print(json.dumps([plan.to_json() for plan in plans], indent=1))
     elif not quiet:

@@ -19,9 +19,9 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.pairs import bootstrap
 from qe.models.learned import Learned
 from qe.models.model import Model
-from qe.scoring import tables
+from qe.scoring.input import read_rows
+from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Scorer
-from qe.scoring.tables import Row
 from qe.statistics.bootstrap import bootstrap_test
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.metric import METRICS
@@ -198,7 +198,7 @@ def from_table(path: Path, label: str) -> Labelled:
 
     Raises InputError, with the row, for a label that is missing or no number.
     """
-    rows = list(tables.read_rows(path))
+    rows = list(read_rows(path))
     gold = np.empty(len(rows))
     for number, (columns, reason) in enumerate(rows):
         where = f"{path}, row {number + 1}"
@@ -230,7 +230,7 @@ def of_experiment(loaded: Experiment, split: str | None = None) -> Labelled:
 
     Raises InputError for a split that is unknown or has no labels.
     """
-    from qe.training.preparation import read_dataset, test_split
+    from qe.training.reading import read_dataset, test_split
 
     dataset = read_dataset(loaded)
     name = split or test_split(dataset, loaded)

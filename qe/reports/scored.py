@@ -18,8 +18,8 @@ from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
 from qe.reports.plots import png, score_distributions
 from qe.reports.segments import ShownSegment, number, percent, words_of
-from qe.scoring import tables
 from qe.scoring.flags import kinds_of
+from qe.scoring.input import read_rows
 
 SHOWN = 20
 _QUANTILES = {
@@ -93,7 +93,7 @@ def scored_page(scored: Path, model: Path, *, drift: Path | None = None, costs: 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """The rows, with scores as numbers or None."""
     rows = []
-    for row, problem in tables.read_rows(path):
+    for row, problem in read_rows(path):
         missing = [name for name in _NEEDED if name not in row]
         if missing or problem:
             raise InputError(

@@ -42,14 +42,9 @@ def resources_for(
 
     Raises InputError if parts are needed and none are named, or a bundle was made with other tokenizers.
     """
-    if not parts:
+    check_section(section, parts)
+    if section is None or not parts:
         return None
-    if section is None:
-        raise InputError(
-            f"the features need the resources {', '.join(parts)}",
-            where="resources",
-            remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
-        )
     tokenizers = corpus_tokenizers((segments.source_tokenizer, segments.target_tokenizer))
     if section.bundle is not None:
         bundle = Bundle(section.bundle)
@@ -58,8 +53,6 @@ def resources_for(
         for part in parts:
             bundle.part(part)
         return bundle
-    if section.incomplete:
-        raise InputError("`resources` needs both source and target, or a bundle", where="resources")
     inputs = inputs_of(section)
     if section.source is None or section.target is None or corpus_absent(section):
         return _of_own_text(segments, tokenizers, inputs).cached(cache, parts, progress)
@@ -67,6 +60,18 @@ def resources_for(
     annotations = annotations_for(parts, annotators, tokenizers, cache)
     recipe = Recipe(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
     return recipe.cached(cache, parts, progress)
+
+
+def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
+    """Raises InputError if parts are needed, and the section, if there is one, does not name their origin."""
+    if parts and section is None:
+        raise InputError(
+            f"the features need {', '.join(parts)}",
+            where=place,
+            remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
+        )
+    if parts and section is not None and section.incomplete:
+        raise InputError("needs both source and target, or a bundle", where=place)
 
 
 def inputs_of(section: ResourcesSection) -> Inputs:

@@ -15,9 +15,10 @@ from features.storage.outputs import check_output
 from qe.scoring import tables
 from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
+from qe.scoring.input import Input, open_input
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
-from qe.scoring.tables import Row, unusable
+from qe.scoring.rows import Row, chunks, unusable
 
 CHUNK = 5000
 _TEXTS = ("source", "target")
@@ -52,18 +53,17 @@ def filter_files(
     Raises InputError for inputs and outputs that cannot be used; the outputs are then as they were.
     """
     names = Names(columns or {})
-    declared = list(_TEXTS) if len(source) == 2 else tables.columns_of(source[0])
-    _check(names, declared, threshold, source[0])
-    total = None if progress is silent else tables.count_rows(source)
-    rows = tables.read_rows(source[0], whole=True) if len(source) == 1 else tables.read_parallel(*source)
+    given = open_input(source)
+    _check(names, given, threshold)
+    total = None if progress is silent else given.count()
     others = [path for path in (*output, rejected) if path is not None]
     for number, path in enumerate(others):
         check_output(path, [*source, *others[:number]])
     done, counts = 0, Counter[str]()
     with ExitStack() as stack:
-        passed = stack.enter_context(_opened(source, output, ()))
-        left = stack.enter_context(_opened(source, [rejected], ("check", "reason"))) if rejected else None
-        for batch in tables.chunks(rows, CHUNK):
+        passed = stack.enter_context(_opened(given, output, ()))
+        left = stack.enter_context(_opened(given, [rejected], ("check", "reason"))) if rejected else None
+        for batch in chunks(given.rows(whole=True), CHUNK):
             verdicts = _verdicts(batch, names, checks, threshold)
             for (row, _), (check, reason) in zip(batch, verdicts, strict=True):
                 counts[check] += 1
@@ -80,16 +80,14 @@ def filter_files(
     return Filtered(done, kept, dict(counts))
 
 
-def _check(names: Names, declared: Sequence[str] | None, threshold: Threshold | None, where: Path) -> None:
+def _check(names: Names, given: Input, threshold: Threshold | None) -> None:
     """Raises InputError for a header without the texts, or without what the score needs."""
     if threshold is not None:
-        threshold.check(declared)
-        if threshold.scorer is not None:
-            names.check(
-                threshold.scorer.columns(), declared, where, f"the model '{threshold.scorer.model.name}'"
-            )
+        threshold.check(given.columns)
+        if (scorer := threshold.scorer) is not None:
+            names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
             return
-    names.check(_TEXTS, declared, where, "a filter")
+    names.check(_TEXTS, given.columns, given.path, "a filter")
 
 
 def _verdicts(
@@ -120,7 +118,7 @@ class _Sink(Protocol):
 
 
 @contextmanager
-def _opened(source: Sequence[Path], output: Sequence[Path], added: Sequence[str]) -> Iterator[_Sink]:
+def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Iterator[_Sink]:
     if len(output) == 2:
         with (
             atomic_file(output[0]) as one,
@@ -131,7 +129,7 @@ def _opened(source: Sequence[Path], output: Sequence[Path], added: Sequence[str]
             yield _Texts((left, right))
         return
     kind = tables.kind_of(output[0])
-    kept = Kept.make(source, added, kind, "id")
+    kept = Kept.make(given, added, kind, "id")
     with atomic_file(output[0]) as temporary:
         if kind == "parquet":
             schema = tables.arrow_table([], kept.columns, kept.types).schema

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from features.basics.errors import InputError
+from qe.scoring.rows import Row
 from qe.scoring.scorer import Scorer
-from qe.scoring.tables import Row
 
 
 @dataclass(frozen=True, eq=False)

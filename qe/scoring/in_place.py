@@ -17,8 +17,8 @@ from qe.scoring import tables
 from qe.scoring.flags import kinds_of
 from qe.scoring.jobs import ScoredFile
 from qe.scoring.naming import Names, added_headers
+from qe.scoring.rows import Row
 from qe.scoring.scorer import Batch, Options, Scorer
-from qe.scoring.tables import Row
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,11 @@ from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
 from qe.scoring.flags import kinds_of
+from qe.scoring.input import Input, open_input
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
+from qe.scoring.rows import Row, chunks
 from qe.scoring.scorer import Options, Scorer
-from qe.scoring.tables import Row
 from qe.scoring.workers import WorkerDied, WorkerPool
 
 CHUNK = 5000
@@ -89,14 +90,15 @@ def score_file(
     check_output(output, [*source, model_path])
     scorer = Scorer.load(model_path, options or Options())
     names = Names(columns or {})
-    _check_columns(scorer, source, names)
-    kept = Kept.make(source, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
+    given = open_input(source)
+    names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
+    kept = Kept.make(given, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = _Work(scorer, kind, chunk, names, kept, safe)
     with locked_file(output):
         asked = _asked(scorer.options, names, (keep, suffix, safe))
         fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, asked)
-        rows = _begun(_read(source, keep))
-        total = None if progress is silent else _total(source)
+        rows = _begun(given.rows(whole=keep))
+        total = None if progress is silent else _total(given)
         job = _Job.open(output, fingerprint, resume, overwrite)
         reported = _Reported(progress, total, job.resumed * chunk)
         sizes: list[int] = []
@@ -107,16 +109,10 @@ def score_file(
         return job.finish(work, scorer.profile, len(sizes), sum(sizes))
 
 
-def _read(source: Sequence[Path], keep: bool) -> Iterator[Row]:
-    if len(source) == 1:
-        return tables.read_rows(source[0], whole=keep)
-    return tables.read_parallel(source[0], source[1])
-
-
-def _total(source: Sequence[Path]) -> int | None:
+def _total(given: Input) -> int | None:
     """How many rows there are; None for a damaged file: where the damage is, the job says so."""
     try:
-        return tables.count_rows(source)
+        return given.count()
     except InputError:
         return None
 
@@ -139,12 +135,6 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows, the first one read already: a table that cannot be read leaves no job behind."""
     first = next(rows, None)
     return rows if first is None else chain([first], rows)
-
-
-def _check_columns(scorer: Scorer, source: Sequence[Path], names: Names) -> None:
-    """A column that the model needs and the table's header lacks is an error before any work."""
-    declared = ["source", "target"] if len(source) == 2 else tables.columns_of(source[0])
-    names.check(scorer.columns(), declared, source[0], f"the model '{scorer.model.name}'")
 
 
 def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tuple[Any, ...]:
@@ -266,7 +256,7 @@ def _scored_chunks(
     work: _Work, model_path: Path, rows: Iterable[Row], job: "_Job", workers: int
 ) -> Iterator[tuple[int, bool]]:
     """Scores what the job lacks, chunk by chunk; yields the size of every finished one, and if it is new."""
-    todo, several = _several(enumerate(tables.chunks(rows, work.chunk)))
+    todo, several = _several(enumerate(chunks(rows, work.chunk)))
     if workers == 1 or not several:
         for number, batch in todo:
             is_new = not job.has(number)

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
 from qe.scoring import tables
+from qe.scoring.input import Input
 from qe.scoring.naming import added_headers
 from qe.scoring.tables import Kind, Types
-
-_INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True)
@@ -31,19 +29,17 @@ class Kept:
     kind: Kind
 
     @classmethod
-    def make(
-        cls, source: Sequence[Path], added: Sequence[str], kind: Kind, id_header: str, suffix: str = ""
-    ) -> Self:
-        """Of a table (one path) or two parallel text files; `suffix` of the headers of what is added.
+    def make(cls, source: Input, added: Sequence[str], kind: Kind, id_header: str, suffix: str = "") -> Self:
+        """What stays of an input; `suffix` of the headers of what is added.
 
         Raises InputError if the input has a column of the name of one that is added, or a column that the
         kind of the output cannot hold.
         """
-        types = _types(source)
+        types = source.types
         new = [name for name in added if name != "id" or id_header not in types]
-        headers = added_headers(new, types, suffix, source[0])
+        headers = added_headers(new, types, suffix, source.path)
         for name in types:
-            _check(name, types[name], kind, source[0])
+            _check(name, types[name], kind, source.path)
         return cls(types, headers, kind)
 
     @property
@@ -69,42 +65,6 @@ class Kept:
         if self.kind == "parquet":
             return _as_text(value) if self.types[name] == pa.string() else value
         return _as_text(value)
-
-
-def _types(source: Sequence[Path]) -> dict[str, pa.DataType]:
-    if len(source) == 2:
-        return {"source": pa.string(), "target": pa.string()}
-    path = source[0]
-    declared = tables.columns_of(path)
-    if declared is None:
-        return _json_types(path)
-    if tables.kind_of(path) == "parquet":
-        schema = pq.read_schema(path)
-        return dict(zip(schema.names, schema.types, strict=True))
-    return {name: pa.string() for name in declared}
-
-
-def _json_types(path: Path) -> dict[str, pa.DataType]:
-    """From one reading of the file: a type that all values of a key have, otherwise text."""
-    kinds: dict[str, set[pa.DataType | None]] = {}
-    for row, _ in tables.read_rows(path):
-        for name, value in row.items():
-            kinds.setdefault(name, set()).add(_json_type(value))
-    return {name: _common(types - {None}) for name, types in kinds.items()}
-
-
-def _json_type(value: Any) -> pa.DataType | None:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, int):
-        return pa.int64() if value in _INT64 else pa.string()
-    return pa.float64() if isinstance(value, float) else pa.string()
-
-
-def _common(types: set[Any]) -> pa.DataType:
-    return next(iter(types)) if len(types) == 1 else pa.string()
 
 
 def _check(name: str, of: pa.DataType, kind: Kind, where: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
-from qe.scoring.tables import Row, unusable_id
+from qe.scoring.rows import Row, unusable_id
 
 
 def name_pairs(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
-from qe.scoring import tables
+from qe.scoring.input import open_input
 from qe.scoring.naming import Names
+from qe.scoring.rows import unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +31,16 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None) -> Pool:
     Raises InputError if there is no row that can be used.
     """
     names = Names(columns or {})
-    names.check(("source", "target"), tables.columns_of(path), path, "a pool")
+    given = open_input([path])
+    names.check(("source", "target"), given.columns, path, "a pool")
     kept: dict[str, list[str]] = {}
     rows: list[int] = []
     ids: list[str] = []
     refused: dict[str, int] = {}
-    for number, given in enumerate(tables.read_rows(path), start=1):
-        row, reason = names.view(given)
+    for number, one in enumerate(given.rows(), start=1):
+        row, reason = names.view(one)
         known = {name: row[name] for name in Segments.column_names() if name in row and name != "id"}
-        reason = reason or tables.unusable(known, ("source", "target", *known))
+        reason = reason or unusable(known, ("source", "target", *known))
         if not reason and rows and set(known) != set(kept):
             reason = "other columns than the first row"
         if reason:

@@ -16,7 +16,7 @@ from qe.models.model import Model
 from qe.models.word_tags import WordTags
 from qe.scoring import tables
 from qe.scoring.flags import Flags
-from qe.scoring.tables import Row, unusable
+from qe.scoring.rows import Row, unusable
 from qe.scoring.word_level import WordLevel
 
 CACHE = 100_000

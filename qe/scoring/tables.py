@@ -1,4 +1,4 @@
-"""Tables of new translations: read and written in chunks, row for row, in the kinds people have."""
+"""Tables of translations: their kinds, and how rows are written, in chunks, in each of them."""
 
 import csv
 import gzip
@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -15,14 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
-from features.basics.longest import too_long
-from features.storage.files import read_lines
 from qe.data.translation_files.kinds import KINDS as TRANSLATIONS
 
 Kind = Literal["tsv", "csv", "jsonl", "parquet"]
-_LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
 Types = Mapping[str, pa.DataType]
-Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 NUMBERS = frozenset({"score", "low", "high"})  # output columns; the others are text
 _SPAN = pa.struct(
     {
@@ -49,7 +45,6 @@ LISTS: Mapping[str, pa.DataType] = {
 PROBABILITIES = ("tokens", "bad", "gaps")  # of them, what every model gives that judges words
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
-TEXTS = ("source", "target", "pseudo_reference", "back_translation")
 KINDS: tuple[Kind, ...] = ("tsv", "csv", "jsonl", "parquet")
 
 
@@ -69,214 +64,6 @@ def kind_of(path: Path) -> Kind:
             f"{', '.join(each.lstrip('.') for each in TRANSLATIONS)} (and .gz of all but the last)",
         )
     return ending
-
-
-def read_rows(path: Path, *, whole: bool = False) -> Iterator[Row]:
-    """The rows of a table; a row that cannot be read comes with a reason, never vanishes.
-
-    whole  whether values beside id, source and target, too, make a row unreadable if they are
-
-    TSV is unquoted (a quotation mark is a character), CSV quoted. Raises InputError for a file that cannot
-    be read at all: no header, not UTF-8, not the kind its name says.
-    """
-    kind = kind_of(path)
-    if kind == "parquet":
-        return _parquet_rows(path, whole)
-    if kind == "jsonl":
-        return json_rows(read_lines(path))
-    return _delimited_rows(path, kind)
-
-
-def read_parallel(source: Path, target: Path) -> Iterator[Row]:
-    """Rows from two text files, one segment per line.
-
-    Raises InputError, with both counts, where the files differ in length (before the last row is given).
-    """
-    left, right = read_lines(source), read_lines(target)
-    number = 0
-    while True:
-        a, b = next(left, None), next(right, None)
-        if a is None and b is None:
-            return
-        if a is None or b is None:
-            short, long = (source, target) if a is None else (target, source)
-            rest = 1 + sum(1 for _ in (right if a is None else left))
-            raise InputError(
-                f"the two sides must have the same number of lines, but {short} has {number} "
-                f"and {long} has {number + rest}"
-            )
-        number += 1
-        yield {"source": a, "target": b}, ""
-
-
-def count_rows(source: Sequence[Path]) -> int:
-    """How many rows a table (one path) or two parallel text files have, from one reading.
-
-    Raises InputError as `read_rows` does.
-    """
-    path = source[0]
-    kind = None if len(source) == 2 else kind_of(path)
-    if kind == "parquet":
-        return int(pq.ParquetFile(path).metadata.num_rows)
-    if kind == "csv":
-        return sum(1 for _ in read_rows(path))
-    return sum(1 for _ in read_lines(path)) - (kind == "tsv")
-
-
-def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    """Rows in lists of `size`, the last one shorter."""
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _delimited_rows(path: Path, kind: Kind) -> Iterator[Row]:
-    lines = read_lines(path)
-    header_line = next(lines, None)
-    if not header_line:
-        raise InputError("is empty", where=path, remedy="the first line names the columns")
-    if kind == "tsv":
-        header = header_line.split("\t")
-        records: Iterator[list[str]] = (line.split("\t") for line in lines)
-    else:
-        records = _csv_records(_with_line_ends(header_line, lines), path)
-        header = next(records)
-    check_header(header, path)
-    return rows_of(header, records)
-
-
-def _with_line_ends(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first + "\n"
-    for line in rest:
-        yield line + "\n"
-
-
-def _csv_records(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
-    csv.field_size_limit(_LONGEST_FIELD)  # of the whole process: a reader has no limit of its own
-    reader = csv.reader(lines, strict=True)
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InputError(f"not valid CSV ({error})", where=f"{path}:{reader.line_num}") from None
-
-
-def rows_of(header: Sequence[str], records: Iterable[Sequence[str]]) -> Iterator[Row]:
-    """Records as rows; one with more or fewer fields than the header says so as its reason."""
-    for fields in records:
-        if len(fields) == len(header):
-            yield dict(zip(header, fields, strict=True)), ""
-        else:
-            there = dict(zip(header, fields, strict=False))
-            yield there, f"{len(fields)} fields where the header has {len(header)}"
-
-
-def json_rows(lines: Iterable[str]) -> Iterator[Row]:
-    """JSONL lines as rows; one that is no JSON object says so as its reason."""
-    for line in lines:
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            yield {}, f"not valid JSON ({error.msg})"
-        except RecursionError:
-            yield {}, "not valid JSON (nested too deeply)"
-        except ValueError:  # Python reads whole numbers of up to 4,300 digits
-            yield {}, "not valid JSON (a whole number of too many digits)"
-        else:
-            yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
-
-
-def unusable_id(row: dict[str, Any]) -> str:
-    """Why a row's id cannot be written, or an empty string; if it cannot, it is taken from the row."""
-    name = row.get("id")
-    if isinstance(name, dict | list):
-        row["id"] = None
-        return "the id is neither text nor a number"
-    if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
-        row["id"] = None
-        return "the id holds half a surrogate pair"
-    return ""
-
-
-def _parquet_rows(path: Path, whole: bool = False) -> Iterator[Row]:
-    try:
-        file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-    except FileNotFoundError:
-        raise InputError("no such file", where=path) from None
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
-        raise InputError(f"not a Parquet file ({error})", where=path) from None
-    check_header(names, path)
-    batches = file.iter_batches(batch_size=4096)
-    while True:
-        try:
-            batch = next(batches, None)
-        except (pa.ArrowException, OSError) as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"a damaged Parquet file ({reason})", where=path) from None
-        if batch is None:
-            return
-        try:
-            values = batch.to_pylist()
-        except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
-            yield from _readable_parts(batch, whole)
-        else:
-            yield from ((value, "") for value in values)
-
-
-def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
-    """Rows in which some values cannot be read; those that need such a value say so as their reason."""
-    for number in range(batch.num_rows):
-        row: dict[str, Any] = {}
-        reason = ""
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            try:
-                row[name] = column[number].as_py()
-            except (ValueError, OverflowError):
-                row[name] = None
-                if whole or name in ("id", "source", "target"):
-                    reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
-        yield row, reason
-
-
-def check_header(header: Sequence[str], path: object) -> None:
-    """Raises InputError if a header names a column twice."""
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise InputError(f"the header names {sorted(twice)} more than once", where=f"{path}:1")
-
-
-def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
-    """Why a row cannot be scored, or an empty string."""
-    for name in needed:
-        value = columns.get(name)
-        if value is None:
-            return f"no {name}"
-        if not isinstance(value, str):
-            return f"{name} is not text"
-        if name in ("source", "target") and not value.strip():
-            return f"empty {name}"
-        if name in TEXTS and (reason := too_long(value)):
-            return f"{name} has {reason}"
-    return ""
-
-
-def columns_of(path: Path) -> list[str] | None:
-    """The columns a table declares; None for JSONL, where every row says its own."""
-    kind = kind_of(path)
-    if kind == "jsonl":
-        return None
-    if kind == "parquet":
-        next(_parquet_rows(path), None)
-        return list(pq.read_schema(path).names)
-    first = next(read_lines(path), None)
-    if not first:
-        raise InputError("is empty", where=path, remedy="the first line names the columns")
-    return first.split("\t") if kind == "tsv" else next(_csv_records([first], path))
 
 
 def encode(

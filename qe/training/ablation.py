@@ -15,6 +15,7 @@ from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import search_candidates
+from qe.training.check import check
 from qe.training.fold_data import FoldData
 from qe.training.objective import Objective
 from qe.training.preparation import Prepared, prepare
@@ -53,7 +54,7 @@ def ablate(
 
     Raises InputError if there are fewer than two families, or a base is none of them.
     """
-    data = prepare(experiment, cache, progress)
+    data = prepare(check(experiment), cache, progress)
     families = data.extraction.feature_set.families()
     names = list(dict.fromkeys(families.values()))
     if len(names) < 2:

@@ -73,11 +73,6 @@ class AuxiliaryLabels:
             return None
         ((kind, given),) = experiment.auxiliary_labels.items()
         try:
-            if any(section.together for section in experiment.others):
-                raise InputError(
-                    "families would be fitted on rows of another dataset, too",
-                    remedy="leave `together` out of the other datasets, or leave out `auxiliary_labels`",
-                )
             if dataset.scale.name == kind:
                 raise InputError("the label is this one already", remedy="leave out `auxiliary_labels`")
             values = pd.Series(_of_kind(kind, training), index=list(training.segments.id))

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from features.basics.progress import Progress, silent
 from features.storage.outputs import locked_folder
-from qe.config.experiment import Experiment
 from qe.evaluation import leaderboard
 from qe.evaluation.leaderboard import Leaderboard
 from qe.tracking import runs
+from qe.training.plan import Plan
 from qe.training.run_state import STATE
 from qe.training.train import Outcome, train
 
 
 def train_all(
-    experiments: Sequence[Experiment],
+    plans: Sequence[Plan],
     output: Path,
     *,
     cache: Path,
@@ -28,11 +28,11 @@ def train_all(
     With `resume`, experiments whose report is there already are trained again only where they changed.
     """
     with locked_folder(output, "train", before=(f"*/{STATE}",)):
-        return _trained(experiments, output, cache, resume, overwrite, on_outcome, progress)
+        return _trained(plans, output, cache, resume, overwrite, on_outcome, progress)
 
 
 def _trained(
-    experiments: Sequence[Experiment],
+    plans: Sequence[Plan],
     output: Path,
     cache: Path,
     resume: bool,
@@ -41,11 +41,11 @@ def _trained(
     progress: Progress,
 ) -> tuple[list[Outcome], list[Leaderboard]]:
     outcomes: list[Outcome] = []
-    with runs.run(f"batch of {len(experiments)}", description=", ".join(e.name for e in experiments)) as run:
-        for experiment in experiments:
+    with runs.run(f"batch of {len(plans)}", description=", ".join(p.experiment.name for p in plans)) as run:
+        for plan in plans:
             outcome = train(
-                experiment,
-                output / experiment.name,
+                plan,
+                output / plan.experiment.name,
                 cache=cache,
                 resume=resume,
                 overwrite=overwrite,

@@ -1,10 +1,10 @@
-"""Calibration: what an experiment says of its prediction intervals, checked before any work."""
+"""Calibration: what the prediction intervals of an experiment need of its data."""
 
 from features.basics.errors import InputError
 from features.core.segments import Column, Segments
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
-from qe.models.taxonomy import TAXONOMIES, Grouping
+from qe.models.taxonomy import Grouping
 
 
 def check_calibration(dataset: Dataset, training: Split, experiment: Experiment) -> None:
@@ -14,13 +14,6 @@ def check_calibration(dataset: Dataset, training: Split, experiment: Experiment)
         group_column(training.segments, section.column)
     if section.weighted_to is not None:
         dataset.split(section.weighted_to)
-        if section.weighted_to in experiment.split.train:
-            raise InputError(
-                f"the split '{section.weighted_to}' is learned from: calibration rows are like it",
-                where="intervals.weighted_to",
-            )
-    if section.row_weights and experiment.weights == "none":
-        raise InputError("there are no row weights", where="intervals.row_weights", remedy="set `weights`")
 
 
 def group_column(segments: Segments, name: str) -> Column:
@@ -34,23 +27,6 @@ def group_column(segments: Segments, name: str) -> Column:
             remedy=f"they have {', '.join(known) or 'none that groups them'}",
         )
     return columns[name]
-
-
-def check_groups(experiment: Experiment) -> None:
-    """Raises InputError for groups of intervals that are not known, or settings that are not theirs."""
-    section = experiment.intervals
-    if section.by is None:
-        return
-    options = TAXONOMIES.get(section.by).options
-    for name in section.model_fields_set & {"bands", "edges", "column"}:
-        if name not in options:
-            raise InputError(
-                f"`{name}` does not go with `by: {section.by}`",
-                where="intervals",
-                remedy=f"it takes {', '.join(sorted(options))}",
-            )
-    if "column" in options and section.column is None:
-        raise InputError(f"`by: {section.by}` needs `column`", where="intervals", remedy="such as doc_id")
 
 
 def grouping_of(experiment: Experiment) -> Grouping | None:

@@ -21,7 +21,8 @@ from qe.training.auxiliary import FoldTables, together_with
 from qe.training.fold_data import FoldData
 from qe.training.identity import identity
 from qe.training.objective import Objective
-from qe.training.preparation import Prepared, folds_of, scores_of
+from qe.training.preparation import Prepared
+from qe.training.reading import folds_of, scores_of
 from qe.training.space import Space
 from qe.training.study import earlier_trials, storage_at
 

@@ -1,30 +1,32 @@
-"""Checks of an experiment: everything that is wrong with it, before anything is read or built."""
+"""Checks of an experiment: everything that is wrong with it is said before anything is read or built."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, shown, together, unknown_name
-from features.core.bundle import MANIFEST, known_parts, resource_parameters, unknown_part
+from features.core.bundle import Bundle, known_parts, resource_parameters, unknown_part
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, setting_errors
 from features.core.tree_columns import make_trees
 from qe.config import experiment as experiment_file
-from qe.config.distributions import Distribution
-from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection, StrategySection
-from qe.config.spaces import grid, parse_space
+from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
+from qe.config.spaces import grid
 from qe.data.format import option_errors
 from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
+from qe.models.taxonomy import TAXONOMIES
+from qe.resources.cache import check_section
 from qe.statistics.metric import METRICS
+from qe.training.plan import Plan, searched
+from qe.training.reading import check_path
 
 MOST_POINTS = 1_000_000  # of a grid
 
 
-def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:
-    """The experiment of a file, checked.
+def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
+    """The plan of an experiment's file.
 
     Raises InputError with all mistakes of the file in one list: keys, names, types, ranges.
     """
@@ -35,17 +37,20 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
         raise InputError(f"{shown(error.filename)}: {error.strerror}", where=path) from None
     if wrong:
         raise together(wrong, experiment.told(path))
-    return experiment
+    return Plan(experiment)
 
 
-def check(experiment: Experiment, *, in_memory: bool = False) -> None:
-    """Raises InputError with everything that is wrong with an experiment.
+def check(experiment: Experiment, *, in_memory: bool = False) -> Plan:
+    """The plan of an experiment: the only way to one, so that what works by a plan states no rule again.
 
     in_memory  whether its dataset is given as an object, so that the section about it does not count
+
+    Raises InputError with everything that is wrong.
     """
     wrong = list(mistakes(experiment, in_memory=in_memory))
     if wrong:
         raise together(wrong, f"experiment '{experiment.name}'")
+    return Plan(experiment)
 
 
 def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str]:
@@ -59,68 +64,22 @@ def mistakes(experiment: Experiment, *, in_memory: bool = False) -> Iterator[str
     yield from _of_trees(experiment)
     yield from _of_resources(experiment, parts)
     yield from _of_splits(experiment)
+    yield from _of_intervals(experiment)
+    yield from _of_auxiliary_labels(experiment)
     yield from _of_strategies(experiment)
     yield from _of_search(experiment)
     yield from _of_model_name(experiment)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a checked experiment would run; `str` of it is a short text."""
-
-    experiment: Experiment
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON values."""
-        made, section = self.experiment, self.experiment.search
-        data = made.dataset
-        return {
-            "name": made.name,
-            "dataset": "an object" if data.format == IN_MEMORY else f"{data.format} at {data.path}",
-            "others": [f"{other.format} at {other.path}" for other in made.others],
-            "extractors": [config["kind"] for config in expand(made.features)],
-            "trees": [tree.name for tree in make_trees(made.trees)],
-            "resources": parts_needed(made.features),
-            "folds": made.split.folds,
-            "by": made.split.by,
-            "repeats": made.split.repeats,
-            "outer": made.split.outer,
-            "selectors": [each.kind for each in made.selection],
-            "learners": [each.kind for each in made.learner],
-            "searched": list(_searched(made)),
-            "trials": _trials(made),
-            "objective": list(section.objective),
-            "metric": made.evaluation.metric,
-        }
-
-    def __str__(self) -> str:
-        plan = self.to_json()
-        extractors, resources = len(plan["extractors"]), len(plan["resources"])
-        trees = f", and {', '.join(plan['trees'])}" if plan["trees"] else ""
-        times = f"{plan['repeats']} x " if plan["repeats"] > 1 else ""
-        outer = f", inside {plan['outer']} outer folds" if plan["outer"] else ""
-        trials = f"{plan['trials']} trials of {', '.join(plan['searched'])}" if plan["searched"] else "none"
-        lines = {
-            "data": plan["dataset"] + "".join(f", with {other}" for other in plan["others"]),
-            "features": f"{extractors} extractors{trees}, of {resources} resources",
-            "folds": f"{times}{plan['folds']} by {plan['by']}{outer}",
-            "selection": ", ".join(plan["selectors"]),
-            "learner": ", ".join(plan["learners"]),
-            "search": f"{trials}; by {', '.join(plan['objective'])}",
-        }
-        return f"{plan['name']}: ok\n" + "\n".join(f"  {name:<10}{text}" for name, text in lines.items())
 
 
 def _of_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     for error in option_errors(section.format, section.options()):
         text = _at("dataset", error)
         yield text if place == "dataset" else place + text.removeprefix("dataset")
-    if not section.path.exists():
-        yield f"{place}.path: no such dataset: {section.path}; check it, or --data-root"
+    yield from _told(place, lambda: check_path(section, place))
 
 
 def _of_others(experiment: Experiment) -> Iterator[str]:
-    """Of the datasets behind the first one."""
+    """What is wrong with the auxiliary datasets."""
     if not experiment.others:
         return
     if experiment.trees:
@@ -216,20 +175,15 @@ def _of_resources(experiment: Experiment, parts: Sequence[str]) -> Iterator[str]
 def _of_bundle(
     experiment: Experiment, section: ResourcesSection | None, place: str, parts: Sequence[str]
 ) -> Iterator[str]:
+    yield from _told(place, lambda: check_section(section, parts, place))
     if section is None:
-        if parts:
-            remedy = "name a parallel corpus (source, target) or a bundle built by `qe resources build`"
-            yield f"{place}: the features need {', '.join(parts)}; {remedy}"
         return
-    if section.bundle is not None:
-        if not (section.bundle / MANIFEST).is_file():
-            yield f"{place}.bundle: no {MANIFEST} in {section.bundle}; build it with `qe resources build`"
+    if (bundle := section.bundle) is not None:
+        yield from _told(f"{place}.bundle", lambda: Bundle(bundle))
         return
     for part in _named(experiment):  # only these: to know all parts is to import all kinds of resources
         if part in parts and part not in known_parts():
             yield _at("features", unknown_part(part))
-    if parts and section.incomplete:
-        yield f"{place}: needs both source and target, or a bundle"
     corpus = ("source", "target", "source_annotation", "target_annotation", "alignments")
     for key in (*(() if section.optional else corpus), "source_monolingual", "target_monolingual"):
         path = getattr(section, key)
@@ -274,9 +228,35 @@ def _of_splits(experiment: Experiment) -> Iterator[str]:
         yield "split.train: there is none"
     for name in sorted({name for name in train if train.count(name) > 1}):
         yield f"split.train: '{name}' stands there {train.count(name)} times"
-    if experiment.intervals.calibration in train:
-        name = experiment.intervals.calibration
+
+
+def _of_intervals(experiment: Experiment) -> Iterator[str]:
+    section, train = experiment.intervals, experiment.split.train
+    if section.calibration in train:
+        name = section.calibration
         yield f"intervals.calibration: the split '{name}' is learned from, and so cannot calibrate"
+    if section.weighted_to in train:
+        name = section.weighted_to
+        yield f"intervals.weighted_to: the split '{name}' is learned from: calibration rows are like it"
+    if section.row_weights and experiment.weights == "none":
+        yield "intervals.row_weights: there are no row weights; set `weights`"
+    if section.by is None:
+        return
+    try:
+        options = TAXONOMIES.get(section.by).options
+    except InputError as error:
+        yield _at("intervals.by", error)
+        return
+    for name in sorted(section.model_fields_set & {"bands", "edges", "column"} - options):
+        yield f"intervals.{name}: does not go with `by: {section.by}`; it takes {', '.join(sorted(options))}"
+    if "column" in options and section.column is None:
+        yield f"intervals: `by: {section.by}` needs `column`; such as doc_id"
+
+
+def _of_auxiliary_labels(experiment: Experiment) -> Iterator[str]:
+    if experiment.auxiliary_labels and any(section.together for section in experiment.others):
+        why = "families would be fitted on rows of another dataset, too"
+        yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
 
 
 def _of_strategies(experiment: Experiment) -> Iterator[str]:
@@ -321,49 +301,25 @@ def _of_search(experiment: Experiment) -> Iterator[str]:
         if len(experiment.learner) > 1 or len(experiment.selection) > 1:
             yield "search.sampler: a grid takes one learner and one selector"
         try:
-            points = math.prod(len(values) for values in grid(_searched(experiment)).values())
+            points = math.prod(len(values) for values in grid(searched(experiment)).values())
             if points > MOST_POINTS:
                 yield f"search.sampler: a grid of {points:,} points; at most {MOST_POINTS:,} can be tried"
         except InputError as error:
             yield _at("search.sampler", error)
 
 
-def _searched(experiment: Experiment) -> dict[str, Distribution]:
-    """What is searched, of what can be; names as in the study."""
-    spaces: dict[str, Distribution] = {}
-    known: tuple[tuple[Any, Sequence[StrategySection]], ...] = (
-        (LEARNERS, experiment.learner),
-        (SELECTORS, experiment.selection),
-    )
-    for catalogue, sections in known:
-        for section in (each for each in sections if each.kind in catalogue.names):
-            try:
-                space = _space(section, catalogue.get(section.kind).space)
-            except (InputError, ModuleNotFoundError):  # told of with the strategy
-                continue
-            spaces |= {f"{section.kind}.{name}": value for name, value in space.items()}
-    return spaces
-
-
-def _space(section: StrategySection, own: Mapping[str, Distribution]) -> dict[str, Distribution]:
-    if section.space is None:
-        return {name: value for name, value in own.items() if name not in section.params}
-    return parse_space(section.space, "space")
-
-
-def _trials(experiment: Experiment) -> int:
-    searched = _searched(experiment)
-    if not searched and len(experiment.learner) == len(experiment.selection) == 1:
-        return 1
-    if experiment.search.sampler == "grid":
-        return math.prod(len(values) for values in grid(searched).values())
-    return experiment.search.trials
-
-
 def _of_model_name(experiment: Experiment) -> Iterator[str]:
     name = experiment.tracking.model_name
     if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
         yield f"tracking.model_name: no name for a model in MLflow: {shown(name)}; leave out `/` and `:`"
+
+
+def _told(place: str, rule: Callable[[], object]) -> Iterator[str]:
+    """What a rule refuses that is stated elsewhere, with its place."""
+    try:
+        rule()
+    except InputError as error:
+        yield _at(place, error)
 
 
 def _at(place: str, error: InputError) -> str:

@@ -11,7 +11,8 @@ from qe.evaluation import baselines
 from qe.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.statistics.metric import METRICS
-from qe.training.preparation import Prepared, scores_of
+from qe.training.preparation import Prepared
+from qe.training.reading import scores_of
 
 REPEATED = ("delta_avg", "spearman", "pearson", "mae", "rmse")  # metrics of every repeat of the folds
 

@@ -12,7 +12,8 @@ from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.training.calibration import group_column, grouping_of
-from qe.training.preparation import Prepared, scores_of
+from qe.training.preparation import Prepared
+from qe.training.reading import scores_of
 from qe.training.row_weights import weights_of
 
 

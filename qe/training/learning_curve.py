@@ -14,6 +14,7 @@ from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import best_candidate, fold_data
+from qe.training.check import check
 from qe.training.objective import Objective
 from qe.training.preparation import Prepared, prepare
 
@@ -126,7 +127,7 @@ def learning_curve(
             where="resources.texts",
             remedy="set dataset.rows for each size instead, or leave out `post_edit`",
         )
-    data = prepare(experiment, cache, progress)
+    data = prepare(check(experiment), cache, progress)
     smallest = min(len(train) for train, _ in data.first_folds)
     if max(sizes) > smallest:
         raise InputError(

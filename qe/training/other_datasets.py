@@ -9,13 +9,15 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress
-from features.core.feature_set import FeatureSet, parts_needed
+from features.core.feature_set import FeatureSet
 from features.core.segments import Column, Segments
 from qe.config.experiment import DatasetSection, Experiment
 from qe.data.dataset import Dataset, Split, concatenate
 from qe.resources.cache import corpus_absent, resources_for, rows_of_own_corpus
 from qe.training.auxiliary import Auxiliary, unrepeated
 from qe.training.extraction import Extraction
+from qe.training.plan import Plan
+from qe.training.reading import drawn
 from qe.training.rescaling import rescaled
 from qe.training.row_weights import weights_of
 
@@ -49,7 +51,7 @@ class First:
 
 
 def auxiliary(
-    number: int, dataset: Dataset, first: First, cache: Path, progress: Progress
+    number: int, dataset: Dataset, plan: Plan, first: First, cache: Path, progress: Progress
 ) -> tuple[Auxiliary, str]:
     """The dataset `number` of the experiment, and a note about it.
 
@@ -60,7 +62,7 @@ def auxiliary(
         split, left_out = _rows(section, dataset, first)
         if section.together:
             _check_together(split.segments, first.training.segments)
-        split, extraction = _extraction(section, split, first, cache, progress)
+        split, extraction = _extraction(section, split, plan, first, cache, progress)
         _check_columns(split, extraction.feature_set)
         split = _named(split, place, first.experiment.split.by == "document")
         assert split.scores is not None and first.training.scores is not None
@@ -102,13 +104,6 @@ def _rows(section: DatasetSection, dataset: Dataset, first: First) -> tuple[Spli
     return drawn(split.take(kept), section.rows, first.experiment.split.seed), left_out
 
 
-def drawn(split: Split, rows: int | None, seed: int) -> Split:
-    """`rows` of the rows, drawn at random, in their order; all, where there are no more."""
-    if rows is None or rows >= len(split):
-        return split
-    return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:rows]))
-
-
 def _check_together(segments: Segments, training: Segments) -> None:
     own = segments.source_tokenizer, segments.target_tokenizer
     wanted = training.source_tokenizer, training.target_tokenizer
@@ -126,13 +121,12 @@ def _names(segments: Segments) -> str:
 
 
 def _extraction(
-    section: DatasetSection, split: Split, first: First, cache: Path, progress: Progress
+    section: DatasetSection, split: Split, plan: Plan, first: First, cache: Path, progress: Progress
 ) -> tuple[Split, Extraction]:
     """The rows that are not their own corpus, and the way to features with the resources of this pair."""
-    own, experiment = first.extraction, first.experiment
+    own, needed = first.extraction, plan.parts
     if own.labels is not None:  # of the first dataset's segments
         own = replace(own, labels=None)
-    needed = parts_needed(experiment.features)
     by = own.by if own.by != "document" or split.segments.doc_id is not None else "random"
     if section.resources is None:
         if needed and _languages(split) != _languages(first.training):
@@ -145,9 +139,8 @@ def _extraction(
     if needed and corpus_absent(section.resources):
         learned, given = rows_of_own_corpus(len(split))
         split, corpus = split.take(learned), corpus.take(given)
-    programs = {str(side): by for side, by in experiment.annotations.items() if side != "pseudo_reference"}
-    bundle = resources_for(section.resources, corpus, needed, cache, progress, programs)
-    return split, replace(own, feature_set=FeatureSet.make(experiment.features, bundle), by=by, apart=None)
+    bundle = resources_for(section.resources, corpus, needed, cache, progress, plan.programs)
+    return split, replace(own, feature_set=FeatureSet.make(plan.features, bundle), by=by, apart=None)
 
 
 def _languages(split: Split) -> tuple[str, str]:

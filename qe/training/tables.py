@@ -10,7 +10,7 @@ from features.basics.array_types import FloatArray
 from qe.data.dataset import Split
 from qe.training.fitting import bounds_of
 from qe.training.made import Made
-from qe.training.preparation import scores_of
+from qe.training.reading import scores_of
 
 MOST_ROWS = 10_000  # what a browser still shows; predictions.parquet has all
 _NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")

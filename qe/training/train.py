@@ -12,17 +12,16 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from features.storage.outputs import locked_folder
-from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.models.model import Model
 from qe.tracking import runs
 from qe.tracking.settings import load_settings
 from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
-from qe.training.check import check
 from qe.training.clock import Clock
 from qe.training.fitting import companions_of, coverage_of_splits, fit_model, predict_splits
 from qe.training.made import Made
+from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.run_state import STATE, RunState
 from qe.training.words import words_of
@@ -58,7 +57,7 @@ class Outcome:
 
 
 def train(
-    experiment: Experiment,
+    plan: Plan,
     output: Path,
     *,
     cache: Path,
@@ -68,7 +67,7 @@ def train(
     parent: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Runs one experiment; everything it makes lies in `output` and in MLflow.
+    """Runs one checked experiment; everything it makes lies in `output` and in MLflow.
 
     Killed at any point, `resume` goes on without losing a finished trial. `dataset` takes the place of what
     the experiment's section names.
@@ -76,15 +75,14 @@ def train(
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
     """
-    check(experiment, in_memory=dataset is not None)
-    load_settings()  # a mistake there is told before any work, too
+    load_settings()  # fail early on bad settings
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite)
-        return _trained(experiment, output, state, cache, dataset, parent, progress)
+        return _trained(plan, output, state, cache, dataset, parent, progress)
 
 
 def _trained(
-    experiment: Experiment,
+    plan: Plan,
     output: Path,
     state: RunState,
     cache: Path,
@@ -92,9 +90,10 @@ def _trained(
     parent: str | None,
     progress: Progress,
 ) -> Outcome:
+    experiment = plan.experiment
     started, clock = time.perf_counter(), Clock()
     with clock.part("data and resources"):
-        prepared = prepare(experiment, cache, progress, calibrating=True, dataset=dataset, clock=clock)
+        prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
     state.claim(_fingerprint(prepared), _inputs(prepared))
     with runs.run(
         experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
@@ -149,19 +148,18 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
     )
 
 
-def contribute(experiment: Experiment, *, cache: Path, progress: Progress = silent) -> int:
+def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     """A worker's part: runs trials of the experiment's shared study until it has enough; returns its size.
 
     Raises InputError if the experiment names no `search.storage` that processes could share.
     """
-    check(experiment)
-    if experiment.search.storage is None:
+    if plan.experiment.search.storage is None:
         raise InputError(
             "a worker needs a study that processes share",
             where="search.storage",
             remedy="name a journal file or a database URL, the same for all workers",
         )
-    prepared = prepare(experiment, cache, progress, calibrating=True)
+    prepared = prepare(plan, cache, progress, calibrating=True)
     result, _ = search_candidates(prepared, shared=True, progress=progress)
     return len(result.trials)
 

@@ -21,6 +21,7 @@ from qe.config.experiment import load
 from qe.getting_started.catalogue.tables import extract
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.check import check
 from qe.training.preparation import prepare
 
 COSTS = yaml.safe_load((Path(features.__file__).parent / "costs.yaml").read_text("utf-8"))["families"]
@@ -166,7 +167,9 @@ def segments_of(folder: Path, split: str) -> Segments:
 
 def backward_scores(folder: Path, segments: Segments) -> Any:
     loaded = load(EXPERIMENT, data_root=folder, overrides=[f"features={json.dumps(FAMILIES)}"])
-    extractor = make_extractor({"kind": "lm", "orders": "all"}, prepare(loaded, folder / "cache").bundle)
+    extractor = make_extractor(
+        {"kind": "lm", "orders": "all"}, prepare(check(loaded), folder / "cache").bundle
+    )
     return extractor.extract(segments)[:, [extractor.names.index(name) for name in BACKWARD]]
 
 

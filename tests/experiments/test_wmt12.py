@@ -11,7 +11,7 @@ from features.core.feature_set import EXTRACTORS, expand, parts_needed
 from features.core.tree_columns import make_trees
 from qe.config.experiment import Experiment, load
 from qe.getting_started.catalogue.features import columns_of
-from qe.training.preparation import check_trees
+from qe.training.check import mistakes
 from qe.training.space import Space
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "wmt12"
@@ -66,7 +66,9 @@ def test_features_come_with_the_resources_and_translations_they_need(name: str) 
 def test_trees_come_with_the_annotations_they_need(name: str) -> None:
     """And with learners and selectors that work beside them."""
     loaded = experiment(name)
-    check_trees(loaded)
+    assert not [
+        mistake for mistake in mistakes(loaded) if mistake.startswith(("trees", "learner", "selection"))
+    ]
     needed = {tree.requires() for tree in make_trees(loaded.trees)}
     assert needed <= {column for column in loaded.made_columns() if column.startswith("annotation_")}
 

@@ -7,7 +7,7 @@ from features.core.feature_set import EXTRACTORS, parts_needed
 from features.word_level.places import PLACES, WordLevelExtractor
 from qe.config import experiment
 from qe.learning.learner import LEARNERS
-from qe.training.preparation import read_dataset
+from qe.training.reading import read_dataset
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "wmt18" / "en-de-smt.yaml"
 WORDS = FILE.with_name("en-de-smt-words.yaml")

@@ -14,7 +14,8 @@ from features.core.segments import Segments
 from qe.cli import main
 from qe.models.drift import LENGTHS, SIGNS, Counts, Profile, Rows, stability_index
 from qe.models.language_profile import LanguageProfile
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.input import read_rows
+from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 
 
@@ -155,7 +156,7 @@ def write_tsv(path: Path, rows: list[dict[str, str]], order: tuple[str, str] = (
 
 @pytest.fixture(scope="session")
 def new_rows(demo_model: Path) -> list[dict[str, str]]:
-    return [dict(c) for c, _ in tables.read_rows(demo_model.parent / "data" / "new.tsv")]
+    return [dict(c) for c, _ in read_rows(demo_model.parent / "data" / "new.tsv")]
 
 
 def test_scoring_counts_every_row_whatever_the_workers_and_the_cache(

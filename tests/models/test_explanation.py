@@ -24,7 +24,7 @@ from qe.models.explanation import Background, Explainer
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.product_kernel import Expansion, shapley_values
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from qe.scoring.scorer import Options, Scorer
 
 
@@ -269,7 +269,7 @@ def test_background_is_saved_without_pickle(tmp_path: Path) -> None:
 
 
 def test_scoring_explains(demo_model: Path) -> None:
-    rows = [(dict(c), "") for c, _ in tables.read_rows(demo_model.parent / "data" / "new.tsv")][:4]
+    rows = [(dict(c), "") for c, _ in read_rows(demo_model.parent / "data" / "new.tsv")][:4]
     scorer = Scorer.load(demo_model, Options(explain=2))
     outputs = scorer.score([*rows, ({"source": "", "target": "b"}, "")]).rows
     assert list(scorer.options.columns) == ["id", "score", "because", "reason"]

@@ -21,7 +21,8 @@ from qe.evaluation.coverage import Coverage, coverage
 from qe.models.difficulty import Difficulty
 from qe.models.intervals import Intervals, conformal_quantile, cross_conformal, split_conformal
 from qe.models.model import Model
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.input import read_rows
+from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 
 OPEN = LabelScale("label", None, None, True)
@@ -168,7 +169,7 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
     from qe.models.pipeline import Candidate
     from qe.training.extraction import Extraction
     from qe.training.fold_data import FoldData
-    from qe.training.preparation import read_dataset, training_split
+    from qe.training.reading import read_dataset, training_split
 
     root = shared_data("wmt12-qe").parent
     file = Path(__file__).resolve().parents[2] / "experiments" / "wmt12" / "baseline.yaml"
@@ -199,7 +200,7 @@ def test_wmt12_ninety_percent_hold_ninety_percent(shared_data: Any) -> None:
 
 def test_scoring_adds_the_interval(demo_model: Path, tmp_path: Path) -> None:
     path = demo_model.parent / "data" / "new.tsv"
-    rows = [columns for columns, _ in tables.read_rows(path)][:30]
+    rows = [columns for columns, _ in read_rows(path)][:30]
     text = "source\ttarget\n" + "".join(f"{r['source']}\t{r['target']}\n" for r in rows) + "a\t \n"
     (tmp_path / "in.tsv").write_text(text)
     score_file(
@@ -261,6 +262,7 @@ Train = Callable[..., Any]
 def trained(small_task: Path, demo_run: Any, monkeypatch: pytest.MonkeyPatch) -> Train:
     """Trains the small experiment with overrides, in the store of the demo."""
     from qe.config.experiment import load
+    from qe.training.check import check
     from qe.training.train import train
 
     monkeypatch.chdir(small_task)
@@ -270,7 +272,7 @@ def trained(small_task: Path, demo_run: Any, monkeypatch: pytest.MonkeyPatch) ->
         fixed = ["learner={kind: ridge, params: {alpha: 10}, space: {}}", "tracking.register=false"]
         loaded = load(small_task / "small.yaml", overrides=[*fixed, *overrides])
         return train(
-            loaded, small_task / "-".join(["run", *map(digest, overrides)]), cache=small_task / "cache"
+            check(loaded), small_task / "-".join(["run", *map(digest, overrides)]), cache=small_task / "cache"
         )
 
     return run

@@ -29,7 +29,7 @@ from qe.production.server import service
 from qe.production.server.app import App
 from qe.production.server.limits import Limits
 from qe.production.serving import application
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from qe.scoring.scorer import Batch, Scorer
 from tests.attacks.models import sealed_again
 from tests.patience import PATIENCE
@@ -46,7 +46,7 @@ def app(demo_model: Path) -> App:
 
 @pytest.fixture(scope="module")
 def records(demo_model: Path) -> list[dict[str, str]]:
-    rows = tables.read_rows(demo_model.parent / "data" / "new.tsv")
+    rows = read_rows(demo_model.parent / "data" / "new.tsv")
     return [{"source": c["source"], "target": c["target"]} for c, _ in rows][:20]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from qe.models.model import Model
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 
 # Seconds: what is asked here is what the server answers, not how soon. On a busy machine the first request,
 # which compiles and loads, has taken longer than the minute that MLflow gives it.
@@ -51,7 +51,7 @@ def test_mlflow_models_serve_answers_with_the_models_scores(demo_run: Any, demo_
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until_up(f"http://127.0.0.1:{port}/ping", process)
-        rows = [row for row, _ in tables.read_rows(demo_run.output / "data" / "new.tsv")][:5]
+        rows = [row for row, _ in read_rows(demo_run.output / "data" / "new.tsv")][:5]
         records = [{"source": row["source"], "target": row["target"]} for row in rows]
         request = urllib.request.Request(
             f"http://127.0.0.1:{port}/invocations",

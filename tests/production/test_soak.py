@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qe.scoring import tables
+from qe.scoring.input import read_rows
 from tests.attacks.servers import honest_request, served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ def script(name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def records(demo_model: Path) -> list[dict[str, str]]:
-    rows = tables.read_rows(demo_model.parent / "data" / "new.tsv")
+    rows = read_rows(demo_model.parent / "data" / "new.tsv")
     return [{"source": c["source"], "target": c["target"]} for c, _ in rows]
 
 

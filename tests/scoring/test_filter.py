@@ -16,7 +16,8 @@ from qe.scoring.check import CHECKS, Checks, Knowledge
 from qe.scoring.filter_checks import filter_checks
 from qe.scoring.filter_files import filter_files
 from qe.scoring.filter_threshold import Threshold
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.input import read_rows
+from qe.scoring.jobs import score_file
 
 EN_DE = ("en", "de")
 GOOD = ("The house is not big at all.", "Das Haus ist gar nicht groß.")
@@ -95,9 +96,9 @@ def test_kept_and_refused_rows_are_all_rows(tmp_path: Path, name: str) -> None:
     assert (summary.pairs, summary.kept) == (7, 1)
     refusing = [name for name in BAD if name != "length"]  # an empty side is told of before
     assert summary.refused == {**dict.fromkeys(refusing, 1), "unreadable": 2}
-    (kept,) = (row for row, _ in tables.read_rows(tmp_path / name))
+    (kept,) = (row for row, _ in read_rows(tmp_path / name))
     assert kept == rows[0]
-    refused = [row for row, _ in tables.read_rows(rejected)]
+    refused = [row for row, _ in read_rows(rejected)]
     assert [row.get("key") or "" for row in refused] == [*BAD, ""]
     assert [row["check"] for row in refused] == ["unreadable", *refusing, "unreadable"]
     assert refused[0]["reason"] == "empty source" and "not valid JSON" in refused[-1]["reason"]
@@ -130,7 +131,7 @@ def test_scores_of_a_column(tmp_path: Path) -> None:
     (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n")
     for higher, kept in ((True, ["3.5"]), (False, ["3.5", "3.4"])):
         filter_files([tmp_path / "in.tsv"], [tmp_path / "o.tsv"], usual(), threshold=Threshold(3.5, higher))
-        assert [row["score"] for row, _ in tables.read_rows(tmp_path / "o.tsv")] == kept
+        assert [row["score"] for row, _ in read_rows(tmp_path / "o.tsv")] == kept
     with pytest.raises(InputError, match="there is no column 'qe'"):
         filter_files(
             [tmp_path / "in.tsv"],
@@ -149,7 +150,7 @@ def test_a_models_scores_are_those_of_qe_score(demo_model: Path, tmp_path: Path)
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 0
-    kept = [row["id"] for row, _ in tables.read_rows(tmp_path / "o.tsv")]
+    kept = [row["id"] for row, _ in read_rows(tmp_path / "o.tsv")]
     assert kept == scores["id"][scores["score"] >= 3.4].tolist() and 0 < len(kept) < len(scores)
 
 

@@ -12,8 +12,8 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.translation_files.opened import Asked, Where
 from qe.models.model import Model
-from qe.scoring import tables
 from qe.scoring.in_place import FileOptions, Layout, score_translations
+from qe.scoring.input import open_input, read_rows
 
 XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment  that stays -->
@@ -187,7 +187,7 @@ def test_a_table_of_scores(demo_model: Path, tmp_path: Path, kind: str) -> None:
     path.write_text(XLIFF, "utf-8")
     keep = FileOptions(layout=Layout(keep=True))
     assert score_translations(demo_model, path, output, file_options=keep).scored == 2
-    rows = [row for row, _ in tables.read_rows(output)]
+    rows = [row for row, _ in read_rows(output)]
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert [row["target"] for row in rows] == ["Nawanw nisê yêtatê", "", "Lu yamu"]
     assert [row["note"] for row in rows] == ["by Ana", "", ""]
@@ -199,7 +199,7 @@ def test_a_table_of_scores(demo_model: Path, tmp_path: Path, kind: str) -> None:
 def test_a_table_without_what_the_file_has(demo_model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(XLIFF, "utf-8")
     score_translations(demo_model, tmp_path / "a.xlf", tmp_path / "b.tsv")
-    assert tables.columns_of(tmp_path / "b.tsv") == ["id", "score", "reason"]
+    assert open_input([tmp_path / "b.tsv"]).columns == ["id", "score", "reason"]
 
 
 def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_
     for safe, expected in ((False, "=Lu yamu"), (True, "'=Lu yamu")):
         layout = FileOptions(layout=Layout(keep=True, safe=safe), overwrite=True)
         score_translations(demo_model, tmp_path / "a.xlf", tmp_path / "b.csv", file_options=layout)
-        rows = [row for row, _ in tables.read_rows(tmp_path / "b.csv")]
+        rows = [row for row, _ in read_rows(tmp_path / "b.csv")]
         assert rows[2]["target"] == expected and float(rows[2]["score"])
 
 

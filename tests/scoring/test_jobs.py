@@ -14,7 +14,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.models.model import Model
-from qe.scoring.jobs import score_file, score_frame, score_rows, tables
+from qe.scoring.input import read_rows
+from qe.scoring.jobs import score_file, score_frame, score_rows
 from tests.patience import PATIENCE
 
 
@@ -22,7 +23,7 @@ from tests.patience import PATIENCE
 def rows(demo_model: Path) -> list[dict[str, str]]:
     """The demo's new translations."""
     path = demo_model.parent / "data" / "new.tsv"
-    return [columns for columns, _ in tables.read_rows(path)]
+    return [columns for columns, _ in read_rows(path)]
 
 
 def write_tsv(path: Path, rows: list[dict[str, str]]) -> Path:
@@ -53,7 +54,7 @@ def test_kinds_agree(demo_model: Path, rows: list[dict[str, str]], tmp_path: Pat
     path = write_tsv(tmp_path / "in.tsv", rows[:25])
     for output in ("out.tsv", name):
         score_file(demo_model, [path], tmp_path / output, chunk=10, workers=1)
-    one, other = (list(tables.read_rows(tmp_path / o)) for o in ("out.tsv", name))
+    one, other = (list(read_rows(tmp_path / o)) for o in ("out.tsv", name))
     assert [(r["id"], float(r["score"])) for r, _ in one] == [(r["id"], float(r["score"])) for r, _ in other]
 
 
@@ -61,7 +62,7 @@ def test_two_text_files_are_scored(demo_model: Path, rows: list[dict[str, str]],
     for side in ("source", "target"):
         (tmp_path / side).write_text("".join(r[side] + "\n" for r in rows[:12]))
     score_file(demo_model, [tmp_path / "source", tmp_path / "target"], tmp_path / "out.tsv", workers=1)
-    assert [r["id"] for r, _ in tables.read_rows(tmp_path / "out.tsv")] == [str(i) for i in range(1, 13)]
+    assert [r["id"] for r, _ in read_rows(tmp_path / "out.tsv")] == [str(i) for i in range(1, 13)]
 
 
 def test_workers_and_chunks_do_not_change_the_scores(

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
+from qe.scoring.input import open_input, read_rows
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
@@ -25,7 +26,7 @@ def scores(model: Path, folder: Path) -> list[str]:
     path = folder / "plain.tsv"
     path.write_text("source\ttarget\n" + "".join(f"{s}\t{t}\n" for s, t in PAIRS))
     score_file(model, [path], folder / "plain.out.tsv", workers=1)
-    return [row["score"] for row, _ in tables.read_rows(folder / "plain.out.tsv")]
+    return [row["score"] for row, _ in read_rows(folder / "plain.out.tsv")]
 
 
 def test_all_columns_of_a_tsv_stay_before_the_score(demo_model: Path, tmp_path: Path) -> None:
@@ -103,12 +104,12 @@ def test_parquet_keeps_its_types(demo_model: Path, tmp_path: Path) -> None:
 def test_jsonl_becomes_a_table_with_the_types_that_its_values_share(tmp_path: Path) -> None:
     rows = ['{"a": 1, "b": 1, "c": true, "d": null}', '{"a": 2, "b": 2.5, "e": [1, "\\ud800"]}']
     (tmp_path / "in.jsonl").write_text("\n".join(rows) + "\n")
-    kept = Kept.make([tmp_path / "in.jsonl"], ("id", "score", "reason"), "parquet", "id")
+    kept = Kept.make(open_input([tmp_path / "in.jsonl"]), ("id", "score", "reason"), "parquet", "id")
     assert {name: str(of) for name, of in kept.types.items()} == {
         "a": "int64", "b": "string", "c": "bool", "d": "string", "e": "string",
     }  # fmt: skip
     made = {"id": "1", "score": 0.5, "reason": ""}
-    merged = [kept.merged(row, made) for row, _ in tables.read_rows(tmp_path / "in.jsonl")]
+    merged = [kept.merged(row, made) for row, _ in read_rows(tmp_path / "in.jsonl")]
     back = tables.arrow_table(merged, kept.columns, kept.types).to_pylist()
     assert back[0] == {"a": 1, "b": "1", "c": True, "d": None, "e": None, **made}
     assert back[1] == {"a": 2, "b": "2.5", "c": None, "d": None, "e": '[1, "\\ud800"]', **made}
@@ -177,7 +178,7 @@ def test_two_text_files_are_kept_as_source_and_target(demo_model: Path, tmp_path
     for side, texts in zip(("s.txt", "t.txt"), zip(*PAIRS, strict=True), strict=True):
         (tmp_path / side).write_text("".join(text + "\n" for text in texts))
     score_file(demo_model, [tmp_path / "s.txt", tmp_path / "t.txt"], tmp_path / "o.csv", keep=True, workers=1)
-    rows = [row for row, _ in tables.read_rows(tmp_path / "o.csv")]
+    rows = [row for row, _ in read_rows(tmp_path / "o.csv")]
     assert [(row["source"], row["target"]) for row in rows] == PAIRS
     assert [row["score"] for row in rows] == scores(demo_model, tmp_path)
 

@@ -15,7 +15,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.models.model import Model
-from qe.scoring import jobs, tables
+from qe.scoring import jobs
+from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options, Scorer
 
@@ -24,7 +25,7 @@ Rows = list[tuple[dict[str, str], str]]
 
 @pytest.fixture(scope="session")
 def rows(demo_model: Path) -> Rows:
-    return [(dict(c), "") for c, _ in tables.read_rows(demo_model.parent / "data" / "new.tsv")]
+    return [(dict(c), "") for c, _ in read_rows(demo_model.parent / "data" / "new.tsv")]
 
 
 @pytest.fixture(scope="session")

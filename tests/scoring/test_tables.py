@@ -10,6 +10,8 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.scoring import tables
+from qe.scoring.input import open_input, read_rows
+from qe.scoring.rows import Row
 
 ROWS = [
     {"id": "a", "source": 'A "quoted" house', "target": "Una casa, 'así'"},
@@ -38,14 +40,16 @@ def written(path: Path) -> Path:
 )
 def test_every_kind_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name)
-    assert list(tables.read_rows(path)) == [(row, "") for row in ROWS]
-    assert tables.columns_of(path) in (["id", "source", "target"], None)
+    assert list(read_rows(path)) == [(row, "") for row in ROWS]
+    given = open_input([path])
+    assert given.columns in (["id", "source", "target"], None)
+    assert list(given.types) == ["id", "source", "target"] and given.count() == len(ROWS)
 
 
 def test_crlf_bom_and_a_missing_final_newline_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_bytes("﻿source\ttarget\r\na\tb\r\nc\td".encode())
-    assert [row for row, _ in tables.read_rows(path)] == [
+    assert [row for row, _ in read_rows(path)] == [
         {"source": "a", "target": "b"},
         {"source": "c", "target": "d"},
     ]
@@ -54,10 +58,10 @@ def test_crlf_bom_and_a_missing_final_newline_are_read(tmp_path: Path) -> None:
 def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
     tsv = tmp_path / "x.tsv"
     tsv.write_text("source\ttarget\na\tb\nonly one\nc\td\n")
-    assert [reason for _, reason in tables.read_rows(tsv)] == ["", "1 fields where the header has 2", ""]
+    assert [reason for _, reason in read_rows(tsv)] == ["", "1 fields where the header has 2", ""]
     jsonl = tmp_path / "x.jsonl"
     jsonl.write_text('{"source": "a", "target": "b"}\n{broken\n[1]\n')
-    reasons = [reason for _, reason in tables.read_rows(jsonl)]
+    reasons = [reason for _, reason in read_rows(jsonl)]
     assert reasons[0] == "" and "not valid JSON" in reasons[1] and reasons[2] == "not a JSON object"
 
 
@@ -76,7 +80,7 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, content: byte
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        list(tables.read_rows(path))
+        list(read_rows(path))
 
 
 def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path: Path) -> None:
@@ -84,7 +88,7 @@ def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path
     source.write_text("a\nb\nc\n")
     target.write_text("x\n")
     with pytest.raises(InputError, match=f"{target} has 1 and {source} has 3"):
-        list(tables.read_parallel(source, target))
+        list(open_input([source, target]).rows())
 
 
 @pytest.mark.parametrize("kind", tables.KINDS)
@@ -103,14 +107,14 @@ def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     back = tmp_path / f"out.{kind}"
     (tmp_path / "one").rename(back)
-    read = [row for row, _ in tables.read_rows(back)]
+    read = [row for row, _ in read_rows(back)]
     assert len(read) == 9 and [r["id"] for r in read] == [str(i) for i in range(9)]
     assert float(read[1]["score"]) == 1 / 3
 
 
-def rows_of_file(path: Path, content: bytes) -> list[tables.Row]:
+def rows_of_file(path: Path, content: bytes) -> list[Row]:
     path.write_bytes(content)
-    return list(tables.read_rows(path))
+    return list(read_rows(path))
 
 
 def test_json_that_python_cannot_hold_is_a_row_with_a_reason(tmp_path: Path) -> None:
@@ -141,7 +145,7 @@ def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", [b'"id"x,source,target', b"id,sour\rce,target", b'"id,source,target'])
 def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
-    for read in (lambda path: list(tables.read_rows(path)), tables.columns_of):
+    for read in (lambda path: list(read_rows(path)), lambda path: open_input([path]).columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
         with pytest.raises(InputError, match=r"a\.csv:\d: not valid CSV"):
             read(tmp_path / "a.csv")
@@ -154,20 +158,18 @@ def parquet(path: Path, **columns: pa.Array) -> Path:
 
 def test_values_of_parquet_that_python_lacks_leave_the_other_rows(tmp_path: Path) -> None:
     days = pa.array([0, 2**30], pa.int32()).cast(pa.date32())
-    rows = list(
-        tables.read_rows(parquet(tmp_path / "a.parquet", source=["a", "b"], target=["c", "d"], when=days))
-    )
+    rows = list(read_rows(parquet(tmp_path / "a.parquet", source=["a", "b"], target=["c", "d"], when=days)))
     assert [reason for _, reason in rows] == ["", ""] and rows[1][0]["when"] is None
     buffers = [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff\xfeb")]
     bad = pa.Array.from_buffers(pa.string(), 2, buffers)
-    rows = list(tables.read_rows(parquet(tmp_path / "b.parquet", source=bad, target=["x", "y"])))
+    rows = list(read_rows(parquet(tmp_path / "b.parquet", source=bad, target=["x", "y"])))
     assert rows[0][1].startswith("source cannot be read") and rows[1] == ({"source": "b", "target": "y"}, "")
 
 
 def test_a_name_of_a_column_that_is_no_text_names_the_file(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", source=["a"], target=["b"], nameXX=["c"])
     path.write_bytes(path.read_bytes().replace(b"nameXX", b"name\xa5\xef"))
-    for read in (lambda file: list(tables.read_rows(file)), tables.columns_of):
+    for read in (lambda file: list(read_rows(file)), lambda file: open_input([file]).columns):
         with pytest.raises(InputError, match=r"a\.parquet: .*can't decode"):
             read(path)
 
@@ -179,8 +181,8 @@ def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None
     content[200:2000] = b"\xff" * 1800
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"a\.parquet: a damaged Parquet file"):
-        list(tables.read_rows(path))
+        list(read_rows(path))
     names = ["source", "target", "target"]
     pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
     with pytest.raises(InputError, match=r"b\.parquet:1: the header names \['target'\] more than once"):
-        list(tables.read_rows(tmp_path / "b.parquet"))
+        list(read_rows(tmp_path / "b.parquet"))

@@ -26,6 +26,7 @@ from qe.getting_started.demo.generation import generate
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.word_tags import PlaceTags, WordTags
+from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.word_level import WordLevel
@@ -89,7 +90,7 @@ def score(folder: Path, output: Path, chunk: int = 20, workers: int = 1, resume:
 def test_equal_to_what_the_extractor_says(folder: Path, tmp_path: Path) -> None:
     scored = [json.loads(line) for line in score(folder, tmp_path / "out.jsonl")]
     model = Model.load(folder / "model")
-    good = [dict(row) for row, _ in tables.read_rows(folder / "data" / "new.tsv")][:88]
+    good = [dict(row) for row, _ in read_rows(folder / "data" / "new.tsv")][:88]
     segments = model.segments({c: [r[c] for r in good] for c in ("source", "target")})
     quality = word_quality(model).tokens(segments)
     assert [row["tokens"] for row in scored[:88]] == [segments.target_tokens.words(i) for i in range(88)]
@@ -167,7 +168,7 @@ def test_a_model_without_words_says_so(
 
 @pytest.mark.slow
 def test_repeated_segments_have_the_same_words(folder: Path) -> None:
-    rows = list(tables.read_rows(folder / "data" / "new.tsv"))[:3]
+    rows = list(read_rows(folder / "data" / "new.tsv"))[:3]
     first, second = (Scorer.load(folder / "model", TOKENS) for _ in range(2))
     both = first.score(rows).rows + first.score(rows[1:]).rows
     assert [row["bad"] for row in both[3:]] == [row["bad"] for row in second.score(rows[1:]).rows]
@@ -183,7 +184,7 @@ def test_tags_are_those_of_calibrated_probabilities_and_thresholds(folder: Path,
         )  # fmt: skip
         rows[metric] = [json.loads(line) for line in (tmp_path / f"{metric}.jsonl").read_text().splitlines()]
     model = Model.load(folder / "tagged")
-    good = [dict(row) for row, _ in tables.read_rows(source)][:88]
+    good = [dict(row) for row, _ in read_rows(source)][:88]
     segments = model.segments({c: [r[c] for r in good] for c in ("source", "target")})
     raw = word_quality(model).tokens(segments).words
     odds = 2 * np.log(raw / (1 - raw)) + 0.5

@@ -18,6 +18,7 @@ from features.surface import Surface
 from qe.data.dataset import LabelScale
 from qe.training.auxiliary import aligned, letters
 from qe.training.candidates import nested_predictions, search_candidates
+from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.rescaling import rescaled
@@ -83,7 +84,7 @@ def test_texts_without_letters_are_compared_as_they_are() -> None:
 def test_the_fold_is_ridge_regression_on_both(folder: Path) -> None:
     """Against scikit-learn: standardised columns, weights, labels put on the fold's scale."""
     other = section("spanish.tsv", target="es", weight=0.25)
-    prepared = prepare(made(folder, section("first.tsv"), other), folder / "cache")
+    prepared = prepare(check(made(folder, section("first.tsv"), other)), folder / "cache")
     _, objective = search_candidates(prepared)
     fold, (train, held_out) = objective.folds[0], prepared.first_folds[0]
     (auxiliary,) = prepared.auxiliaries
@@ -108,7 +109,7 @@ def prepared_candidate(prepared: Prepared) -> Any:
 @pytest.mark.parametrize("together", [False, True])
 def test_segments_that_repeat_never_cross_a_fold(folder: Path, together: bool) -> None:
     other = section("other.tsv", higher=False, together=together)
-    prepared = prepare(made(folder, section("first.tsv"), other), folder / "cache")
+    prepared = prepare(check(made(folder, section("first.tsv"), other)), folder / "cache")
     (auxiliary,) = prepared.auxiliaries
     assert len(auxiliary.split) == (30 if together else 50)
     source = dict(zip(auxiliary.split.segments.id, auxiliary.split.segments.source, strict=True))
@@ -125,7 +126,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) ->
     """With other labels of the rows held out, the predictions of these rows are the same to the last bit."""
     other = section("other.tsv", higher=False, together=together, scaling="ranks", weight=0.5, align=True)
     experiment = made(folder, section("first.tsv"), other, features=["surface", {"kind": "bag_of_words"}])
-    prepared = prepare(experiment, folder / "cache")
+    prepared = prepare(check(experiment), folder / "cache")
     _, held_out = prepared.first_folds[1]
     changed = prepared.scores.copy()
     changed[held_out] = np.random.default_rng(5).normal(100, 50, len(held_out))
@@ -141,7 +142,7 @@ def test_labels_that_are_held_out_reach_nothing(folder: Path, together: bool) ->
 def test_nested_predictions_see_no_twin_of_an_outer_row(folder: Path, monkeypatch: Any) -> None:
     other = section("other.tsv", higher=False)
     experiment = made(folder, section("first.tsv"), other, split={"folds": 2, "outer": 3})
-    prepared = prepare(experiment, folder / "cache")
+    prepared = prepare(check(experiment), folder / "cache")
     predicted = nested_predictions(prepared)
     assert predicted is not None and np.isfinite(predicted).all()
     assert np.corrcoef(predicted, prepared.scores)[0, 1] > 0.8
@@ -151,7 +152,7 @@ def test_the_model_learns_from_all_of_them(folder: Path) -> None:
     """Its fitted families learn from both datasets where they are learned from together."""
     other = section("other.tsv", higher=False, together=True)
     experiment = made(folder, section("first.tsv"), other, features=[{"kind": "bag_of_words"}])
-    prepared = prepare(experiment, folder / "cache")
+    prepared = prepare(check(experiment), folder / "cache")
     assert len(prepared.fitting) == 90 and len(prepared.training_table()) == 60
     rows = prepared.learned_rows()
     assert len(rows.table) == len(rows.scores) == 90 and rows.others == 30 and rows.weights is None
@@ -164,9 +165,11 @@ def test_other_kinds_of_labels_help(folder: Path) -> None:
     """Four labels of its own, and 40 of another pair, against these four alone."""
     few = section("first.tsv", rows=4)
     split = {"folds": 2}
-    alone = prepare(made(folder, few, split=split), folder / "cache")
-    both = prepare(made(folder, few, section("spanish.tsv", target="es"), split=split), folder / "cache")
-    rest = prepare(made(folder, section("first.tsv")), folder / "cache").training
+    alone = prepare(check(made(folder, few, split=split)), folder / "cache")
+    both = prepare(
+        check(made(folder, few, section("spanish.tsv", target="es"), split=split)), folder / "cache"
+    )
+    rest = prepare(check(made(folder, section("first.tsv"))), folder / "cache").training
     assert len(alone.training) == len(both.training) == 4 and rest.scores is not None
     figures = []
     for prepared in (alone, both):

@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from qe.config import experiment
 from qe.training.auxiliary_labels import WEIGHTS, AuxiliaryLabels
 from qe.training.candidates import out_of_fold_predictions, search_candidates
+from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train
@@ -68,7 +69,7 @@ def made(folder: Path, weight: Any = 0.5, *others: Any, **more: Any) -> experime
 
 
 def prepared(tmp_path: Path, weight: Any = 0.5, **more: Any) -> Prepared:
-    return prepare(made(tmp_path, weight, **more), tmp_path / "cache")
+    return prepare(check(made(tmp_path, weight, **more)), tmp_path / "cache")
 
 
 def labels_of(data: Prepared) -> AuxiliaryLabels:
@@ -166,7 +167,7 @@ def test_the_weight_is_chosen_inside_the_fold(tmp_path: Path) -> None:
     predicted = objective.predictions(result.best)[0]
     changed = int(held_out[0])
     write_rows(tmp_path, changed=changed)
-    again = prepare(made(tmp_path, "auto", weights="annotators"), tmp_path / "other cache")
+    again = prepare(check(made(tmp_path, "auto", weights="annotators")), tmp_path / "other cache")
     assert again.scores[changed] == 99
     after = again.learned(again.training, train_rows)
     for one, other in zip(before, after, strict=True):
@@ -191,7 +192,7 @@ def test_few_rows_choose_nothing(tmp_path: Path) -> None:
 
 def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     write_rows(tmp_path)
-    report = train(made(tmp_path, "auto"), tmp_path / "output", cache=tmp_path / "cache").report
+    report = train(check(made(tmp_path, "auto")), tmp_path / "output", cache=tmp_path / "cache").report
     weight = labels_of(prepared(tmp_path, "auto")).weight(prepared(tmp_path).training)
     assert weight in WEIGHTS
     assert report["data"]["notes"][-1] == (
@@ -209,25 +210,23 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
 def test_another_dataset_helps_beside_it(tmp_path: Path) -> None:
     write_rows(tmp_path)
     write(tmp_path / "other.tsv", 40, 3)
-    data = prepare(made(tmp_path, 0.5, section("other.tsv")), tmp_path / "cache")
+    data = prepare(check(made(tmp_path, 0.5, section("other.tsv"))), tmp_path / "cache")
     assert len(data.learned_rows().scores) > ROWS
-    with pytest.raises(
-        InputError, match=r"auxiliary_labels.hter: families would be fitted on rows of another"
-    ):
-        prepare(made(tmp_path, 0.5, section("other.tsv", together=True)), tmp_path / "cache")
+    with pytest.raises(InputError, match=r"auxiliary_labels: families would be fitted on rows of another"):
+        prepare(check(made(tmp_path, 0.5, section("other.tsv", together=True))), tmp_path / "cache")
 
 
 def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
     write_rows(tmp_path)
     lacking = section("rows.tsv")
     with pytest.raises(InputError, match="auxiliary_labels.hter: the training segments have no post-edits"):
-        prepare(made(tmp_path, dataset=lacking), tmp_path / "cache")
+        prepare(check(made(tmp_path, dataset=lacking)), tmp_path / "cache")
     itself = section("rows.tsv", higher=False)
     itself["columns"] = {"scores": "hter", "post_edit": "post_edit"}
     with pytest.raises(InputError, match="auxiliary_labels.hter: the label is this one already"):
-        prepare(made(tmp_path, dataset=itself), tmp_path / "cache")
+        prepare(check(made(tmp_path, dataset=itself)), tmp_path / "cache")
     with pytest.raises(InputError, match="`auto` chooses by families that learn nothing from labels"):
-        data = prepare(made(tmp_path, "auto", features=["bag_of_words"]), tmp_path / "cache")
+        data = prepare(check(made(tmp_path, "auto", features=["bag_of_words"])), tmp_path / "cache")
         data.learned(data.training)
     for weight in (0, -1, "much", float("nan"), True):
         with pytest.raises(

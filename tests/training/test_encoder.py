@@ -11,6 +11,7 @@ from qe.config.experiment import load
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
+from qe.training.check import check
 from qe.training.train import train
 from tests.features.encoding.made import Tiny, onnx_folder
 
@@ -33,7 +34,7 @@ def test_a_model_with_an_encoder_scores_without_its_folder(
         "tracking={}",
     ]
     experiment = load(EXPERIMENT, data_root=tmp_path, overrides=overrides)
-    outcome = train(experiment, tmp_path / "run", cache=tmp_path / "cache")
+    outcome = train(check(experiment), tmp_path / "run", cache=tmp_path / "cache")
     (read,) = outcome.report["recipe"]["feature_files"]
     assert read["kind"] == "encoder" and all(len(value) == 64 for value in read["files"].values())
     rows = {"source": ["the house is red"] * 2, "target": ["la casa es roja", "casa"]}

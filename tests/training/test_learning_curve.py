@@ -12,6 +12,7 @@ from features.basics.errors import InputError
 from features.surface import Surface
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.check import check
 from qe.training.learning_curve import ALONE, learning_curve
 from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
@@ -31,7 +32,7 @@ def loaded(demo_run: Any, features: str = "[surface]") -> experiment.Experiment:
 def test_all_rows_of_the_folds_are_cross_validation(demo_run: Any) -> None:
     """Against scikit-learn's ridge regression on the same folds."""
     config = loaded(demo_run)
-    data = prepare(config, demo_run.output / "cache")
+    data = prepare(check(config), demo_run.output / "cache")
     size = min(len(train) for train, _ in data.first_folds)
     curve = learning_curve(config, [size, 40], cache=demo_run.output / "cache", draws=2, samples=0)
     assert [s.rows for s in curve.sizes] == [40, size]

@@ -63,7 +63,7 @@ def test_what_cannot_help_is_refused(
             (folder / side).write_text("a b c\nd e\n" * 20)
         resources = {"resources": {"source": "en", "target": "de"}}
     with pytest.raises(InputError, match=message):
-        prepare(made(folder, FIRST, given, **more, **resources), folder / "cache")
+        prepare(check(made(folder, FIRST, given, **more, **resources)), folder / "cache")
 
 
 def test_mistakes_are_told_with_their_place(folder: Path) -> None:
@@ -95,8 +95,8 @@ def test_the_plan_names_them(folder: Path) -> None:
 
 
 def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:
-    limited = prepare(made(folder, {**FIRST, "rows": 20}), folder / "cache").training.segments
-    whole = prepare(made(folder, FIRST), folder / "cache").training.segments
+    limited = prepare(check(made(folder, {**FIRST, "rows": 20})), folder / "cache").training.segments
+    whole = prepare(check(made(folder, FIRST)), folder / "cache").training.segments
     expected = np.sort(np.random.default_rng(0).permutation(60)[:20])
     assert limited.id == whole.take(expected).id
 
@@ -108,7 +108,7 @@ def test_a_run_from_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest
     other = section("other.tsv", higher=False, together=True, weight=0.5)
     third = section("spanish.tsv", target="es", align=True)
     experiment = made(folder, first, other, third, features=["surface", "bag_of_words"])
-    outcome = train(experiment, tmp_path / "run", cache=folder / "cache")
+    outcome = train(check(experiment), tmp_path / "run", cache=folder / "cache")
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert [each["name"] for each in report["recipe"]["other_datasets"]] == ["other.tsv", "spanish.tsv"]
     assert report["data"]["splits"] == {"train": 60, "dev": 20}

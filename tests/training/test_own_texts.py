@@ -19,6 +19,7 @@ from qe.config import experiment
 from qe.config.experiment import Experiment
 from qe.models.model import Model
 from qe.resources.corpora import TranslatedSegments
+from qe.training.check import check
 from qe.training.learning_curve import learning_curve
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train
@@ -71,7 +72,7 @@ def made(folder: Path, **more: Any) -> Experiment:
 def at_work(folder: Path, changed: str | None = None, **more: Any) -> Prepared:
     folder.mkdir()
     write(folder / "rows.tsv", changed=changed)
-    return prepare(made(folder, **more), folder / "cache")
+    return prepare(check(made(folder, **more)), folder / "cache")
 
 
 def word_columns(data: Prepared) -> FloatArray:
@@ -151,7 +152,7 @@ def test_references_can_be_texts_too_and_stand_behind_a_corpus(tmp_path: Path) -
     (folder / "c.de").write_text("aa bb cc\n" * 4, "utf-8")
     write(folder / "rows.tsv")
     resources = {"texts": ["post_edit", "reference"], "parts": 2, "source": "c.en", "target": "c.de"}
-    data = prepare(made(folder, resources=resources, features=["lm"]), folder / "cache")
+    data = prepare(check(made(folder, resources=resources, features=["lm"])), folder / "cache")
     assert data.bundle is not None and data.bundle.manifest["pairs"] == 4 + 2 * ROWS
 
 
@@ -174,18 +175,18 @@ def test_words_and_networks_can_begin_with_what_own_texts_teach(tmp_path: Path) 
     settings = {"synthetic_word_quality": {"rounds": 3, "networks": 1}}
     write(tmp_path / "rows.tsv", rows=300)
     made_of = made(tmp_path, features=features, resources={**resources, "settings": settings})
-    data = prepare(made_of, tmp_path / "cache")
+    data = prepare(check(made_of), tmp_path / "cache")
     assert data.bundle is not None
     assert data.bundle.part("synthetic_word_quality").settings["held_out"] >= 50
 
 
 def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
-    train(made(tmp_path), tmp_path / "out", cache=tmp_path / "cache")
+    train(check(made(tmp_path)), tmp_path / "out", cache=tmp_path / "cache")
     assert not (tmp_path / "out" / "words").exists()  # of other splits, of which there are none
     model = Model.load(tmp_path / "out" / "model")
     whole = model.feature_set.extractors[0].target_lm.fingerprint  # type: ignore[attr-defined]
-    data = prepare(made(tmp_path), tmp_path / "cache")
+    data = prepare(check(made(tmp_path)), tmp_path / "cache")
     assert whole == data.extraction.feature_set.extractors[0].target_lm.fingerprint  # type: ignore[attr-defined]
     for extractor in model.feature_set.extractors:
         assert not isinstance(extractor, FittedExtractor) or extractor._apart is None  # type: ignore[attr-defined]
@@ -210,7 +211,7 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
 def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any, message: str) -> None:
     write(tmp_path / "rows.tsv")
     with pytest.raises(InputError, match=message):
-        prepare(made(tmp_path, **more), tmp_path / "cache")
+        prepare(check(made(tmp_path, **more)), tmp_path / "cache")
 
 
 def test_only_the_first_dataset_gives_texts(tmp_path: Path) -> None:
@@ -224,13 +225,13 @@ def test_a_text_that_the_data_lacks_is_one_message(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     dataset = {**made(tmp_path).dataset.settings(), "columns": {"scores": "score"}}
     with pytest.raises(InputError, match="the training data has no 'post_edit'"):
-        prepare(made(tmp_path, dataset=dataset, features=["lm"]), tmp_path / "cache")
+        prepare(check(made(tmp_path, dataset=dataset, features=["lm"])), tmp_path / "cache")
 
 
 def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
-    data = prepare(experiment, tmp_path / "cache", calibrating=True)
+    data = prepare(check(experiment), tmp_path / "cache", calibrating=True)
     assert any("resources hold the post_edit of the training segments" in note for note in data.dataset.notes)
     assert data.calibration is not None and data.bundle is not None and data.extraction.apart is not None
     assert data.bundle.manifest["pairs"] == len(data.training) == ROWS - len(data.calibration) < ROWS

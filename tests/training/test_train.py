@@ -21,7 +21,8 @@ from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
-from qe.training.preparation import read_dataset
+from qe.training.check import check
+from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
 from qe.training.train import train
 from tests.patience import PATIENCE
@@ -42,7 +43,7 @@ def test_the_wmt12_baseline_reaches_its_figures(store: Path, shared_data: Any) -
     root = shared_data("wmt12-qe").parent
     best = {"C": [4], "gamma": [0.01], "epsilon": [0.2]}  # of golden/svr's 96 configurations
     loaded = experiment.load(BASELINE, data_root=root, overrides=[f"learner.space={json.dumps(best)}"])
-    outcome = train(loaded, store / "out", cache=store / "cache")
+    outcome = train(check(loaded), store / "out", cache=store / "cache")
     figures = outcome.report["cross_validation"]["systems"]["baseline"]
     assert figures["mae"] <= 0.586 and figures["delta_avg"] >= 0.47
     # scikit-learn's own cross-validation of this configuration gives 0.584391 (golden/svr/grid_cv.tsv); ours
@@ -61,7 +62,7 @@ def test_a_metric_that_only_the_experiment_names_is_scored(store: Path, shared_d
         "learner: {kind: mean}\nevaluation: {metric: accuracy, samples: 100}\n"
     )
     outcome = train(
-        experiment.load(store / "classes.yaml", data_root=root), store / "out", cache=store / "cache"
+        check(experiment.load(store / "classes.yaml", data_root=root)), store / "out", cache=store / "cache"
     )
     labels = np.loadtxt(root / "wmt12-qe" / "training_set_annotations" / "target_system.effort")
     rounded = np.floor(labels + 0.5)
@@ -194,11 +195,11 @@ def test_a_later_model_waits_and_has_one_version_however_often_it_is_resumed(
 ) -> None:
     overrides = ["learner.space={C: [0.001], gamma: [0.0001], epsilon: [1.5]}", "split.folds=3"]
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
-    outcome = train(loaded, tmp_path / "worse", cache=demo_run.output / "cache")
+    outcome = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache")
     entry = outcome.report["registration"]
     assert not entry["champion"] and entry["challenger"]
     assert "`qe promote` decides against champion version 1 (mae 0." in entry["reason"]
-    again = train(loaded, tmp_path / "worse", cache=demo_run.output / "cache", resume=True)
+    again = train(check(loaded), tmp_path / "worse", cache=demo_run.output / "cache", resume=True)
     assert again.run_id == outcome.run_id and again.report["registration"] == entry
     model = demo_client.get_registered_model("qe-demo")
     aliases = {name: str(version) for name, version in model.aliases.items()}
@@ -247,7 +248,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
     dataset = read_dataset(loaded)
     scores = dataset.split("train").scores
     assert scores is not None
-    first = train(loaded, store / "a", cache=demo_run.output / "cache")
+    first = train(check(loaded), store / "a", cache=demo_run.output / "cache")
     table = pd.read_parquet(first.output / "predictions.parquet")
     predicted = table.loc[table["split"] == "train", "predicted"].to_numpy()
     folder = store / "data"
@@ -260,7 +261,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
     (folder / "train.scores").write_text("".join(f"{value}\n" for value in changed))
     moved = experiment.load(EXPERIMENT, data_root=store, overrides=overrides)
     moved = moved.model_copy(update={"resources": loaded.resources})
-    second = train(moved, store / "b", cache=demo_run.output / "cache")
+    second = train(check(moved), store / "b", cache=demo_run.output / "cache")
     other = pd.read_parquet(second.output / "predictions.parquet")
     assert other.loc[other["split"] == "train", "predicted"].to_numpy()[0] == predicted[0]
     assert not np.array_equal(other.loc[other["split"] == "train", "predicted"].to_numpy(), predicted)
@@ -269,7 +270,7 @@ def test_labels_of_held_out_rows_do_not_reach_their_predictions(demo_run: Any, s
 def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path) -> None:
     overrides = ["search.trials=2", "split={folds: 3, repeats: 2, outer: 4}", "learner={kind: ridge}"]
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
-    outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
+    outcome = train(check(loaded), store / "out", cache=demo_run.output / "cache")
     repeats = outcome.report["cross_validation"]["repeats"]
     assert repeats["mae"]["sd_over_seeds"] > 0
     assert outcome.report["cross_validation"]["selected_on_these_folds"]
@@ -305,7 +306,7 @@ def test_a_mistake_is_one_message_and_leaves_nothing(
 ) -> None:
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=[override])
     with pytest.raises(InputError, match=message):
-        train(loaded, store / "out", cache=demo_run.output / "cache")
+        train(check(loaded), store / "out", cache=demo_run.output / "cache")
     assert not (store / "out" / "report.json").exists()
 
 
@@ -317,7 +318,7 @@ def test_what_is_calibrated_and_what_costs_buy_is_said(demo_run: Any, store: Pat
         "features=[baseline17]",
     ]
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
-    outcome = train(loaded, store / "out", cache=demo_run.output / "cache")
+    outcome = train(check(loaded), store / "out", cache=demo_run.output / "cache")
     model = outcome.report["model"]
     assert model["calibrated"] is True
     front = model["front"]

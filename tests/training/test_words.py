@@ -23,6 +23,7 @@ from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
 from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
+from qe.training.check import check
 from qe.training.extraction import Extraction
 from qe.training.preparation import Prepared
 from qe.training.train import train
@@ -221,7 +222,9 @@ def test_training_and_scoring_say_the_same(tmp_path: Path, monkeypatch: pytest.M
         "tracking": {"register": False},
     }
     (tmp_path / "words.yaml").write_text(json.dumps(lines))
-    outcome = train(experiment.load(tmp_path / "words.yaml"), tmp_path / "out", cache=tmp_path / "cache")
+    outcome = train(
+        check(experiment.load(tmp_path / "words.yaml")), tmp_path / "out", cache=tmp_path / "cache"
+    )
     assert set(outcome.report["words"]) == {"words", "gaps", "source"}
     tags = WordTags.load(tmp_path / "out" / "model")
     assert tags is not None and set(tags.places) == {"word", "gap", "source"} and tags.insertions >= 1

@@ -28,6 +28,7 @@ from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.resources.annotations import annotated_sides
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 _WARM_UP = 32  # segments: kernels compiled, files mapped
@@ -106,7 +107,7 @@ def demo_world(
             data_root=Path(folder),
             overrides=[*overrides, f"features={json.dumps(list(families))}"],
         )
-        yield prepare(experiment, Path(folder) / "cache", progress)
+        yield prepare(check(experiment), Path(folder) / "cache", progress)
 
 
 def measurable() -> list[str]:

@@ -15,6 +15,7 @@ from features.core.tree_columns import tree_names
 from features.storage.files import atomic_file
 from features.storage.outputs import check_apart, check_output
 from qe.config.experiment import Experiment
+from qe.training.check import check
 from qe.training.extraction import Compute
 from qe.training.preparation import prepare
 
@@ -39,7 +40,7 @@ def extract(
             remedy="let it end in .parquet",
         )
     check_output(output, experiment.inputs())
-    data = prepare(experiment, cache, progress)
+    data = prepare(check(experiment), cache, progress)
     check_apart(output, data.dataset.files(experiment.dataset.path))
     dataset, training, extraction = data.dataset, data.training, data.extraction
     if engine is not None:

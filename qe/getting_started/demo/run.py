@@ -7,10 +7,10 @@ from pathlib import Path
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file
 from features.storage.outputs import locked_folder
-from qe.config import experiment
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.scoring.jobs import ScoredFile, score_file
 from qe.statistics.result import check_seed
+from qe.training.check import load
 from qe.training.train import Outcome, train
 
 EXPERIMENT = Path(__file__).with_name("demo.yaml")
@@ -46,8 +46,7 @@ def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> De
     progress("generating artificial data", 0, None)
     data = generate(output / "data", seed=seed)
     path = _written(output)
-    loaded = experiment.load(path)
-    outcome = train(loaded, output, cache=cache or output / "cache", overwrite=True, progress=progress)
+    outcome = train(load(path), output, cache=cache or output / "cache", overwrite=True, progress=progress)
     scores = output / "scores.tsv"
     scored = score_file(output / "model", [data.new_translations], scores, overwrite=True, progress=progress)
     return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)

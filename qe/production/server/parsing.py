@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 
 from qe.production.server.answers import Refused
 from qe.production.server.limits import Limits
-from qe.scoring.tables import Row, rows_of
+from qe.scoring.rows import Row, rows_of
 
 Kind = Literal["json", "csv"]
 _Columns = Collection[str]

@@ -17,6 +17,7 @@ from qe.language.programs.made_columns import with_made_columns
 from qe.production.suggestion.committee import disagreement
 from qe.production.suggestion.space import components, standardised
 from qe.production.suggestion.spread import spread
+from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 
@@ -47,7 +48,7 @@ def suggest(
 
     Raises InputError if the pool has fewer rows that are not labelled already, or lacks a column.
     """
-    prepared = prepare(experiment, cache, progress)
+    prepared = prepare(check(experiment), cache, progress)
     segments = _segments(prepared, pool, cache, progress)
     free = _unlabelled(prepared, segments)
     if len(free) < count:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from features.basics.errors import InputError
 from qe.scoring import tables
-from qe.scoring.tables import Row, unusable
+from qe.scoring.rows import Row, check_header, json_rows, rows_of, unusable
 
 ID, REASON = "id", "reason"
 _FILE, _BLOCK, _LINE = "_qe_file", "_qe_block", "_qe_line"
@@ -103,7 +103,7 @@ def _lines(session: Any, name: str, kind: str, needed: Sequence[str]) -> tuple[A
     if not line:
         raise InputError("is empty", where=name, remedy="the first line names the columns")
     header = _fields(line, kind, name, 1)
-    tables.check_header(header, name)
+    check_header(header, name)
     _check_columns(header, needed, name)
     return frame, tuple(header)
 
@@ -218,9 +218,9 @@ class Parser:
             return ((row, "") for _, row in numbered)
         lines = ((_decoded(line, self.name, number), number) for number, line in numbered)
         if self.kind == "jsonl":
-            return tables.json_rows(line for line, _ in lines)
+            return json_rows(line for line, _ in lines)
         fields = (_fields(line, self.kind, self.name, number) for line, number in lines)
-        return tables.rows_of(self.header, fields)
+        return rows_of(self.header, fields)
 
     def _id(self, row: Mapping[str, Any], number: int) -> str:
         value = row.get(ID)

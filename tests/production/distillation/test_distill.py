@@ -18,6 +18,7 @@ from qe.models.model import Model
 from qe.production.distillation.distill import STUDENTS, learns_words, load_student, student_of, taught
 from qe.scoring.pool import read_pool
 from qe.scoring.word_level import WordLevel
+from qe.training.check import check
 from qe.training.train import train
 
 
@@ -33,7 +34,7 @@ def of_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "tracking.register=false",
         ]  # fmt: skip
         loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=overrides)
-        train(loaded, folder / "run", cache=folder / "cache")
+        train(check(loaded), folder / "run", cache=folder / "cache")
     return folder
 
 

@@ -15,7 +15,8 @@ from features.storage.files import read_lines
 from features.text.tokenizer import Tokenizer
 from qe.scoring.check import CHECKS, Checks, Knowledge, Pair
 from qe.scoring.flags import Flags, kinds_of
-from qe.scoring.jobs import score_file, tables
+from qe.scoring.input import read_rows
+from qe.scoring.jobs import score_file
 from qe.scoring.scorer import Options
 from tests.conftest import ROOT
 
@@ -131,14 +132,14 @@ def test_an_injection_changes_the_translation(bench: ModuleType) -> None:
 
 
 def test_flags_stand_beside_the_score(demo_model: Path, tmp_path: Path) -> None:
-    rows = [*tables.read_rows(demo_model.parent / "data" / "new.tsv")][:40]
+    rows = [*read_rows(demo_model.parent / "data" / "new.tsv")][:40]
     (row, _), *_ = rows
     path = tmp_path / "in.tsv"
     path.write_text(
         f"source\ttarget\n{row['source']} 15\t{row['target']} 50\n{row['source']}\t{row['target']}\n"
     )
     summary = score_file(demo_model, [path], tmp_path / "o.tsv", options=Options(flags=True), workers=1)
-    first, second = (row for row, _ in tables.read_rows(tmp_path / "o.tsv"))
+    first, second = (row for row, _ in read_rows(tmp_path / "o.tsv"))
     assert "numbers: 15, 50" in first["flags"] and "numbers" not in second["flags"]
     assert summary.flagged["numbers"] == 1 and summary.not_checked == {}
     assert list(first) == ["id", "score", "flags", "reason"]

@@ -22,6 +22,7 @@ from features.resources.ngrams import NgramCounts
 from features.text.tokens import Tokens
 from qe.cli import main
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.scoring.input import read_rows
 from qe.scoring.jobs import score_file, tables
 from qe.scoring.scorer import Options
 
@@ -101,7 +102,7 @@ def same_as_local(spark: Any, model: Path, path: Path, output: str, options: Opt
 
 
 def new_rows(demo_run: Any, n: int) -> list[dict[str, str]]:
-    rows = tables.read_rows(demo_run.output / "data" / "new.tsv")
+    rows = read_rows(demo_run.output / "data" / "new.tsv")
     return [row for (row, _), _ in zip(rows, range(n), strict=False)]
 
 

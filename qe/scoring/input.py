@@ -1,0 +1,250 @@
+"""Input of a job: a table, or two parallel texts; their columns, types and rows come from one object."""
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from features.basics.errors import InputError
+from features.storage.files import read_lines
+from qe.scoring.rows import Row, check_header, json_rows, rows_of
+from qe.scoring.tables import Kind, Types, kind_of
+
+_LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True)
+class Input(ABC):
+    """Where rows come from; `path` is the file that messages name."""
+
+    path: Path
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str] | None:
+        """The columns that the input declares; None for JSONL, in which every row says its own.
+
+        Raises InputError for a file that cannot be read at all.
+        """
+
+    @property
+    def types(self) -> Types:
+        """Column -> its type in Parquet, in order."""
+        return {name: pa.string() for name in self.columns or ()}
+
+    @abstractmethod
+    def count(self) -> int:
+        """How many rows there are, from one reading. Raises InputError as `rows` does."""
+
+    @abstractmethod
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        """The rows; one that cannot be read comes with a reason, never vanishes.
+
+        whole  whether a value that cannot be read makes a row unusable, whatever its column
+
+        Raises InputError for a file that cannot be read at all: no header, not UTF-8, not the kind its name
+        says.
+        """
+
+
+def open_input(paths: Sequence[Path]) -> Input:
+    """The table at the only path, or the texts at two. Raises InputError for a table of no known kind."""
+    if len(paths) == 2:
+        return ParallelInput(paths[0], paths[1])
+    kind = kind_of(paths[0])
+    if kind == "parquet":
+        return ParquetInput(paths[0])
+    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind)
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a table. Raises InputError as `Input.rows` does."""
+    return open_input([path]).rows()
+
+
+@dataclass(frozen=True)
+class ParallelInput(Input):
+    """Two text files, one segment per line."""
+
+    target: Path
+
+    @property
+    def columns(self) -> list[str]:
+        return ["source", "target"]
+
+    def count(self) -> int:
+        return sum(1 for _ in read_lines(self.path))
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        """Raises InputError, with both counts, before the last row, if the files differ in length."""
+        left, right = read_lines(self.path), read_lines(self.target)
+        number = 0
+        while True:
+            a, b = next(left, None), next(right, None)
+            if a is None and b is None:
+                return
+            if a is None or b is None:
+                short, long = (self.path, self.target) if a is None else (self.target, self.path)
+                rest = 1 + sum(1 for _ in (right if a is None else left))
+                raise InputError(
+                    f"the two sides must have the same number of lines, but {short} has {number} "
+                    f"and {long} has {number + rest}"
+                )
+            number += 1
+            yield {"source": a, "target": b}, ""
+
+
+@dataclass(frozen=True)
+class DelimitedInput(Input):
+    """TSV, unquoted (a quotation mark is a character), or CSV, quoted."""
+
+    kind: Kind
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return self._opened()[0]
+
+    def count(self) -> int:
+        return sum(1 for _ in (self.rows() if self.kind == "csv" else read_lines(self.path))) - (
+            self.kind == "tsv"
+        )
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        header, records = self._opened()
+        return rows_of(header, records)
+
+    def _opened(self) -> tuple[list[str], Iterator[list[str]]]:
+        """The header, and the records below it."""
+        lines = read_lines(self.path)
+        first = next(lines, None)
+        if not first:
+            raise InputError("is empty", where=self.path, remedy="the first line names the columns")
+        if self.kind == "tsv":
+            header = first.split("\t")
+            records: Iterator[list[str]] = (line.split("\t") for line in lines)
+        else:
+            records = _csv_records(_with_line_ends(first, lines), self.path)
+            header = next(records)
+        check_header(header, self.path)
+        return header, records
+
+
+@dataclass(frozen=True)
+class JsonInput(Input):
+    """JSONL: an object a line."""
+
+    @property
+    def columns(self) -> None:
+        return None
+
+    @cached_property
+    def types(self) -> Types:
+        """From one reading of the file: a type that all values of a key have, otherwise text."""
+        kinds: dict[str, set[pa.DataType | None]] = {}
+        for row, _ in self.rows():
+            for name, value in row.items():
+                kinds.setdefault(name, set()).add(_json_type(value))
+        return {name: _common(types - {None}) for name, types in kinds.items()}
+
+    def count(self) -> int:
+        return sum(1 for _ in read_lines(self.path))
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        return json_rows(read_lines(self.path))
+
+
+@dataclass(frozen=True)
+class ParquetInput(Input):
+    """A Parquet file."""
+
+    @cached_property
+    def columns(self) -> list[str]:
+        next(self.rows(), None)  # damage shows
+        return list(self._file.schema_arrow.names)
+
+    @property
+    def types(self) -> Types:
+        return dict(zip(self._file.schema_arrow.names, self._file.schema_arrow.types, strict=True))
+
+    def count(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        check_header(self._file.schema_arrow.names, self.path)
+        batches = self._file.iter_batches(batch_size=4096)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (pa.ArrowException, OSError) as error:
+                reason = str(error).partition("\n")[0]
+                raise InputError(f"a damaged Parquet file ({reason})", where=self.path) from None
+            if batch is None:
+                return
+            try:
+                values = batch.to_pylist()
+            except (ValueError, OverflowError):  # Python has no such dates or text: each value by itself
+                yield from _readable_parts(batch, whole)
+            else:
+                yield from ((value, "") for value in values)
+
+    @cached_property
+    def _file(self) -> pq.ParquetFile:
+        try:
+            file = pq.ParquetFile(self.path)
+            _ = file.schema_arrow.names
+        except FileNotFoundError:
+            raise InputError("no such file", where=self.path) from None
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
+            raise InputError(f"not a Parquet file ({error})", where=self.path) from None
+        return file
+
+
+def _with_line_ends(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first + "\n"
+    for line in rest:
+        yield line + "\n"
+
+
+def _csv_records(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+    csv.field_size_limit(_LONGEST_FIELD)  # of the whole process: a reader has no limit of its own
+    reader = csv.reader(lines, strict=True)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise InputError(f"not valid CSV ({error})", where=f"{path}:{reader.line_num}") from None
+
+
+def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:
+    """Rows in which some values cannot be read; those that need such a value say so as their reason."""
+    for number in range(batch.num_rows):
+        row: dict[str, Any] = {}
+        reason = ""
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                row[name] = column[number].as_py()
+            except (ValueError, OverflowError):
+                row[name] = None
+                if whole or name in ("id", "source", "target"):
+                    reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
+        yield row, reason
+
+
+def _json_type(value: Any) -> pa.DataType | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, int):
+        return pa.int64() if value in _INT64 else pa.string()
+    return pa.float64() if isinstance(value, float) else pa.string()
+
+
+def _common(types: set[Any]) -> pa.DataType:
+    return next(iter(types)) if len(types) == 1 else pa.string()
