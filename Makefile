@@ -63,7 +63,7 @@ docs: $(READY)
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir output/wheel .
 
-# The figures that the README and the docs state; other scripts in benchmarks/ take arguments (see --help).
+# Speed, and what happens to jobs and servers under stress; benchmarks/studies/ has the scripts behind docs/results/.
 bench: $(READY)
 	test -d output/demo/model || $(BIN)/qe demo --quiet
 	$(BIN)/python benchmarks/bench_features.py baseline17

@@ -33,7 +33,7 @@ def list_(
 ) -> None:
     """List the feature families and the sets of them: what each is and what it costs.
 
-    Costs are microseconds of processor time per segment, as benchmarks/bench_families.py measured them.
+    Costs are microseconds of processor time per segment (benchmarks/studies/costs_families.py).
     `describe` and --json say what each needs.
 
     Example:

@@ -15,9 +15,8 @@ from qe.statistics.randomization import randomization_test_rescored
 from qe.statistics.reach import Tail
 from qe.statistics.result import TestResult, check_tail
 
-_HEAVY = (
-    2.0  # excess kurtosis from which Williams' test is far off its level (benchmarks/bench_calibration.py)
-)
+# Excess kurtosis from which Williams' test is far off its level (studies/significance_calibration.py).
+_HEAVY = 2.0
 _STANDARD_ERRORS = 3.0
 
 

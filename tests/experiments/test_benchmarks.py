@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 
 def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "studies" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -23,12 +23,12 @@ def benchmark(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def tcd() -> ModuleType:
-    return benchmark("bench_tcd")
+    return benchmark("wmt12_tcd")
 
 
 @pytest.fixture(scope="module")
 def discretised() -> ModuleType:
-    return benchmark("bench_discretised")
+    return benchmark("wmt12_discretised")
 
 
 @pytest.fixture(scope="module")

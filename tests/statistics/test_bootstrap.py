@@ -187,7 +187,7 @@ def test_jackknife_edges() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["delta_avg", "rmse", "spearman"])
 def test_jackknife_intervals_cover_with_30_segments(metric: str) -> None:
-    """Where percentile and BCa intervals cover .90 to .92; the long version is bench_calibration.py."""
+    """Percentile and BCa intervals cover .90 to .92 there (studies/significance_calibration.py)."""
     rng = np.random.default_rng(12)
     kind, covered, levels = METRICS.get(metric)(), [], Levels.of(None, 30)
     truth = {"rmse": 1.0, "spearman": 6 / np.pi * np.arcsin(np.sqrt(0.5) / 2)}

@@ -1,4 +1,4 @@
-"""Type I error on simulated null hypotheses; benchmarks/bench_calibration.py is the large version."""
+"""Type I error on simulated null hypotheses; the large version: studies/significance_calibration.py."""
 
 import numpy as np
 import pytest

@@ -44,5 +44,5 @@ class FeatureCosts:
 
     @classmethod
     def load(cls, path: Path = PUBLISHED) -> "FeatureCosts":
-        """The costs last written by benchmarks/bench_families.py."""
+        """The costs last written by benchmarks/studies/costs_families.py."""
         return cls(**strict_yaml.read_mapping(path, "table of costs"))

@@ -25,10 +25,11 @@ EN_DE = ("en", "de")
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_flags", ROOT / "benchmarks" / "bench_flags.py")
+    path = ROOT / "benchmarks" / "studies" / "scoring_flags.py"
+    spec = importlib.util.spec_from_file_location("scoring_flags", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["bench_flags"] = module  # dataclasses ask for it
+    sys.modules["scoring_flags"] = module  # dataclasses ask for it
     spec.loader.exec_module(module)
     return module
 
@@ -93,7 +94,7 @@ def test_every_check_takes_any_text(kind: str, pair: tuple[str, str], lexicon: L
     assert isinstance(check.words(Pair(*pair)), tuple)
 
 
-# Floors well below what benchmarks/bench_flags.py measures (docs/scoring.md), and ceilings of false alarms.
+# Floors well below what benchmarks/studies/scoring_flags.py measures, and ceilings of false alarms.
 EXPECTED = {
     "invented": (0.95, 0.35),
     "ratio": (0.9, 0.02),
@@ -105,7 +106,7 @@ EXPECTED = {
 
 
 def test_injected_errors_are_seen(shared_data: Callable[[str], Path], bench: ModuleType) -> None:
-    """The small version of benchmarks/bench_flags.py: Romanian-English, 16,000 pairs for the lexicon."""
+    """Small version of benchmarks/studies/scoring_flags.py: Romanian-English, a lexicon of 16,000 pairs."""
     folder = shared_data("parallel/ro-en")
     sides = (read_lines(folder / "train.ro.gz"), read_lines(folder / "train.en.gz"))
     pairs = [(s, t) for s, t in zip(*sides, strict=True) if s.strip() and t.strip()]
