@@ -14,6 +14,7 @@ from qe.config import experiment
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.batch import train_all
+from qe.training.check import check
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +33,9 @@ def batch(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
         small(demo_run, "name=baseline", "learner={kind: ridge}", "published={mae: 0.69}"),
         small(demo_run, "name=constant", "learner={kind: mean}"),
     ]
-    outcomes, boards = train_all(experiments, folder, cache=demo_run.output / "cache")
+    outcomes, boards = train_all(
+        [check(each) for each in experiments], folder, cache=demo_run.output / "cache"
+    )
     return folder, outcomes, boards
 
 

@@ -22,6 +22,7 @@ from qe.models.explanation import Background, Explainer
 from qe.models.model import Model
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline
+from qe.training.check import check
 from qe.training.train import Outcome, train
 
 N_TRAIN, N_TEST = 48, 12
@@ -91,7 +92,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 def run(folder: Path, name: str, **changes: Any) -> Outcome:
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(settings(**changes)))
-    return train(experiment.load(file), folder / name, cache=folder / "cache")
+    return train(check(experiment.load(file)), folder / name, cache=folder / "cache")
 
 
 @pytest.fixture(scope="module")
