@@ -1,19 +1,11 @@
 """A negation on one side alone."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import regex
 
+from features.text.negators import NEGATORS
 from qe.scoring.check import Check, Pair
-
-# Negators of each language, as regular expressions over lower-cased text between word boundaries.
-NEGATORS: Mapping[str, str] = {
-    "de": r"nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne|nirgend\w*|nein|keinesfalls|keineswegs",
-    "en": r"not|no|never|cannot|nobody|nothing|none|neither|nor|nowhere|without|\w+n['’]t",
-    "es": r"no|nunca|jamás|nadie|nada|ningun[oa]s?|ningún|ni|tampoco|sin",
-    "ro": r"nu|n|niciodată|nimeni|nimic|nici|niciun|nicio|niciunul|niciuna|fără|ba",
-}
 
 
 class Negation(Check):
