@@ -37,6 +37,20 @@ class LanguageProfile:
         return np.asarray((sums[ends] - sums[ends - lengths]) / (lengths * _UNIT))
 
 
+def trigram_overlap(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    """(n,) trigrams that two texts share, as a share of those of the one with fewer."""
+    first, second = (_distinct(each) for each in (texts, others))
+    both = np.bincount(np.intersect1d(first, second, assume_unique=True) // BUCKETS, minlength=len(texts))
+    sizes = [np.bincount(cells // BUCKETS, minlength=len(texts)) for cells in (first, second)]
+    return np.asarray(both / np.maximum(np.minimum(*sizes), 1))
+
+
+def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Text by text, the distinct buckets: text * BUCKETS + bucket."""
+    buckets, lengths = _trigrams(texts)
+    return np.unique(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
+
+
 def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The buckets of all trigrams, text by text (blanks around each), and how many each text has."""
     padded = [f"  {text.lower()} " for text in texts]

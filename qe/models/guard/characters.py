@@ -1,0 +1,97 @@
+"""Characters of a batch of texts, as arrays: runs of marks, symbols, letters that the language lacks."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.text.tokens import ratio
+
+_SYMBOLS = ("So", "Cn", "Co", "Cc", "Cs")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """The characters of n texts, one text behind the other, without blanks.
+
+    known  distinct characters; `ids` are places in it
+    rows   the text that each character belongs to
+    begins  whether a character stands behind a blank, or at the beginning
+    """
+
+    known: tuple[str, ...]
+    ids: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    begins: NDArray[np.bool_]
+    n: int
+
+    @classmethod
+    def make(cls, texts: Sequence[str]) -> "Characters":
+        joined = "".join(texts)
+        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+        distinct, ids = np.unique(codes, return_inverse=True)
+        known = tuple(map(chr, distinct.tolist()))
+        rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+        blank = np.array([c.isspace() for c in known], np.bool_)[ids]
+        before = np.concatenate([[True], blank[:-1] | (rows[1:] != rows[:-1])]) if len(ids) else blank
+        return cls(known, ids[~blank], rows[~blank], before[~blank], len(texts))
+
+    def count(self, chosen: NDArray[np.bool_]) -> FloatArray:
+        """(n,) how many of the characters of each text are `chosen` (by place)."""
+        return np.bincount(self.rows[chosen], minlength=self.n).astype(np.float64)
+
+    def share(self, chosen: NDArray[np.bool_]) -> FloatArray:
+        """(n,) the share of the `chosen`; NaN for a text without characters."""
+        return ratio(self.count(chosen), np.bincount(self.rows, minlength=self.n))
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Unicode's general category of each known character."""
+        return tuple(unicodedata.category(c) for c in self.known)
+
+    def of_category(self, *begins: str) -> NDArray[np.bool_]:
+        """Which characters are of categories that begin so."""
+        return np.array([c.startswith(begins) for c in self.categories], np.bool_)[self.ids]
+
+    @cached_property
+    def symbols(self) -> NDArray[np.bool_]:
+        """Which characters are emoji, control characters, or stand for something that was not decoded."""
+        strange = np.array([c == _REPLACEMENT for c in self.known], np.bool_)[self.ids]
+        return strange | self.of_category(*_SYMBOLS)
+
+    def outside(self, letters: str) -> NDArray[np.bool_]:
+        """Which characters are letters that are not among `letters` (lower case)."""
+        known = set(letters)
+        return np.array([c.isalpha() and c.lower() not in known for c in self.known], np.bool_)[self.ids]
+
+    def longest_run(self) -> FloatArray:
+        """(n,) the longest run of one mark or symbol, blanks between them passed over."""
+        marks = self.of_category("P", "S")
+        same = np.zeros(len(self.ids), np.bool_)
+        same[1:] = (self.ids[1:] == self.ids[:-1]) & (self.rows[1:] == self.rows[:-1])
+        starts = np.flatnonzero(~same)
+        lengths = np.diff(np.append(starts, len(self.ids)))
+        longest = np.zeros(self.n)
+        kept = marks[starts]
+        np.maximum.at(longest, self.rows[starts[kept]], lengths[kept])
+        return longest
+
+    def longest_word(self) -> FloatArray:
+        """(n,) characters of the longest stretch without a blank."""
+        starts = np.flatnonzero(self.begins)
+        lengths = np.diff(np.append(starts, len(self.ids)))
+        longest = np.zeros(self.n)
+        np.maximum.at(longest, self.rows[starts], lengths)
+        return longest
+
+    def capitals_inside(self) -> FloatArray:
+        """(n,) capitals directly behind a small letter."""
+        small, capital = self.of_category("Ll"), self.of_category("Lu")
+        inside = np.zeros(len(self.ids), np.bool_)
+        inside[1:] = small[:-1] & capital[1:] & ~self.begins[1:]
+        return self.count(inside)

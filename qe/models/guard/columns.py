@@ -1,0 +1,232 @@
+"""Columns of the guard: each is a sign of rubbish, larger for worse, with the words that tell it to a person."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.core.segments import Segments
+from features.resources.lexicon import Lexicon
+from features.text.tokens import Tokens, segment_mean, segment_sum
+from features.text.vocabulary import Vocabulary
+from qe.models.guard.characters import Characters
+from qe.models.guard.knowledge import Knowledge, characters, log_ratio
+from qe.models.language_profile import trigram_overlap
+
+_MIXED = 0.9  # of the lexicon, the rest of the word's frequency
+_TRANSLATED = 0.05  # t(source word | target word) from which a source word counts as translated
+_LONG = 4  # letters of a word that is hardly the same in two languages by chance
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """Everything about a batch that columns are made of; each part is computed once."""
+
+    segments: Segments
+    knowledge: Knowledge
+
+    @cached_property
+    def source(self) -> Tokens:
+        return self.segments.source_tokens.lower()
+
+    @cached_property
+    def target(self) -> Tokens:
+        return self.segments.target_tokens.lower()
+
+    @cached_property
+    def source_characters(self) -> Characters:
+        return Characters.make(self.segments.source)
+
+    @cached_property
+    def characters(self) -> Characters:
+        return Characters.make(self.segments.target)
+
+    def words(self, tokens: Tokens, least: int = 1) -> NDArray[np.bool_]:
+        """(n_tokens,) which tokens hold a letter or digit and are at least that long."""
+        by_type = [len(w) >= least and any(map(str.isalnum, w)) for w in tokens.types]
+        return np.array(by_type, np.bool_)[tokens.ids] if by_type else np.zeros(0, np.bool_)
+
+    def share(self, tokens: Tokens, chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> FloatArray:
+        """(n,) the share of `chosen` tokens among others; 0 for a text without any."""
+        some = segment_sum(among, tokens.offsets)
+        return np.asarray(segment_sum(chosen & among, tokens.offsets) / np.maximum(some, 1))
+
+    @cached_property
+    def length(self) -> FloatArray:
+        """(n,) target to source words, in deviations of the training rows from their median."""
+        middle, deviation = self.knowledge.texts.lengths[:2]
+        return (log_ratio(self.target.lengths, self.source.lengths) - middle) / deviation
+
+    @cached_property
+    def character_length(self) -> FloatArray:
+        """(n,) the same of characters."""
+        middle, deviation = self.knowledge.texts.lengths[2:]
+        sizes = characters(self.segments.target), characters(self.segments.source)
+        return (log_ratio(*sizes) - middle) / deviation
+
+    @cached_property
+    def bits(self) -> tuple[FloatArray, FloatArray]:
+        """(n,) bits per character of the target by the source's language and by its own."""
+        source, target = self.knowledge.texts.profiles
+        return source.bits(self.segments.target), target.bits(self.segments.target)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(n, 2) how often the most frequent word of each target comes more often than in its source."""
+        numbers = {word: i for i, word in enumerate(self.source.types)}
+        same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
+        own = self.words(self.target)
+        rows, ids = self.target.text_index[own], self.target.ids[own]
+        size, wide = max(len(self.target.types), 1), max(len(self.source.types), 1)
+        cells, seen = np.unique(rows * size + ids, return_counts=True)
+        source_cells, source_seen = np.unique(
+            self.source.text_index * wide + self.source.ids, return_counts=True
+        )
+        places = same[cells % size] if len(cells) else cells
+        wanted = cells // size * wide + places
+        at = np.minimum(np.searchsorted(source_cells, wanted), max(len(source_cells) - 1, 0))
+        there = (places >= 0) & (source_cells[at] == wanted) if len(source_cells) else places > places
+        surplus = seen - np.where(there, source_seen[at] if len(source_cells) else 0, 0)
+        most = np.zeros(len(self.target), np.int64)
+        np.maximum.at(most, cells // size, surplus)
+        return most
+
+    @cached_property
+    def copied(self) -> FloatArray:
+        """(n,) the share of the target's longer words that stand in the source, too."""
+        numbers = {word: i for i, word in enumerate(self.source.types)}
+        same = np.array([numbers.get(w, -1) for w in self.target.types], np.int64)
+        places = same[self.target.ids] if len(same) else np.empty(0, np.int64)
+        wide = max(len(self.source.types), 1)
+        cells = np.unique(self.source.text_index * wide + self.source.ids)
+        there = (places >= 0) & np.isin(self.target.text_index * wide + places, cells)
+        return self.share(self.target, there, self.words(self.target, _LONG))
+
+    def distinct(self, tokens: Tokens) -> FloatArray:
+        """(n,) the share of words that repeat another one of the same text."""
+        own = self.words(tokens)
+        cells = np.unique(tokens.text_index[own] * max(len(tokens.types), 1) + tokens.ids[own])
+        kinds = np.bincount(cells // max(len(tokens.types), 1), minlength=len(tokens))
+        return np.asarray(1 - kinds / np.maximum(segment_sum(own, tokens.offsets), 1))
+
+    def repeated_trigrams(self) -> FloatArray:
+        """(n,) the share of three words in a row that come more than once."""
+        ids, rows = self.target.ids.astype(np.int64), self.target.text_index
+        size = max(len(self.target.types), 1)
+        inside = rows[:-2] == rows[2:] if len(ids) > 2 else np.zeros(0, np.bool_)
+        pairs = np.unique(ids[:-2] * size + ids[1:-1], return_inverse=True)[1] if len(ids) > 2 else ids[:0]
+        grams = np.stack([rows[:-2], pairs, ids[2:]], axis=1)[inside] if len(ids) > 2 else np.empty((0, 3))
+        kinds = np.unique(grams, axis=0)
+        n = len(self.target)
+        all_, own = (np.bincount(each[:, 0].astype(np.int64), minlength=n) for each in (grams, kinds))
+        return np.asarray(1 - own / np.maximum(all_, 1)) * (all_ > 0)
+
+    def unknown(self) -> FloatArray:
+        """(n,) the share of target tokens that no training row has."""
+        strange = self.target.ids_in(self.knowledge.texts.words) == 0
+        return self.share(self.target, strange, np.ones(len(strange), np.bool_))
+
+    def agreement(
+        self, lexicon: Lexicon, given: Tokens, words: Tokens, known: Vocabulary, counts: NDArray[np.int64]
+    ) -> FloatArray:
+        """(n,) mean of log p(word | other side) / p(word); words that were never seen count as 0."""
+        ids = words.ids_in(known)
+        base = (counts + 0.5) / (counts.sum() + 0.5 * len(counts))
+        p = _MIXED * lexicon.score(given, words).probability + (1 - _MIXED) * base[ids]
+        gain = np.where(ids > 0, np.log(p / base[ids]), 0.0)
+        return np.nan_to_num(segment_mean(gain, words.offsets))
+
+    def untranslated(self) -> FloatArray:
+        """(n,) the share of source tokens that no target word translates."""
+        best = self.knowledge.backward.score(self.target, self.source).maximum
+        return self.share(self.source, best <= _TRANSLATED, np.ones(len(best), np.bool_))
+
+    def marks(self) -> FloatArray:
+        """(n,) how many punctuation marks more or fewer than the source has."""
+        return np.abs(_marks(self.characters) - _marks(self.source_characters))
+
+
+def _marks(text: Characters) -> FloatArray:
+    return text.count(text.of_category("P"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One sign: its name, what makes it (larger is worse), and how it is told.
+
+    told  two texts: what is seen, for translators
+    """
+
+    name: str
+    value: Callable[[_Row], FloatArray]
+    told: str
+
+
+def _agreement(row: _Row, forward: bool) -> FloatArray:
+    texts, knowledge = row.knowledge.texts, row.knowledge
+    if forward:
+        return -row.agreement(knowledge.forward, row.source, row.target, texts.words, texts.counts)
+    sides = (row.target, row.source, texts.source_words, texts.source_counts)
+    return -row.agreement(knowledge.backward, *sides)
+
+
+COLUMNS: Final = (
+    Column("few words", lambda r: np.maximum(-r.length, 0), "few words for the source's length"),
+    Column("many words", lambda r: np.maximum(r.length, 0), "many words for the source's length"),
+    Column("short", lambda r: np.maximum(-r.character_length, 0), "short for the source"),
+    Column("long", lambda r: np.maximum(r.character_length, 0), "long for the source"),
+    Column(
+        "punctuation",
+        lambda r: r.share(r.target, ~r.words(r.target), np.ones(len(r.target.ids), np.bool_)),
+        "much punctuation",
+    ),
+    Column("digits", lambda r: r.characters.share(r.characters.of_category("N")), "many digits"),
+    Column("symbols", lambda r: r.characters.share(r.characters.symbols), "emoji or undecoded characters"),
+    Column(
+        "runs of marks",
+        lambda r: np.maximum(r.characters.longest_run() - r.source_characters.longest_run(), 0),
+        "a mark repeated many times",
+    ),
+    Column("repeated words", lambda r: r.distinct(r.target) - r.distinct(r.source), "words repeated"),
+    Column("repeated phrases", lambda r: r.repeated_trigrams(), "phrases repeated"),
+    Column(
+        "one word",
+        lambda r: r.counts / np.sqrt(np.maximum(r.target.lengths, 1)),
+        "one word again and again",
+    ),
+    Column("copied", lambda r: r.copied, "words of the source left as they are"),
+    Column("unknown words", lambda r: r.unknown(), "words that no training translation has"),
+    Column("letters", lambda r: r.bits[1], "spelling unlike the target language"),
+    Column("language", lambda r: r.bits[1] - r.bits[0], "closer to the source language"),
+    Column("word order", lambda r: -r.knowledge.texts.order.gain(r.target), "unusual word order"),
+    Column("target words", lambda r: _agreement(r, True), "words that do not go with the source"),
+    Column("source words", lambda r: _agreement(r, False), "source words that nothing renders"),
+    Column("untranslated", lambda r: r.untranslated(), "source words without a translation"),
+    Column(
+        "unlike the source",
+        lambda r: -trigram_overlap(r.segments.source, r.segments.target),
+        "no names or related words of the source",
+    ),
+    Column("marks", lambda r: r.marks(), "more or fewer punctuation marks than the source"),
+    Column(
+        "strange letters",
+        lambda r: r.characters.share(r.characters.outside(r.knowledge.texts.letters)),
+        "letters of another alphabet",
+    ),
+    Column("capitals", lambda r: r.characters.capitals_inside(), "capitals inside words"),
+    Column("longest word", lambda r: r.characters.longest_word(), "a very long word"),
+)
+
+
+def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
+    """(n, columns) the signs of each row; a sign that a row has nothing for is as in an ordinary row, 0."""
+    row = _Row(segments, knowledge)
+    values = [column.value(row) for column in COLUMNS]
+    return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))
+
+
+NAMES: Final[Mapping[str, int]] = {column.name: i for i, column in enumerate(COLUMNS)}

@@ -1,0 +1,110 @@
+"""Detector: boosted trees that tell rubbish from translations, by signs that can only speak against a row."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from features.basics.array_types import FloatArray
+from features.storage.arrays import typed
+from features.storage.boosted_trees import check_trees
+from features.storage.damage import Damaged
+from features.word_level.tree_walks import TreeWalks
+from qe.models.guard.columns import COLUMNS
+
+_TREES, _REFERENCE = "trees.txt", "reference.npy"
+_ROUNDS: Final = 150
+_SETTINGS: Final = {
+    "objective": "binary", "num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 10, "max_bin": 127,
+    "feature_fraction": 0.5, "verbose": -1, "deterministic": True, "force_row_wise": True,
+}  # fmt: skip
+_REFERENCE_ROWS: Final = 2_000
+_EXTREME: Final = 3  # signs that are added up, the most unusual ones
+_USUAL: Final = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class Detector:
+    """trees      LightGBM's text
+    reference  (columns, m) signs of translations that the knowledge had not seen, ascending
+    """
+
+    trees: str
+    reference: FloatArray
+    _walks: TreeWalks | None = field(default=None, repr=False)
+
+    @classmethod
+    def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int, threads: int) -> Self:
+        """From (n, columns) signs of translations and (m, columns) of rubbish; both count the same together."""
+        import lightgbm
+
+        reference = _thinned(np.sort(real, axis=0)).T.copy()
+        unfitted = cls("", reference)
+        rows = np.concatenate([unfitted.inputs(real), unfitted.inputs(rubbish)])
+        labels = np.repeat([0.0, 1.0], [len(real), len(rubbish)])
+        weights = np.repeat([1.0, len(real) / max(len(rubbish), 1)], [len(real), len(rubbish)])
+        settings = {
+            **_SETTINGS, "seed": seed, "num_threads": threads,
+            "monotone_constraints": [1] * rows.shape[1],
+        }  # fmt: skip
+        booster = lightgbm.train(settings, lightgbm.Dataset(rows, labels, weight=weights), _ROUNDS)
+        return cls(booster.model_to_string(), reference)
+
+    def inputs(self, signs: FloatArray) -> FloatArray:
+        """(n, columns + 2): the signs, how far the worst one lies beyond the usual, the most unusual together.
+
+        The last two let signs speak that no example of rubbish had.
+        """
+        unusual = self.unusual(signs)
+        beyond = np.maximum((signs - self._usual) / self._spread, 0).max(axis=1, initial=0)
+        together = np.sort(unusual, axis=1)[:, -_EXTREME:].sum(axis=1)
+        return np.column_stack([signs, beyond, together])
+
+    def unusual(self, signs: FloatArray) -> FloatArray:
+        """(n, columns) -log10 of the share of translations whose sign is at least as large."""
+        m = self.reference.shape[1]
+        columns = zip(self.reference, signs.T, strict=True)
+        larger = [m - np.searchsorted(known, values, side="left") for known, values in columns]
+        return np.asarray(-np.log10((np.column_stack(larger) + 0.5) / (m + 1)))
+
+    @cached_property
+    def _usual(self) -> FloatArray:
+        return np.asarray(np.quantile(self.reference, _USUAL, axis=1))
+
+    @cached_property
+    def _spread(self) -> FloatArray:
+        return np.asarray(np.maximum(self._usual - np.median(self.reference, axis=1), 1e-3))
+
+    @cached_property
+    def walks(self) -> TreeWalks:
+        return self._walks or TreeWalks.from_text(self.trees)
+
+    def decide(self, signs: FloatArray) -> FloatArray:
+        """(n,) log-odds that rows are rubbish rather than translations, both as frequent."""
+        return self.walks.sums(self.inputs(signs).astype(np.float32))
+
+    def save(self, folder: Path) -> None:
+        """Writes its files into an existing folder."""
+        (folder / _TREES).write_text(self.trees, "utf-8")
+        np.save(folder / _REFERENCE, self.reference, allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote. Raises Damaged for trees or numbers that are none of ours."""
+        trees = (folder / _TREES).read_text("utf-8")
+        check_trees(trees)
+        reference = np.asarray(np.load(folder / _REFERENCE, allow_pickle=False))
+        typed("reference", reference, np.float64, len(COLUMNS), None)
+        walks = TreeWalks.from_text(trees)
+        if walks.width != len(COLUMNS) + 2 or not reference.shape[1]:
+            raise Damaged(f"the guard's trees take {walks.width} columns, not {len(COLUMNS) + 2}")
+        return cls(trees, reference, walks)
+
+
+def _thinned(rows: FloatArray) -> FloatArray:
+    """At most so many rows, evenly spread, the last one among them."""
+    if len(rows) <= _REFERENCE_ROWS:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, _REFERENCE_ROWS).round().astype(np.int64)]

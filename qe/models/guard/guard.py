@@ -1,0 +1,163 @@
+"""Guard: says how unlike the training translations a row is, and takes the score of rubbish to the worst."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
+from features.basics.threads import cores
+from features.core.segments import Segments
+from features.storage.arrays import rising, typed
+from features.storage.damage import whole
+from qe.data.dataset import LabelScale
+from qe.data.perturbation import names, perturbed
+from qe.models.description import REMEDY
+from qe.models.guard.columns import COLUMNS, columns
+from qe.models.guard.detector import Detector
+from qe.models.guard.knowledge import Knowledge
+
+_FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
+FEWEST: Final = 20  # training rows below which there is no guard
+_MOST: Final = 10_000  # training rows that it is learned from
+_FOLDS: Final = 3
+_KIND: Final = 500  # rows of each kind of rubbish, at most
+_POINTS: Final = 2_001  # of the held-out distribution
+MARKED: Final = 0.99
+_FROM: Final = 0.80  # of held-out translations whose score stays as it is
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the guard says of a batch.
+
+    outside  (n,) the share of held-out translations that lie closer to the training rows
+    unusual  (n, columns) how unusual each sign is
+    """
+
+    outside: FloatArray
+    unusual: FloatArray
+
+    @property
+    def marked(self) -> NDArray[np.bool_]:
+        """(n,) which rows lie outside."""
+        return self.outside >= MARKED
+
+    def reasons(self, most: int = 2) -> list[str]:
+        """For each row that is marked the signs that say so, the most unusual first; else nothing."""
+        order = np.argsort(-self.unusual, axis=1, kind="stable")[:, :most]
+        return [
+            "; ".join(COLUMNS[i].told for i in row.tolist()) if marked else ""
+            for row, marked in zip(order, self.marked, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Learned from the texts of the training rows alone, and from rubbish made of them; no label is used.
+
+    held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
+    worst     the worst label of the training rows
+    """
+
+    knowledge: Knowledge
+    detector: Detector
+    held_out: FloatArray
+    worst: float
+
+    @classmethod
+    def fit(
+        cls, segments: Segments, worst: float, seed: int = 0, progress: Progress = silent
+    ) -> tuple[Self, FloatArray]:
+        """The guard of training rows, and (n,) how far outside each lies for a guard that has not seen it.
+
+        Raises InputError for texts without words.
+        """
+        rng = np.random.default_rng(seed)
+        sample = np.sort(rng.permutation(len(segments))[:_MOST])
+        chosen = segments.take(sample)
+        folds = rng.permutation(len(chosen)) % _FOLDS
+        real = np.empty((len(chosen), len(COLUMNS)))
+        rubbish, parts = list[FloatArray](), list[NDArray[np.int64]]()
+        for fold in range(_FOLDS):
+            progress("guard", fold, _FOLDS + 1)
+            inside, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            knowledge, held_out = Knowledge.learn(chosen.take(inside)), chosen.take(out)
+            real[out] = columns(held_out, knowledge)
+            made = rubbish_of(held_out, seed, _KIND // _FOLDS)
+            rubbish += [columns(each, knowledge) for each in made]
+            parts.append(np.full(sum(map(len, made)), fold))
+        wrong, part = np.concatenate(rubbish), np.concatenate(parts)
+        decided = np.empty(len(chosen))
+        for fold in range(_FOLDS):
+            detector = Detector.fit(real[folds != fold], wrong[part != fold], seed, cores())
+            decided[folds == fold] = detector.decide(real[folds == fold])
+        known = np.quantile(decided, np.linspace(0, 1, _POINTS))
+        detector = Detector.fit(real, wrong, seed, cores())
+        guard = cls(Knowledge.learn(chosen), detector, known, worst)
+        outside = np.empty(len(segments))
+        outside[sample] = guard._share(decided)
+        others = np.setdiff1d(np.arange(len(segments)), sample)
+        outside[others] = guard.see(segments.take(others)).outside
+        progress("guard", _FOLDS + 1, _FOLDS + 1)
+        return guard, outside
+
+    def see(self, segments: Segments) -> Seen:
+        """What it says of a batch; a row's values do not depend on the rows beside it."""
+        signs = columns(segments, self.knowledge)
+        return Seen(self._share(self.detector.decide(signs)), self.detector.unusual(signs))
+
+    def _share(self, decided: FloatArray) -> FloatArray:
+        """(n,) the share of held-out translations with smaller log-odds."""
+        return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
+
+    def lowered(self, scores: FloatArray, outside: FloatArray) -> FloatArray:
+        """(n,) scores of rows: the further outside, the nearer to the worst label."""
+        return lowered(scores, outside, self.worst)
+
+    def save(self, folder: Path) -> None:
+        """Writes its folder into a model's."""
+        inner = folder / _FOLDER
+        inner.mkdir()
+        self.knowledge.save(inner)
+        self.detector.save(inner)
+        np.save(inner / _HELD_OUT, self.held_out, allow_pickle=False)
+        (inner / _JSON).write_text(json.dumps({"worst": self.worst}) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """The guard of a model's folder; None for a model without. Raises InputError where it is damaged."""
+        inner = folder / _FOLDER
+        if not inner.is_dir():
+            return None
+        with whole("the guard", inner, REMEDY):
+            held_out = np.asarray(np.load(inner / _HELD_OUT, allow_pickle=False))
+            typed("held_out", held_out, np.float64, None)
+            rising("held_out", held_out, None, None)
+            worst = float(json.loads((inner / _JSON).read_text("utf-8"))["worst"])
+            return cls(Knowledge.load(inner), Detector.load(inner), held_out, worst)
+
+
+def lowered(scores: FloatArray, outside: FloatArray, worst: float) -> FloatArray:
+    """(n,) scores drawn to the worst label: not at all up to 80 % of translations, wholly beyond all of them."""
+    pull = np.clip((outside - _FROM) / (1 - _FROM), 0, 1)
+    return np.asarray(scores + pull * (worst - scores))
+
+
+def worst_label(labels: FloatArray, scale: LabelScale) -> float:
+    """The worst label of the training rows."""
+    return float(labels.min() if scale.higher_is_better else labels.max())
+
+
+def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:
+    """Each kind of rubbish, made of at most `most` rows."""
+    rng = np.random.default_rng(seed)
+    kinds = names("destroying")
+    rows = [np.sort(rng.permutation(len(segments))[:most]).tolist() for _ in kinds]
+    made = [perturbed(segments, name, seed, chosen)[0] for name, chosen in zip(kinds, rows, strict=True)]
+    return [each for each in made if len(each)]

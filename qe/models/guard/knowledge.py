@@ -1,0 +1,210 @@
+"""Knowledge: what the texts of the training rows say of words, their order, and their translations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.core.resource_files import load_fields, save_fields
+from features.core.segments import Segments
+from features.resources.lexicon import Lexicon
+from features.storage.arrays import rising, typed, within
+from features.text.tokens import Tokens
+from features.text.vocabulary import Vocabulary
+from qe.models.language_profile import BUCKETS, LanguageProfile
+
+_FREQUENT = 400  # words that are their own class; others are told apart by their last two letters
+_FEWEST = 3  # times that a letter is seen before it belongs to the language
+_FORWARD, _BACKWARD, _TEXTS = "target_given_source", "source_given_target", "texts"
+
+
+@dataclass(frozen=True, eq=False)
+class WordOrder:
+    """A bigram model of word classes: the most frequent words by themselves, others by their ending.
+
+    classes  the names of the classes; 0 and 1 are the beginning and the end, 2 what was never seen
+    keys     ascending `before * len(classes) + class` of the pairs that were seen
+    counts   how often each was
+    """
+
+    classes: tuple[str, ...]
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def make(cls, tokens: Tokens) -> Self:
+        """From lower-cased tokens."""
+        counts = np.bincount(tokens.ids, minlength=len(tokens.types))
+        frequent = {tokens.types[i] for i in np.argsort(-counts, kind="stable")[:_FREQUENT].tolist()}
+        names = dict.fromkeys(["<s>", "</s>", "<unk>"])
+        names |= dict.fromkeys(_class(word, frequent) for word in tokens.types)
+        model = cls(tuple(names), np.empty(0, np.int64), np.empty(0, np.int64))
+        before, after = model._pairs(tokens)
+        keys, seen = np.unique(before * len(names) + after, return_counts=True)
+        return cls(tuple(names), keys, seen)
+
+    def gain(self, tokens: Tokens) -> FloatArray:
+        """(n,) mean logarithm of p(class | class before) / p(class): what the order says (Witten-Bell)."""
+        size = len(self.classes)
+        before, after = self._pairs(tokens)
+        seen = np.bincount(self.keys % size, weights=self.counts, minlength=size)
+        unigram = (seen + 0.5) / (seen.sum() + 0.5 * size)
+        contexts = np.bincount(self.keys // size, weights=self.counts, minlength=size)
+        kinds = np.bincount(self.keys // size, minlength=size)
+        places = np.searchsorted(self.keys, before * size + after)
+        places = np.minimum(places, max(len(self.keys) - 1, 0))
+        hit = self.keys[places] == before * size + after if len(self.keys) else np.zeros(len(after), np.bool_)
+        counts = np.where(hit, self.counts[places] if len(self.keys) else 0, 0)
+        base = unigram[after]
+        total = contexts[before] + kinds[before]
+        p = np.where(total > 0, (counts + kinds[before] * base) / np.maximum(total, 1), base)
+        rows = np.repeat(np.arange(len(tokens)), tokens.lengths + 1)
+        sums = np.bincount(rows, weights=np.log(p / base), minlength=len(tokens))
+        return np.asarray(sums / (tokens.lengths + 1))
+
+    def _pairs(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each class and the one before it; the end of a text among them."""
+        number = {name: i for i, name in enumerate(self.classes)}
+        frequent = set(self.classes)
+        by_type = np.array([number.get(_class(w, frequent), 2) for w in tokens.types], np.int64)
+        ends = tokens.offsets[1:] + np.arange(len(tokens))
+        after = np.full(len(tokens.ids) + len(tokens), 1, np.int64)
+        inner = np.ones(len(after), np.bool_)
+        inner[ends] = False
+        after[inner] = by_type[tokens.ids] if len(tokens.types) else 0
+        before = np.concatenate([[0], after[:-1]]) if len(after) else after
+        before[before == 1] = 0
+        return before, after
+
+    def check_arrays(self) -> None:
+        typed("keys", self.keys, np.int64, None)
+        typed("counts", self.counts, np.int64, len(self.keys))
+        within("keys", self.keys, 0, max(len(self.classes), 3) ** 2)
+
+
+def _class(word: str, frequent: "set[str] | frozenset[str]") -> str:
+    if word in frequent:
+        return word
+    return "#" if word[:1].isdigit() else "~" + word[-2:]
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """What single texts say: words and letters of the target, profiles of both languages, usual lengths.
+
+    words, counts    of the target, lower-cased, with how often each was seen (aligned to the vocabulary)
+    source_words, source_counts   the same of the source
+    letters          lower-case letters of the target, in one string
+    target_costs, source_costs    costs of `LanguageProfile`
+    lengths          median and deviation of the logarithm of target to source words, and of characters
+    """
+
+    words: Vocabulary
+    counts: NDArray[np.int64]
+    source_words: Vocabulary
+    source_counts: NDArray[np.int64]
+    letters: str
+    target_costs: NDArray[np.int32]
+    source_costs: NDArray[np.int32]
+    lengths: tuple[float, ...]
+    classes: tuple[str, ...]
+    keys: NDArray[np.int64]
+    key_counts: NDArray[np.int64]
+
+    @property
+    def profiles(self) -> tuple[LanguageProfile, LanguageProfile]:
+        """Of source and target."""
+        return LanguageProfile(self.source_costs), LanguageProfile(self.target_costs)
+
+    @property
+    def order(self) -> WordOrder:
+        return WordOrder(self.classes, self.keys, self.key_counts)
+
+    def check_arrays(self) -> None:
+        """Raises Damaged where an array does not go with the others."""
+        typed("counts", self.counts, np.int64, len(self.words))
+        typed("source_counts", self.source_counts, np.int64, len(self.source_words))
+        for name, costs in (("target_costs", self.target_costs), ("source_costs", self.source_costs)):
+            typed(name, costs, np.int32, BUCKETS)
+        self.order.check_arrays()
+        if len(self.keys):
+            rising("keys", self.keys, int(self.keys[0]), int(self.keys[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Everything that the guard's columns are computed with; no label is used.
+
+    forward   t(target word | source word), IBM Model 1 of the training rows
+    backward  t(source word | target word)
+    """
+
+    forward: Lexicon
+    backward: Lexicon
+    texts: Texts
+
+    @classmethod
+    def learn(cls, segments: Segments) -> Self:
+        """From the texts of training rows. Raises InputError for texts without words."""
+        source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
+        forward, backward = Lexicon.from_tokens(source, target), Lexicon.from_tokens(target, source)
+        words, counts = _counted(target)
+        source_words, source_counts = _counted(source)
+        order = WordOrder.make(target)
+        lengths = (
+            *_usual(log_ratio(target.lengths, source.lengths)),
+            *_usual(log_ratio(characters(segments.target), characters(segments.source))),
+        )
+        texts = Texts(
+            words, counts, source_words, source_counts, _letters(segments.target),
+            LanguageProfile.make(segments.target).costs, LanguageProfile.make(segments.source).costs,
+            lengths, order.classes, order.keys, order.counts,
+        )  # fmt: skip
+        return cls(forward, backward, texts)
+
+    def save(self, folder: Path) -> None:
+        """Writes its files into an existing folder."""
+        for name, lexicon in ((_FORWARD, self.forward), (_BACKWARD, self.backward)):
+            (folder / name).mkdir()
+            lexicon.save(folder / name)
+        (folder / _TEXTS).mkdir()
+        save_fields(folder / _TEXTS, self.texts)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote; raises Damaged where compiled code would read outside of an array."""
+        forward, backward = Lexicon.load(folder / _FORWARD), Lexicon.load(folder / _BACKWARD)
+        texts = load_fields(folder / _TEXTS, Texts)
+        for part in (forward, backward, texts):
+            part.check_arrays()
+        return cls(forward, backward, texts)
+
+
+def log_ratio(target: NDArray[np.int64], source: NDArray[np.int64]) -> FloatArray:
+    """(n,) natural logarithm of (target + 1) / (source + 1)."""
+    return np.asarray(np.log((target + 1.0) / (source + 1.0)))
+
+
+def characters(texts: Sequence[str]) -> NDArray[np.int64]:
+    """(n,) characters of each text."""
+    return np.array([len(text) for text in texts], np.int64)
+
+
+def _usual(values: FloatArray) -> tuple[float, float]:
+    return float(np.median(values)), float(values.std()) + 1e-6
+
+
+def _counted(tokens: Tokens) -> tuple[Vocabulary, NDArray[np.int64]]:
+    vocabulary, mapping = Vocabulary.by_frequency(tokens.types, tokens.ids)
+    return vocabulary, np.bincount(mapping[tokens.ids], minlength=len(vocabulary)).astype(np.int64)
+
+
+def _letters(texts: Sequence[str]) -> str:
+    joined = "".join(texts).lower()
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+    distinct, counts = np.unique(codes, return_counts=True)
+    return "".join(c for c in map(chr, distinct[counts >= _FEWEST].tolist()) if c.isalpha())
