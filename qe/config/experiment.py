@@ -307,6 +307,8 @@ class Experiment(Section):
     `trees`: parses for learners that take them, each `{kind: constituents, side: source}` (features/trees);
     beside them the list of features may be empty.
 
+    `guard: false` leaves scores as the learner gives them, rubbish too (`qe robustness` shows what it gets).
+
     `weights: annotators` weighs rows by the number of annotators raised to `weight_power`: 1 is right where
     annotators differ by independent noise alone; more where the rows that many judged are also closer to the
     rows to be scored (on MLQE-PE en-de, held-out training rows judged by six want about 2.5).
@@ -334,6 +336,7 @@ class Experiment(Section):
     features: tuple[dict[str, Any], ...]
     trees: tuple[dict[str, Any], ...] = ()
     split: SplitSection = Field(default_factory=lambda: SplitSection.model_validate({}))
+    guard: bool = True
     weights: Literal["none", "annotators"] = "none"
     weight_power: float = Field(1.0, gt=0)
     auxiliary_labels: dict[Literal["hter", "da"], AuxiliaryWeight] = Field(default_factory=dict, max_length=1)

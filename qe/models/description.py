@@ -28,6 +28,7 @@ Kind = TypeVar("Kind")
 class Description:
     """The keys of model.json.
 
+    limits    the lowest and the highest score; None: no limit
     files     relative path -> SHA-256 of every other file
     checksum  SHA-256 of all other keys
     """
@@ -40,6 +41,7 @@ class Description:
     feature_fingerprint: str
     columns: list[str]
     scale: LabelScale
+    limits: list[float] | None
     tokenizers: list[Tokenizer]
     made_columns: dict[str, str]
     about: dict[str, Any]

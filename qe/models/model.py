@@ -32,6 +32,7 @@ from qe.language.programs.made_columns import (
 )
 from qe.models import description
 from qe.models.description import FORMAT, REMEDY, Description
+from qe.models.guard.guard import Guard, Seen
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
 
@@ -54,8 +55,11 @@ class Companion(Protocol):
 class Model:
     """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
 
-    `made_columns` (column -> program) are second translations and annotations that the model makes itself
-    where the input does not bring them.
+    made_columns  column -> program: second translations and annotations that the model makes itself if the
+                  input does not bring them
+    limits        the worst and best score that it gives, in ascending order: the label's declared ends, or
+                  those of the training labels; None: no limit
+    guard         takes the score of rubbish to the worst; None: scores are the pipeline's
     """
 
     name: str
@@ -67,6 +71,8 @@ class Model:
     bundle: Bundle | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     made_columns: Mapping[str, str] = field(default_factory=dict)
+    limits: tuple[float, float] | None = None
+    guard: Guard | None = None
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scoring needs."""
@@ -97,10 +103,18 @@ class Model:
         """(n,) scores on the label scale."""
         if not len(segments):
             return np.empty(0)
-        return self.predict_features(self.features(segments))
+        return self.judge(segments, self.features(segments))[0]
+
+    def judge(self, segments: Segments, features: pd.DataFrame) -> tuple[FloatArray, Seen | None]:
+        """(n,) scores of segments with their feature table, and what the guard says of them."""
+        scores = self.predict_features(features)
+        if self.guard is None:
+            return scores, None
+        seen = self.guard.see(segments)
+        return self.guard.lowered(scores, seen.outside), seen
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
-        """(n,) scores for a feature table; a row's score is the same, to the last bit, in every table.
+        """(n,) scores for a feature table, before the guard; the same, to the last bit, in every table.
 
         Raises InputError, by name, where its columns are not the model's.
         """
@@ -111,7 +125,8 @@ class Model:
                 f"the features are not those of the model '{self.name}'",
                 remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
             )
-        return self.scale.clip(_in_blocks(self.pipeline, features))
+        scores = self.scale.clip(_in_blocks(self.pipeline, features))
+        return scores if self.limits is None else np.clip(scores, *self.limits)
 
     def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
         """Writes the folder `path`, atomically: model.json, pipeline.skops, resources/, fitted/, ..."""
@@ -125,7 +140,7 @@ class Model:
                     directory = temporary / _FITTED / str(i)
                     directory.mkdir(parents=True)
                     extractor.save(directory)
-            for companion in companions:
+            for companion in (*companions, *([] if self.guard is None else [self.guard])):
                 companion.save(temporary)
             columns = keep_annotators(self.made_columns, temporary)
             description.write(temporary, self._description() | {"made_columns": columns})
@@ -141,6 +156,7 @@ class Model:
             "feature_fingerprint": self.feature_set.fingerprint,
             "columns": list(self.columns()),
             "scale": asdict(self.scale),
+            "limits": self.limits,
             "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
             "made_columns": dict(self.made_columns),
             "about": dict(self.about),
@@ -171,11 +187,19 @@ class Model:
             bundle,
             described.about,
             made_columns,
+            None if described.limits is None else _pair(described.limits, path),
+            Guard.load(path),
         )
 
     def described(self, **more: Any) -> "Model":
         """The same model with more said in `about`."""
         return replace(self, about={**self.about, **more})
+
+
+def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:
+    if len(limits) != 2 or not limits[0] <= limits[1]:
+        raise InputError(f"its limits of scores must be two rising numbers, not {list(limits)}", where=path)
+    return limits[0], limits[1]
 
 
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:

@@ -172,7 +172,7 @@ class Scorer:
         given = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
         segments = self.model.segments(given)
         features = self.model.features(segments)
-        scores = self.model.predict_features(features)
+        scores, _ = self.model.judge(segments, features)
         columns: dict[str, Sequence[Any]] = {"score": [or_none(score) for score in scores]}
         if self.intervals is not None and self.options.level is not None:
             groups = next((given[name] for name in self.intervals.columns), ())

@@ -3,11 +3,13 @@
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
 from features.core.segments import Column
 from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.companions import CalibrationRows, Companions, Conditions, make_companions
+from qe.models.guard.guard import FEWEST, Guard, worst_label
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
@@ -17,7 +19,19 @@ from qe.training.reading import scores_of
 from qe.training.row_weights import weights_of
 
 
-def fit_model(prepared: Prepared, best: Candidate) -> Model:
+def guard_of(prepared: Prepared, progress: Progress = silent) -> tuple[Guard | None, FloatArray]:
+    """The guard, and (n,) how far outside each training row lies for a guard that has not seen it.
+
+    None, and nobody outside, if the experiment wants no guard or has too few rows for one.
+    """
+    training, experiment = prepared.training, prepared.experiment
+    if not experiment.guard or len(training) < FEWEST:
+        return None, np.zeros(len(training))
+    worst = worst_label(prepared.scores, prepared.dataset.scale)
+    return Guard.fit(training.segments, worst, experiment.seed, progress)
+
+
+def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:
     """The candidate fitted on all training rows, with everything that scoring needs."""
     experiment, training, extraction = prepared.experiment, prepared.training, prepared.extraction
     rows = prepared.learned_rows()
@@ -32,7 +46,16 @@ def fit_model(prepared: Prepared, best: Candidate) -> Model:
         (segments.source_tokenizer, segments.target_tokenizer),
         prepared.bundle,
         made_columns=experiment.made_columns(),
+        limits=_limits(prepared),
+        guard=guard,
     )
+
+
+def _limits(prepared: Prepared) -> tuple[float, float]:
+    """The ends of the label's scale; where it is open, those of the training labels."""
+    scale, labels = prepared.dataset.scale, prepared.scores
+    low = float(labels.min()) if scale.low is None else scale.low
+    return low, float(labels.max()) if scale.high is None else scale.high
 
 
 def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray) -> Companions:
@@ -76,7 +99,7 @@ def _groups_and_weights(prepared: Prepared, split: Split) -> tuple[Column, Float
 def _scored(prepared: Prepared, model: Model, split: Split) -> tuple[FloatArray, FloatArray]:
     """(n, k) features and (n,) predictions of rows that the model never saw."""
     table = prepared.extraction.scored(prepared.fitting, split.segments)
-    return numbers(table), model.predict_features(table)
+    return numbers(table), model.judge(split.segments, table)[0]
 
 
 def coverage_of_splits(prepared: Prepared, model: Model, intervals: Intervals) -> dict[str, list[Coverage]]:
@@ -122,5 +145,5 @@ def predict_splits(prepared: Prepared, model: Model) -> dict[str, FloatArray]:
     for name, split in prepared.dataset.splits.items():
         if name not in prepared.experiment.split.train:
             table = prepared.extraction.scored(prepared.fitting, split.segments)
-            predictions[name] = model.predict_features(table)
+            predictions[name] = model.judge(split.segments, table)[0]
     return predictions

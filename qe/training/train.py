@@ -19,7 +19,7 @@ from qe.tracking.settings import load_settings
 from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.clock import Clock
-from qe.training.fitting import companions_of, coverage_of_splits, fit_model, predict_splits
+from qe.training.fitting import companions_of, coverage_of_splits, fit_model, guard_of, predict_splits
 from qe.training.made import Made
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
@@ -130,12 +130,17 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
         result, objective = search_candidates(
             prepared, journal=state.journal, shared=True, on_trial=log, progress=progress
         )
+    with clock.part("guard"):
+        guard, outside = guard_of(prepared, progress)
     with clock.part("out-of-fold predictions"):
         out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
+    if guard is not None:
+        out_of_fold = guard.lowered(out_of_fold, outside)
+        nested = None if nested is None else guard.lowered(nested, outside)
     with clock.part("the model"):
-        model = fit_model(prepared, result.best)
+        model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])
     with clock.part("predictions of other splits"):
         predictions = predict_splits(prepared, model)

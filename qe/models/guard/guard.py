@@ -25,7 +25,7 @@ from qe.models.guard.knowledge import Knowledge
 _FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
 FEWEST: Final = 20  # training rows below which there is no guard
 _MOST: Final = 10_000  # training rows that it is learned from
-_FOLDS: Final = 3
+_FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
@@ -117,8 +117,9 @@ class Guard:
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
     def lowered(self, scores: FloatArray, outside: FloatArray) -> FloatArray:
-        """(n,) scores of rows: the further outside, the nearer to the worst label."""
-        return lowered(scores, outside, self.worst)
+        """(n,) scores drawn to the worst label: not at all up to 80 % of translations, wholly beyond all."""
+        pull = np.clip((outside - _FROM) / (1 - _FROM), 0, 1)
+        return np.asarray(scores + pull * (self.worst - scores))
 
     def save(self, folder: Path) -> None:
         """Writes its folder into a model's."""
@@ -141,12 +142,6 @@ class Guard:
             rising("held_out", held_out, None, None)
             worst = float(json.loads((inner / _JSON).read_text("utf-8"))["worst"])
             return cls(Knowledge.load(inner), Detector.load(inner), held_out, worst)
-
-
-def lowered(scores: FloatArray, outside: FloatArray, worst: float) -> FloatArray:
-    """(n,) scores drawn to the worst label: not at all up to 80 % of translations, wholly beyond all of them."""
-    pull = np.clip((outside - _FROM) / (1 - _FROM), 0, 1)
-    return np.asarray(scores + pull * (worst - scores))
 
 
 def worst_label(labels: FloatArray, scale: LabelScale) -> float:
