@@ -1,0 +1,180 @@
+"""Robustness: what a model makes of translations that were spoilt, and of changes that keep the meaning."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.basics.progress import Progress, silent
+from features.core.segments import Segments
+from qe.data.dataset import LabelScale
+from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
+from qe.models.model import Model
+
+FEWEST: Final = 30  # rows that are changed, whatever the time
+SECONDS: Final = 10.0
+_LOWEST, _BEST = 0.1, 0.75  # quantiles of the originals' scores
+
+Judge = Callable[[Segments], tuple[FloatArray, NDArray[np.bool_]]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says of one perturbation.
+
+    n       rows that it changed, their original's score above the lowest tenth
+    below   the share of them that score below their original
+    drop    mean fall of the score, in label units (negative: it rose)
+    moved   mean absolute change, in standard deviations of the originals' scores
+    best    the share that lands in the best quarter of the originals
+    unseen  the share that does so without a mark
+    marked  the share that is marked as outside
+    """
+
+    name: str
+    effect: Effect
+    n: int
+    below: float
+    drop: float
+    moved: float
+    best: float
+    unseen: float
+    marked: float
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """All answers, by effect and name.
+
+    rows   rows that were changed
+    marked the share of originals that is marked as outside
+    """
+
+    rows: int
+    marked: float
+    answers: tuple[Answer, ...]
+
+    def of(self, effect: Effect) -> tuple[Answer, ...]:
+        """The answers about perturbations of one effect that changed any row."""
+        return tuple(a for a in self.answers if a.effect == effect and a.n)
+
+    @property
+    def below(self) -> tuple[float, float, str]:
+        """Destroyed rows that score below their original: the mean over kinds, the least, and its kind.
+
+        NaN if no kind changed a row.
+        """
+        shares = {answer.name: answer.below for answer in self.of("destroying")}
+        if not shares:
+            return float("nan"), float("nan"), ""
+        worst = min(shares, key=lambda name: shares[name])
+        return float(np.mean(list(shares.values()))), shares[worst], worst
+
+    def to_json(self) -> dict[str, Any]:
+        mean, least, worst = self.below
+        return {
+            "rows": self.rows,
+            "marked": self.marked,
+            "destroyed_below": {"mean": mean, "least": least, "kind": worst},
+            "perturbations": [asdict(answer) for answer in self.answers],
+        }
+
+
+def robustness_of(
+    model: Model,
+    segments: Segments,
+    *,
+    seed: int = 0,
+    rows: int | None = None,
+    kinds: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Robustness:
+    """Changes rows in every way that is known, and compares the scores.
+
+    segments  translations that the model has not learned from
+    rows      how many are changed; None: as many as ten seconds allow, at least 30 if there are as many
+    kinds     names of perturbations; none: all
+
+    Raises InputError if there are no segments, or for an unknown perturbation.
+    """
+    return measure(_judge_of(model), segments, model.scale, seed=seed, rows=rows, kinds=kinds, progress=progress)
+
+
+def measure(
+    judge: Judge,
+    segments: Segments,
+    scale: LabelScale,
+    *,
+    seed: int = 0,
+    rows: int | None = None,
+    kinds: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Robustness:
+    """The same for anything that gives (n,) scores and (n,) marks."""
+    if not len(segments):
+        raise InputError("there are no translations to change", remedy="give a file with some")
+    chosen = tuple(kinds) or names()
+    for name in chosen:
+        PERTURBATIONS.get(name)
+    order = np.random.default_rng(seed).permutation(len(segments))
+    began = time.perf_counter()
+    scores, marked = judge(segments)
+    if rows is None:
+        each = (time.perf_counter() - began) / len(segments)
+        rows = max(FEWEST, int(SECONDS / max(each * len(chosen), 1e-9)))
+    taken = np.sort(order[:rows])
+    originals = _Originals(segments, scores * scale.sign, taken, scale.sign)
+    answers = []
+    for done, name in enumerate(chosen):
+        progress("perturbations", done, len(chosen))
+        answers.append(_answer(name, judge, originals, seed))
+    progress("perturbations", len(chosen), len(chosen))
+    answers.sort(key=lambda answer: (EFFECTS.index(answer.effect), answer.name))
+    return Robustness(len(taken), float(marked.mean()), tuple(answers))
+
+
+@dataclass(frozen=True, eq=False)
+class _Originals:
+    """segments with their (n,) quality (higher is better), and the rows that are changed."""
+
+    segments: Segments
+    quality: FloatArray
+    rows: NDArray[np.int64]
+    sign: float
+
+
+def _answer(name: str, judge: Judge, originals: _Originals, seed: int) -> Answer:
+    effect, quality = PERTURBATIONS.get(name).effect, originals.quality
+    changed, rows = perturbed(originals.segments, name, seed, originals.rows.tolist())
+    kept = quality[rows] > np.quantile(quality, _LOWEST)
+    if not kept.any():
+        nothing = float("nan")
+        return Answer(name, effect, 0, nothing, nothing, nothing, nothing, nothing, nothing)
+    scores, marked = judge(changed.take(np.flatnonzero(kept)))
+    new, old = scores * originals.sign, quality[rows[kept]]
+    best = new >= np.quantile(quality, _BEST)
+    spread = float(quality.std())
+    return Answer(
+        name,
+        effect,
+        int(kept.sum()),
+        float((new < old).mean()),
+        float((old - new).mean()),
+        float(np.abs(old - new).mean() / spread) if spread else float("nan"),
+        float(best.mean()),
+        float((best & ~marked).mean()),
+        float(marked.mean()),
+    )
+
+
+def _judge_of(model: Model) -> Judge:
+    def judge(segments: Segments) -> tuple[FloatArray, NDArray[np.bool_]]:
+        scores, seen = model.judge(segments, model.features(segments))
+        return scores, np.zeros(len(segments), np.bool_) if seen is None else seen.marked
+
+    return judge
