@@ -111,7 +111,7 @@ class Model:
         if self.guard is None:
             return scores, None
         seen = self.guard.see(segments)
-        return self.guard.lowered(scores, seen.outside), seen
+        return self.guard.lowered(scores, seen.decided), seen
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
         """(n,) scores for a feature table, before the guard; the same, to the last bit, in every table.

@@ -20,9 +20,9 @@ from qe.training.row_weights import weights_of
 
 
 def guard_of(prepared: Prepared, progress: Progress = silent) -> tuple[Guard | None, FloatArray]:
-    """The guard, and (n,) how far outside each training row lies for a guard that has not seen it.
+    """The guard, and (n,) log-odds of each training row by a guard that has not seen it.
 
-    None, and nobody outside, if the experiment wants no guard or has too few rows for one.
+    None, and zeros, if the experiment wants no guard or has too few rows for one.
     """
     training, experiment = prepared.training, prepared.experiment
     if not experiment.guard or len(training) < FEWEST:

@@ -131,14 +131,15 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
             prepared, journal=state.journal, shared=True, on_trial=log, progress=progress
         )
     with clock.part("guard"):
-        guard, outside = guard_of(prepared, progress)
+        guard, unseen = guard_of(prepared, progress)
     with clock.part("out-of-fold predictions"):
         out_of_fold = out_of_fold_predictions(prepared, objective, result.best)
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     if guard is not None:
-        out_of_fold = guard.lowered(out_of_fold, outside)
-        nested = None if nested is None else guard.lowered(nested, outside)
+        guard = replace(guard, spread=float(out_of_fold.std()))
+        out_of_fold = guard.lowered(out_of_fold, unseen)
+        nested = None if nested is None else guard.lowered(nested, unseen)
     with clock.part("the model"):
         model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])
