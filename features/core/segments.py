@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from features.basics.errors import InputError
 from features.storage.files import digest
 from features.text.annotation import Annotated
-from features.text.tokenizer import Tokenizer
+from features.text.tokenizer import Tokenizer, composed
 from features.text.tokens import Tokens
 
 Column = tuple[str, ...]
@@ -34,9 +34,14 @@ _ORIGINS: Final[Mapping[str, str]] = {
 }
 
 
+_TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
+
+
 @dataclass(frozen=True, eq=False)
 class Segments:
     """n segments as columns of strings; immutable; tokens are computed once per column and shared.
+
+    Texts are kept in Unicode's composed form (NFC).
 
     Every column has n entries; an optional column is None if the data lacks it.
     `alignment` is Pharaoh text (`0-0 1-2`); annotations are one CoNLL-U block or bracketed parse each;
@@ -68,6 +73,9 @@ class Segments:
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", tuple(str(i) for i in range(1, len(self.source) + 1)))
+        for name in _TEXTS:
+            if (texts := getattr(self, name)) is not None:
+                object.__setattr__(self, name, tuple(map(composed, texts)))
         for name, column in self.columns():
             if len(column) != len(self.source):
                 raise InputError(

@@ -1,5 +1,6 @@
 """Normalisation and tokenization: text -> tokens."""
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -45,6 +46,15 @@ def normalise(text: str) -> str:
     return " ".join(text.translate(_TYPOGRAPHIC).split())
 
 
+def composed(text: str) -> str:
+    """Letters with their accents as one character each (Unicode NFC), so that equal texts are equal.
+
+    >>> len("an\u0303o"), len(composed("an\u0303o"))
+    (4, 3)
+    """
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
 @dataclass(frozen=True)
 class Tokenizer:
     """Text -> tokens for one language.
@@ -71,6 +81,7 @@ class Tokenizer:
         >>> Tokenizer("en").split("The cat’s mat.")
         ['The', 'cat', "'s", 'mat', '.']
         """
+        text = composed(text)
         if self.kind == "whitespace":
             return (normalise(text) if self.normalise else text).split()
         return self._chunks.split(text)
@@ -80,7 +91,7 @@ class Tokenizer:
         if self.kind == "whitespace":
             return Tokens.from_lists(self.split(text) for text in texts)
         builder = TokensBuilder()
-        for batch in batches(texts, _BATCH):
+        for batch in batches(map(composed, texts), _BATCH):
             if len(batch) < _SMALL:
                 builder.add(Tokens.from_lists(map(self.split, batch)))
                 continue

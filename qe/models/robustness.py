@@ -102,7 +102,9 @@ def robustness_of(
 
     Raises InputError if there are no segments, or for an unknown perturbation.
     """
-    return measure(_judge_of(model), segments, model.scale, seed=seed, rows=rows, kinds=kinds, progress=progress)
+    return measure(
+        _judge_of(model), segments, model.scale, seed=seed, rows=rows, kinds=kinds, progress=progress
+    )
 
 
 def measure(

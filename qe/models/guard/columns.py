@@ -1,6 +1,6 @@
-"""Columns of the guard: each is a sign of rubbish, larger for worse, with the words that tell it to a person."""
+"""Columns of the guard: signs of rubbish, larger for worse, with the words that tell them to a person."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -14,7 +14,7 @@ from features.resources.lexicon import Lexicon
 from features.text.tokens import Tokens, segment_mean, segment_sum
 from features.text.vocabulary import Vocabulary
 from qe.models.guard.characters import Characters
-from qe.models.guard.knowledge import Knowledge, characters, log_ratio
+from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
 from qe.models.language_profile import trigram_overlap
 
 _MIXED = 0.9  # of the lexicon, the rest of the word's frequency
@@ -38,12 +38,17 @@ class _Row:
         return self.segments.target_tokens.lower()
 
     @cached_property
+    def texts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Source and target texts."""
+        return plain(self.segments.source), plain(self.segments.target)
+
+    @cached_property
     def source_characters(self) -> Characters:
-        return Characters.make(self.segments.source)
+        return Characters.make(self.texts[0])
 
     @cached_property
     def characters(self) -> Characters:
-        return Characters.make(self.segments.target)
+        return Characters.make(self.texts[1])
 
     def words(self, tokens: Tokens, least: int = 1) -> NDArray[np.bool_]:
         """(n_tokens,) which tokens hold a letter or digit and are at least that long."""
@@ -65,14 +70,14 @@ class _Row:
     def character_length(self) -> FloatArray:
         """(n,) the same of characters."""
         middle, deviation = self.knowledge.texts.lengths[2:]
-        sizes = characters(self.segments.target), characters(self.segments.source)
+        sizes = characters(self.texts[1]), characters(self.texts[0])
         return (log_ratio(*sizes) - middle) / deviation
 
     @cached_property
     def bits(self) -> tuple[FloatArray, FloatArray]:
         """(n,) bits per character of the target by the source's language and by its own."""
         source, target = self.knowledge.texts.profiles
-        return source.bits(self.segments.target), target.bits(self.segments.target)
+        return source.bits(self.texts[1]), target.bits(self.texts[1])
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -156,10 +161,7 @@ def _marks(text: Characters) -> FloatArray:
 
 @dataclass(frozen=True)
 class Column:
-    """One sign: its name, what makes it (larger is worse), and how it is told.
-
-    told  two texts: what is seen, for translators
-    """
+    """One sign: its name, what makes it (larger is worse), and how it is told to a translator."""
 
     name: str
     value: Callable[[_Row], FloatArray]
@@ -208,7 +210,7 @@ COLUMNS: Final = (
     Column("untranslated", lambda r: r.untranslated(), "source words without a translation"),
     Column(
         "unlike the source",
-        lambda r: -trigram_overlap(r.segments.source, r.segments.target),
+        lambda r: -trigram_overlap(*r.texts),
         "no names or related words of the source",
     ),
     Column("marks", lambda r: r.marks(), "more or fewer punctuation marks than the source"),
@@ -227,6 +229,3 @@ def columns(segments: Segments, knowledge: Knowledge) -> FloatArray:
     row = _Row(segments, knowledge)
     values = [column.value(row) for column in COLUMNS]
     return np.nan_to_num(np.column_stack(values)) if len(segments) else np.empty((0, len(COLUMNS)))
-
-
-NAMES: Final[Mapping[str, int]] = {column.name: i for i, column in enumerate(COLUMNS)}

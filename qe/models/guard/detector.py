@@ -37,7 +37,7 @@ class Detector:
 
     @classmethod
     def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int, threads: int) -> Self:
-        """From (n, columns) signs of translations and (m, columns) of rubbish; both count the same together."""
+        """From (n, columns) signs of translations and (m, columns) of rubbish, weighted alike."""
         import lightgbm
 
         reference = _thinned(np.sort(real, axis=0)).T.copy()
@@ -53,7 +53,7 @@ class Detector:
         return cls(booster.model_to_string(), reference)
 
     def inputs(self, signs: FloatArray) -> FloatArray:
-        """(n, columns + 2): the signs, how far the worst one lies beyond the usual, the most unusual together.
+        """(n, columns + 2): the signs, how far the worst one is beyond the usual, the most unusual together.
 
         The last two let signs speak that no example of rubbish had.
         """

@@ -29,8 +29,8 @@ _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# What scores lose. Measured on held-out translations of three models: half of the rows lose nothing, then up to
-# 0.4 standard deviations of the scores (which makes them better, too); beyond the mark they go to the worst label.
+# What scores lose, as measured on held-out translations: half of the rows lose nothing, then up to 0.4 standard
+# deviations of the scores (which brings them nearer to the labels); beyond the mark they go to the worst label.
 _USUAL: Final = 0.5
 _SLOPE: Final = 0.4
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
@@ -13,12 +14,14 @@ from features.core.resource_files import load_fields, save_fields
 from features.core.segments import Segments
 from features.resources.lexicon import Lexicon
 from features.storage.arrays import rising, typed, within
+from features.text.tokenizer import normalise
 from features.text.tokens import Tokens
 from features.text.vocabulary import Vocabulary
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
 _FREQUENT = 400  # words that are their own class; others are told apart by their last two letters
 _FEWEST = 3  # times that a letter is seen before it belongs to the language
+_BLANK = regex.compile(r"\s+(?=[.,;:!?…])")
 _FORWARD, _BACKWARD, _TEXTS = "target_given_source", "source_given_target", "texts"
 
 
@@ -151,17 +154,18 @@ class Knowledge:
     def learn(cls, segments: Segments) -> Self:
         """From the texts of training rows. Raises InputError for texts without words."""
         source, target = segments.source_tokens.lower(), segments.target_tokens.lower()
+        source_texts, target_texts = plain(segments.source), plain(segments.target)
         forward, backward = Lexicon.from_tokens(source, target), Lexicon.from_tokens(target, source)
         words, counts = _counted(target)
         source_words, source_counts = _counted(source)
         order = WordOrder.make(target)
         lengths = (
             *_usual(log_ratio(target.lengths, source.lengths)),
-            *_usual(log_ratio(characters(segments.target), characters(segments.source))),
+            *_usual(log_ratio(characters(target_texts), characters(source_texts))),
         )
         texts = Texts(
-            words, counts, source_words, source_counts, _letters(segments.target),
-            LanguageProfile.make(segments.target).costs, LanguageProfile.make(segments.source).costs,
+            words, counts, source_words, source_counts, _letters(target_texts),
+            LanguageProfile.make(target_texts).costs, LanguageProfile.make(source_texts).costs,
             lengths, order.classes, order.keys, order.counts,
         )  # fmt: skip
         return cls(forward, backward, texts)
@@ -182,6 +186,11 @@ class Knowledge:
         for part in (forward, backward, texts):
             part.check_arrays()
         return cls(forward, backward, texts)
+
+
+def plain(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts with plain marks, and without blanks before marks and at the ends: the meaning is the same."""
+    return tuple(_BLANK.sub("", normalise(text)) for text in texts)
 
 
 def log_ratio(target: NDArray[np.int64], source: NDArray[np.int64]) -> FloatArray:

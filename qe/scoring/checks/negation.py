@@ -1,5 +1,6 @@
 """A negation on one side alone."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import regex
