@@ -97,6 +97,14 @@ def score(
             "odd lengths.",
         ),
     ] = False,
+    outside: Annotated[
+        bool,
+        _column_option(
+            "--outside",
+            help="outside, unlike: the share of held-out translations that are more like the training data, and "
+            "the signs of rubbish (from .99 on).",
+        ),
+    ] = False,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
     overwrite: Annotated[bool, run_option("--overwrite", help="Start anew over an unfinished job.")] = False,
     cache: Annotated[
@@ -184,6 +192,7 @@ def score(
     if on_spark(engine, master):
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
+        _only_local({"--outside": outside})
         _only_local({"--suffix": suffix, "--safe-cells": safe_cells})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
         _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
@@ -206,6 +215,7 @@ def score(
         cache=remembered if cache else 0,
         triage=thresholds,
         flags=flags,
+        outside=outside,
         tag_by=tags or "f1_mult",
     )
     headers = name_pairs(columns or (), "--columns")

@@ -71,6 +71,7 @@ class Thresholds:
             "retranslate": "never" if self.retranslate is None else f"score {worse} {self.retranslate:.3f}",
         }
 
-    def action(self, prediction: float) -> Action:
-        """What to do with a segment of that score."""
-        return action(prediction, self.publish, self.retranslate, self.scale.sign)
+    def action(self, prediction: float, outside: bool = False) -> Action:
+        """What to do with a segment of that score; one outside the training data is not published."""
+        chosen = action(prediction, self.publish, self.retranslate, self.scale.sign)
+        return "post-edit" if outside and chosen == "publish" else chosen

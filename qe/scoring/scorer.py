@@ -29,7 +29,7 @@ _Known = tuple[Output, bytes]  # the output, and what the segment adds to the co
 class Decision(Protocol):
     """What to do with a segment of a score; its `repr` says all that it depends on."""
 
-    def action(self, prediction: float, /) -> str: ...
+    def action(self, prediction: float, outside: bool, /) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Options:
     cache    distinct segments that a process remembers, the oldest dropped first; 0: none
     triage   fills a column `action`; None: no such column
     flags    a column `flags`: critical errors that are seen, with the words concerned
+    outside  columns `outside` (the share of held-out translations nearer to the training data) and `unlike`
+             (the signs that say so, from 0.99 on); with `triage` the latter alone
     """
 
     level: float | None = None
@@ -54,6 +56,7 @@ class Options:
     cache: int = CACHE
     triage: Decision | None = None
     flags: bool = False
+    outside: bool = False
     tag_by: str = "f1_mult"
 
     def __post_init__(self) -> None:
@@ -71,7 +74,9 @@ class Options:
         action = () if self.triage is None else ("action",)
         because = ("because",) if self.explain else ()
         flags = ("flags",) if self.flags else ()
-        return ("id", "score", *bounds, *action, *because, *flags, *words, "reason")
+        unlike = ("unlike",) if self.outside or self.triage is not None else ()
+        outside = (*(("outside",) if self.outside else ()), *unlike)
+        return ("id", "score", *bounds, *action, *because, *flags, *outside, *words, "reason")
 
     @property
     def recipe(self) -> tuple[object, ...]:
@@ -123,6 +128,11 @@ class Scorer:
             profile.check(model.feature_set.names, path)
         words = WordLevel.of(model, WordTags.load(path), options.tag_by) if options.tokens else None
         flags = Flags.of(model) if options.flags else None
+        if options.outside and model.guard is None:
+            raise InputError(
+                f"the model '{model.name}' has no guard, so that nothing says what lies outside",
+                remedy="train it with `guard: true`",
+            )
         return cls(model, options, intervals, explainer, profile, words, flags)
 
     @property
@@ -172,7 +182,7 @@ class Scorer:
         given = {name: [str(row[name]) for row in rows.values()] for name in self.columns()}
         segments = self.model.segments(given)
         features = self.model.features(segments)
-        scores, _ = self.model.judge(segments, features)
+        scores, seen = self.model.judge(segments, features)
         columns: dict[str, Sequence[Any]] = {"score": [or_none(score) for score in scores]}
         if self.intervals is not None and self.options.level is not None:
             groups = next((given[name] for name in self.intervals.columns), ())
@@ -180,11 +190,16 @@ class Scorer:
             for name, values in zip(("low", "high"), bounds, strict=True):
                 columns[name] = [or_none(value) for value in values]
         if self.options.triage is not None:
-            columns["action"] = [self.options.triage.action(float(score)) for score in scores]
+            marked = [False] * len(scores) if seen is None else seen.marked.tolist()
+            columns["action"] = list(map(self.options.triage.action, scores.tolist(), marked))
         if self.explainer is not None:
             columns["because"] = self.explainer.because(features, self.options.explain)
         if self.flags is not None:
             columns["flags"] = list(map(self.flags.text, segments.source, segments.target))
+        if self.options.outside and seen is not None:
+            columns["outside"] = seen.outside.tolist()
+        if "unlike" in self.options.columns:
+            columns["unlike"] = [""] * len(scores) if seen is None else seen.reasons()
         if self.words is not None:
             columns |= self.words.columns(segments)
         outputs = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -63,6 +63,7 @@ def made(folder: Path, weight: Any = 0.5, *others: Any, **more: Any) -> experime
         "search": {"trials": 1, "objective": "pearson"},
         "evaluation": {"metric": "pearson", "samples": 100},
         "tracking": {"register": False},
+        "guard": False,
         **more,
     }
     return experiment.made(content, folder)

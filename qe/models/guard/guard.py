@@ -29,10 +29,15 @@ _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# What scores lose, as measured on held-out translations: half of the rows lose nothing, then up to 0.4 standard
-# deviations of the scores (which brings them nearer to the labels); beyond the mark they go to the worst label.
+# What scores lose, as measured on held-out translations: half of the rows lose nothing, the others up to 0.4
+# standard deviations of the scores (which brings them nearer to the labels; less where few rows taught the
+# guard), and beyond what held-out translations reach they go to the worst label.
 _USUAL: Final = 0.5
 _SLOPE: Final = 0.4
+_SHRUNK: Final = 200  # training rows with which the slope is half as steep
+_SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
+_REACH: Final = 0.35  # how far beyond it scores are the worst, in parts of the way from median to maximum
+_BEND: Final = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +74,14 @@ class Guard:
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
     worst     the worst label of the training rows
     spread    standard deviation of the scores of training rows by models that have not seen them
+    rows      training rows that it was learned from
     """
 
     knowledge: Knowledge
     detector: Detector
     held_out: FloatArray
     worst: float
+    rows: int
     spread: float = 0.0
 
     @classmethod
@@ -106,7 +113,7 @@ class Guard:
             decided[folds == fold] = detector.decide(real[folds == fold])
         known = np.quantile(decided, np.linspace(0, 1, _POINTS))
         detector = Detector.fit(real, wrong, seed, cores())
-        guard = cls(Knowledge.learn(chosen), detector, known, worst)
+        guard = cls(Knowledge.learn(chosen), detector, known, worst, len(chosen))
         unseen = np.empty(len(segments))
         unseen[sample] = decided
         others = np.setdiff1d(np.arange(len(segments)), sample)
@@ -126,12 +133,13 @@ class Guard:
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
         """(n,) scores of rows with their log-odds: the further outside, the nearer to the worst label."""
-        direction = np.sign(self.worst - scores)
         usual = np.clip((self.outside(decided) - _USUAL) / (1 - _USUAL), 0, 1)
-        step = np.minimum(_SLOPE * self.spread * usual, np.abs(self.worst - scores))
-        scores = scores + direction * step
-        first, last = np.quantile(self.held_out, [MARKED, 1])
-        pull = np.clip((decided - first) / max(last - first, 1e-9), 0, 1)
+        slope = _SLOPE * self.spread * self.rows / (self.rows + _SHRUNK)
+        step = np.minimum(slope * usual, np.abs(self.worst - scores))
+        scores = scores + np.sign(self.worst - scores) * step
+        share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
+        first, middle, last = np.quantile(self.held_out, [min(share, 1), 0.5, 1])
+        pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
         return np.asarray(scores + pull * (self.worst - scores))
 
     def save(self, folder: Path) -> None:
@@ -141,7 +149,8 @@ class Guard:
         self.knowledge.save(inner)
         self.detector.save(inner)
         np.save(inner / _HELD_OUT, self.held_out, allow_pickle=False)
-        (inner / _JSON).write_text(json.dumps({"worst": self.worst, "spread": self.spread}) + "\n", "utf-8")
+        numbers = {"worst": self.worst, "rows": self.rows, "spread": self.spread}
+        (inner / _JSON).write_text(json.dumps(numbers) + "\n", "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -155,7 +164,8 @@ class Guard:
             rising("held_out", held_out, None, None)
             numbers = json.loads((inner / _JSON).read_text("utf-8"))
             worst, spread = float(numbers["worst"]), float(numbers["spread"])
-            return cls(Knowledge.load(inner), Detector.load(inner), held_out, worst, spread)
+            rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
+            return cls(Knowledge.load(inner), detector, held_out, worst, rows, spread)
 
 
 def worst_label(labels: FloatArray, scale: LabelScale) -> float:

@@ -1,0 +1,145 @@
+"""The guard: rubbish goes to the worst label with a mark, translations stay, rows are judged alone."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.data.perturbation import names, perturbed
+from qe.getting_started.demo.generation import generate
+from qe.models.guard.columns import COLUMNS, columns
+from qe.models.guard.guard import MARKED, Guard
+from qe.models.guard.knowledge import Knowledge
+
+WORST, BEST = 1.0, 5.0
+# Of the same spirit as what the guard learns from, but none of it.
+UNKNOWN = {
+    "banana": lambda text: "banana banana banana",
+    "dots": lambda text: text + " ." * 20,
+    "thumbs": lambda text: "👍👍👍",
+    "reversed letters": lambda text: text[::-1],
+    "twice each word": lambda text: " ".join(word for word in text.split() for _ in range(4)),
+    "tabs": lambda text: text + "\t#" * 30,
+    "brackets": lambda text: "[" * 15 + text + "]" * 15,
+    "empty parts": lambda text: "- - - - - -",
+}
+
+
+def read(folder: Path, split: str, rows: int) -> Segments:
+    sides = (
+        (folder / f"{split}.{side}").read_text("utf-8").splitlines()[:rows] for side in ("source", "target")
+    )
+    return Segments(*map(tuple, sides), Tokenizer("en"), Tokenizer("es"))
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Segments, Segments]:
+    """Rows to learn from, and rows that are held out."""
+    folder = tmp_path_factory.mktemp("texts")
+    generate(folder, pairs=1, train=800, test=200, new=1)
+    return read(folder, "train", 800), read(folder, "test", 200)
+
+
+@pytest.fixture(scope="module")
+def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
+    guard, unseen = Guard.fit(texts[0], WORST)
+    return replace(guard, spread=0.6), unseen
+
+
+def test_translations_are_hardly_ever_marked(
+    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
+) -> None:
+    guard, unseen = fitted
+    assert len(unseen) == 800 and np.isfinite(unseen).all()
+    seen = guard.see(texts[1])
+    assert seen.marked.mean() <= 0.03
+    assert guard.outside(unseen).mean() == pytest.approx(0.5, abs=0.02)
+    assert not any(seen.reasons()[i] for i in np.flatnonzero(~seen.marked))
+
+
+@pytest.mark.parametrize("name", names("destroying"))
+def test_what_is_destroyed_scores_below_its_original(
+    name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
+) -> None:
+    guard = fitted[0]
+    same = np.full(200, 4.0)  # a model that sees nothing
+    own = guard.lowered(same, guard.see(texts[1]).decided)
+    changed, rows = perturbed(texts[1], name, seed=5)
+    seen = guard.see(changed)
+    spoilt = guard.lowered(same[: len(rows)], seen.decided)
+    assert (spoilt < own[rows]).mean() >= 0.95
+    assert (spoilt >= WORST).all()
+    assert all(bool(reason) == marked for reason, marked in zip(seen.reasons(), seen.marked, strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(UNKNOWN))
+def test_rubbish_that_it_never_saw_is_marked(
+    name: str, fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
+) -> None:
+    held_out = texts[1]
+    spoilt = Segments(
+        held_out.source, tuple(map(UNKNOWN[name], held_out.target)), Tokenizer("en"), Tokenizer("es")
+    )
+    seen = fitted[0].see(spoilt)
+    assert seen.marked.mean() >= 0.95
+    assert fitted[0].lowered(np.full(200, BEST), seen.decided).mean() <= 2.0
+
+
+def test_changes_that_keep_the_meaning_move_nothing(
+    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
+) -> None:
+    own = fitted[0].see(texts[1]).decided
+    for name in names("harmless"):
+        changed, rows = perturbed(texts[1], name)
+        if len(rows):
+            np.testing.assert_allclose(fitted[0].see(changed).decided, own[rows], atol=1e-9)
+
+
+def test_a_row_is_the_same_alone(fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]) -> None:
+    together = fitted[0].see(texts[1])
+    for row in range(0, 200, 37):
+        alone = fitted[0].see(texts[1].take([row]))
+        assert alone.decided[0] == together.decided[row]
+        assert (alone.unusual[0] == together.unusual[row]).all()
+
+
+def test_saved_and_loaded_it_says_the_same(
+    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments], tmp_path: Path
+) -> None:
+    fitted[0].save(tmp_path)
+    loaded = Guard.load(tmp_path)
+    assert loaded is not None
+    assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
+    assert Guard.load(tmp_path / "guard") is None
+    (tmp_path / "guard" / "guard.json").write_text(json.dumps({"worst": "x", "rows": 1, "spread": 0}))
+    with pytest.raises(InputError, match="guard"):
+        Guard.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["held_out.npy", "reference.npy", "texts/keys.npy", "texts/counts.npy"])
+def test_damaged_arrays_are_refused(name: str, fitted: tuple[Guard, np.ndarray], tmp_path: Path) -> None:
+    fitted[0].save(tmp_path)
+    np.save(tmp_path / "guard" / name, np.array([3, 2, 1]))
+    with pytest.raises(InputError, match="guard"):
+        Guard.load(tmp_path)
+
+
+def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> None:
+    knowledge = Knowledge.learn(texts[0])
+    odd = ("", " ", ".", "\u200b", "a" * 5000, "שלום", "好", "\x00", "🏳️‍🌈" * 3, "1 2 3")
+    signs = columns(Segments(tuple("x y z" for _ in odd), odd, Tokenizer("en"), Tokenizer("es")), knowledge)
+    assert signs.shape == (len(odd), len(COLUMNS)) and np.isfinite(signs).all()
+    assert columns(Segments((), (), Tokenizer("en"), Tokenizer("es")), knowledge).shape == (0, len(COLUMNS))
+
+
+def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
+    guard, unseen = Guard.fit(texts[0].take(range(30)), WORST)
+    scores = np.full(30, 3.0)
+    lowered = guard.lowered(scores, unseen)
+    assert (lowered >= WORST).all() and np.abs(lowered - scores).max() < 0.5
+    assert guard.see(texts[1].take([0])).outside[0] < MARKED
