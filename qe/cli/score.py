@@ -101,8 +101,8 @@ def score(
         bool,
         _column_option(
             "--outside",
-            help="outside, unlike: the share of held-out translations that are more like the training data, and "
-            "the signs of rubbish (from .99 on).",
+            help="outside, unlike: the share of held-out translations more like the training data, and the "
+            "signs of rubbish (from .99 on).",
         ),
     ] = False,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
