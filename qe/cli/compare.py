@@ -102,8 +102,10 @@ def compare(
     family: Family = "metric",
     interval: Annotated[
         str,
-        test_option(metavar="percentile|bca|jackknife", help="jackknife: with few segments or groups."),
-    ] = "percentile",
+        test_option(
+            metavar="jackknife|percentile|bca", help="percentile: too narrow with few segments or groups."
+        ),
+    ] = "jackknife",
     group: Group = None,
     margin: Margin = None,
     ranks: Annotated[

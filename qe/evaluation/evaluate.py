@@ -35,15 +35,7 @@ from qe.statistics.buckets import BucketReport, Buckets
 from qe.statistics.cautions import cautions, few_units
 from qe.statistics.clusters import clusters
 from qe.statistics.corrections import correct
-from qe.statistics.equivalence import (
-    BY_BOOTSTRAP,
-    BY_JACKKNIFE,
-    Equivalence,
-    one_sided,
-    tost_bootstrap,
-    tost_jackknife,
-)
-from qe.statistics.equivalence import judged as judged_equivalences
+from qe.statistics.equivalence import Equivalence, equivalences, undecided_notes
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
 from qe.statistics.groups import Groups
 from qe.statistics.intervals import jackknife_interval
@@ -221,7 +213,20 @@ def evaluate(
     ranked: Drawn = drawn
     if len(systems) > 2 and by_metric and not drawn:
         ranked = bootstrap(quality, oriented, chosen, _RANK_SAMPLES, seed, levels, progress)
-    asked = {} if not results else margins or {}
+
+    def differences(key: Key) -> list[FloatArray]:
+        return [own - other for own, other in zip(*(without[name, key[2]] for name in key[:2]), strict=True)]
+
+    directions = {name: metric.higher_is_better for name, metric in chosen.items()}
+    same = equivalences(
+        judged,
+        differences,
+        margins or {},
+        directions,
+        levels,
+        Rule(family, correction),
+        copies_of(predictions),
+    )
     told = shown.judge(_in_order(results, shown)) if pairs and results else judged
     parted = None
     if buckets:
@@ -240,38 +245,13 @@ def evaluate(
             *hints(gold, predictions, baselines, scale, rankings),
             *tails(gold, predictions, rankings),
             *(cautions(all_pairs, judged, levels) if results else []),
+            *undecided_notes(same),
             *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),
         ],
-        equivalences=_equivalences(asked, judged, without, drawn, chosen, correction),
+        equivalences=same,
         ranks=_ranks(judged, ranked, {m: chosen[m] for m in by_metric}, systems, unscored),
         buckets=parted,
     )
-
-
-def _equivalences(
-    margins: Mapping[str, float],
-    judged: Mapping[Key, Judged],
-    without: LeftOut,
-    drawn: Drawn,
-    metrics: Mapping[str, Metric],
-    correction: str,
-) -> list[Equivalence]:
-    """Every pair by every metric with a margin; by the bootstrap if it was drawn, else the jackknife."""
-    equivalences = []
-    for (a, b, metric), one in judged.items():
-        if metric not in margins:
-            continue
-        difference, margin = one.result.difference, margins[metric]
-        if drawn:
-            tests = tost_bootstrap(difference, drawn[a, metric] - drawn[b, metric], margin)
-        else:
-            sides = zip(without[a, metric], without[b, metric], strict=True)
-            tests = tost_jackknife(difference, [own - other for own, other in sides], margin)
-        test = BY_BOOTSTRAP if drawn else BY_JACKKNIFE
-        better = metrics[metric].higher_is_better
-        equivalences.append(one_sided((a, b, metric), difference, margin, tests, test, better))
-    different = {key: one.p_corrected for key, one in judged.items()}
-    return judged_equivalences(equivalences, different, correction)
 
 
 def _ranks(

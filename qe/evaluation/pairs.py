@@ -21,6 +21,7 @@ from qe.statistics.levels import Levels
 from qe.statistics.metric import AdditiveMetric, ExchangedMetric, Metric, RankedMetric
 from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.randomization import randomization_test_rescored, randomization_tests
+from qe.statistics.reach import Tail
 from qe.statistics.result import Measure, TestResult, at_every_level, with_units
 from qe.statistics.tukey import NAME as TUKEY
 from qe.statistics.tukey import Pairs, tukey_hsd, tukey_hsd_rescored
@@ -158,6 +159,7 @@ class Tester:
 
     scores  system -> metric -> score
     drawn   bootstrap scores of `samples` virtual test sets, where the test is the bootstrap
+    tail    of the exchanges
     """
 
     gold: FloatArray
@@ -170,6 +172,7 @@ class Tester:
     test: str
     levels: Levels
     progress: Progress
+    tail: Tail = "two-sided"
 
     def results(self, pairs: Sequence[tuple[str, str]]) -> dict[Key, TestResult]:
         """(system, baseline, metric) -> result, for every pair and metric."""
@@ -201,6 +204,7 @@ class Tester:
                     own != other,
                     samples=self.samples,
                     seed=self.seed,
+                    tail=self.tail,
                     groups=units,
                     enough=max(_ENOUGH, self.samples // 20),
                     scale=max(1.0, float(np.abs(self.gold).max())),
@@ -225,7 +229,9 @@ class Tester:
             for i, (name, m) in enumerate(additive.items())
         }
         a, b = (np.concatenate(side, axis=1) for side in parts)
-        return randomization_tests(a, b, measures, samples=self.samples, seed=self.seed, groups=units)
+        return randomization_tests(
+            a, b, measures, samples=self.samples, seed=self.seed, tail=self.tail, groups=units
+        )
 
     def _bootstrapped(self, a: str, b: str) -> dict[str, TestResult]:
         unit = " and ".join(name for name, _ in self.levels.each())

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,18 @@ from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
-from qe.evaluation.pairs import bootstrap
+from qe.evaluation.pairs import Tester, left_out
 from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.scoring.input import read_rows
 from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Scorer
-from qe.statistics.bootstrap import bootstrap_test
-from qe.statistics.intervals import percentile_interval
-from qe.statistics.metric import METRICS
-from qe.statistics.result import check_seed
+from qe.statistics.intervals import jackknife_interval
+from qe.statistics.levels import Levels
+from qe.statistics.metric import METRICS, Metric
+from qe.statistics.one_sided import exceeds
+from qe.statistics.reach import Tail
+from qe.statistics.result import TestResult, check_seed
 from qe.tracking import registry
 from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome
@@ -51,8 +54,9 @@ class Decision:
 
     gain  challenger minus champion on the metric, in the direction in which more is better; None without
           a champion
-    ci    its 95 % bootstrap interval
-    p     of a gain no larger than the margin (paired bootstrap, centred, one-sided)
+    ci    its 95 % jackknife interval
+    p     of a gain no larger than the margin (`better_by`); None where so few segments cannot decide
+    test  name of the test
     n     segments that were compared on
     learned  segments that were left out, because a model has learned from them
     silent   versions that do not say what they have learned from (of earlier releases)
@@ -68,6 +72,7 @@ class Decision:
     gain: float | None
     ci: tuple[float, float] | None
     p: float | None
+    test: str | None
     margin: float
     level: float
     samples: int
@@ -253,6 +258,11 @@ def _check(margin: float, level: float, samples: int) -> None:
         raise InputError(
             f"margin >= 0, 0 < level < 1, samples >= 100 must hold, but got {margin:g}, {level:g}, {samples}"
         )
+    least = ceil(1 / level) - 1
+    if margin == 0 and samples < least:
+        raise InputError(
+            f"{samples:,} samples cannot give a p-value of {level:g}", remedy=f"ask for {least:,} or more"
+        )
 
 
 def _contenders(name: str, challenger: str | None) -> tuple[str, str | None]:
@@ -289,39 +299,78 @@ def _judge(
     gold = scale.sign * data.gold
     scores = {version: kind().score(gold, values) for version, values in predicted.items()}
     decision = Decision(
-        name, own, other, True, "there is no champion", metric, scores, None, None, None, margin, level,
+        name, own, other, True, "there is no champion", metric, scores, None, None, None, None, margin, level,
         samples, seed, data.name, data.fingerprint, len(data.gold),
     )  # fmt: skip
     if other is None:
         return decision
-    drawn = bootstrap(gold, predicted, {metric: kind()}, samples, seed, None, silent)
-    sign = 1.0 if kind.higher_is_better else -1.0
-    gain = sign * (scores[own] - scores[other])
-    new, old = (sign * drawn[version, metric] for version in (own, other))
-    # Gain over the champion with the margin added: is it more than nothing?
-    p = bootstrap_test(new, old + margin, gain - margin, tail="greater").p
-    better = bool(gain > margin and p <= level)
-    ci = percentile_interval(new - old)
+    result = better_by(gold, predicted[own], predicted[other], kind(), margin, samples, seed)
+    gain = result.difference
+    why = result.reach.lack(level) if result.reach is not None and result.units else ""
+    better = bool(gain > margin and result.p <= level and not why)
+    ci = jackknife_interval(gain, [_gains_left_out(gold, predicted[own], predicted[other], kind())])
     return replace(
         decision,
         promoted=better,
-        reason=_reason(better, own, other, metric, gain, margin, p, level),
+        reason=_reason(better, own, other, metric, margin, result, level, why),
         gain=or_none(gain),
         ci=None if np.isnan(ci[0]) else ci,
-        p=or_none(p),
+        p=None if why else or_none(result.p),
+        test=result.test,
     )
+
+
+def better_by(
+    gold: FloatArray,
+    new: FloatArray,
+    old: FloatArray,
+    metric: Metric,
+    margin: float,
+    samples: int,
+    seed: int = 0,
+) -> TestResult:
+    """Whether new predictions (n,) are better than old ones by more than a margin; one-sided.
+
+    The difference is the gain, in the direction in which more is better. Without a margin the predictions of
+    segments are exchanged, as `qe evaluate` does. With one, exchanges would not have the gain in question: a
+    t test with the jackknife's standard error.
+    """
+    sign = 1.0 if metric.higher_is_better else -1.0
+    sides = {"new": new, "old": old}
+    scores = {name: {"metric": metric.score(gold, side)} for name, side in sides.items()}
+    gain = sign * (scores["new"]["metric"] - scores["old"]["metric"])
+    levels = Levels.of(None, len(gold))
+    if margin == 0:
+        tail: Tail = "greater" if metric.higher_is_better else "less"
+        tester = Tester(
+            gold, sides, scores, {"metric": metric}, {}, samples, seed, "ar", levels, silent, tail
+        )
+        return replace(tester.exchanged("new", "old")["metric"], difference=gain)
+    reach = replace(levels.reach, tail="greater")
+    p = exceeds(gain, [_gains_left_out(gold, new, old, metric)], margin, reach.smallest)
+    return TestResult(gain, p, "one-sided t test (jackknife)", "segment", 0, "greater", False, reach)
+
+
+def _gains_left_out(gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric) -> FloatArray:
+    """Gains with one segment (or block of segments) left out."""
+    sides = {"new": new, "old": old}
+    without = left_out(gold, sides, {"metric": metric}, Levels.of(None, len(gold)), silent)
+    sign = 1.0 if metric.higher_is_better else -1.0
+    return np.asarray(sign * (without["new", "metric"][0] - without["old", "metric"][0]))
 
 
 def _reason(
-    better: bool, own: str, other: str, metric: str, gain: float, margin: float, p: float, level: float
+    better: bool, own: str, other: str, metric: str, margin: float, result: TestResult, level: float, why: str
 ) -> str:
-    than = (
-        f"than champion version {other} by {gain:+.4f} {metric} (more than {margin:g} asked for), p = {p:.4g}"
-    )
+    gain = result.difference
+    than = f"than champion version {other} by {gain:+.4f} {metric} (more than {margin:g} asked for)"
+    if why:
+        return f"that version {own} is better {than} cannot be decided: {why}"
+    than += f", p = {result.p:.4g}"
     if better:
         return f"version {own} is better {than}"
-    why = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"
-    return f"version {own} is not shown to be better {than}: {why}"
+    chance = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"
+    return f"version {own} is not shown to be better {than}: {chance}"
 
 
 def _predictions(

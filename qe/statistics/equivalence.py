@@ -3,23 +3,24 @@
 Two one-sided tests (TOST): Schuirmann 1987; Lakens 2017.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from features.basics.array_types import FloatArray
 from features.basics.assignments import numbers
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
-from qe.statistics.corrections import correct
-from qe.statistics.result import LEVEL
+from qe.statistics.family import Judged, Key, Rule, Table
+from qe.statistics.levels import Levels
+from qe.statistics.one_sided import exceeds
+from qe.statistics.reach import Reach
+from qe.statistics.result import TestResult
 
-Verdict = Literal["different", "different, within the margin", "equivalent", "undecided"]
-BY_JACKKNIFE = "two one-sided t tests (jackknife)"
-BY_BOOTSTRAP = "two one-sided tests (paired bootstrap, centred)"
+Verdict = Literal["different", "different, within the margin", "equivalent", "undecided", "cannot be decided"]
+NAME = "two one-sided t tests (jackknife)"
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class Equivalence:
     difference     score of the system minus score of the baseline
     margin         differences below it do not matter
     p              of the two one-sided tests: small where the difference lies within the margin; NaN where
-                   undefined
-    p_corrected    the same, corrected over the pairs by that metric
+                   it is undefined, or where so few units cannot decide
+    p_corrected    the same, corrected as differences are
     p_noninferior  small where the system is not worse than the baseline by the margin or more (uncorrected)
     verdict        different: a difference was shown; equivalent: it was shown to lie within the margin;
-                   different, within the margin: both; undecided: neither
+                   different, within the margin: both; undecided: neither; cannot be decided: neither, and so
+                   few units could not show it
+    undecided      why equivalence cannot be decided; empty if it can
     """
 
     system: str
@@ -43,81 +46,104 @@ class Equivalence:
     margin: float
     p: float
     p_noninferior: float
-    test: str
+    test: str = NAME
     p_corrected: float = float("nan")
     verdict: Verdict = "undecided"
+    undecided: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {key: or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
+        told = {key: or_none(v) if isinstance(v, float) else v for key, v in vars(self).items()}
+        return {**told, "undecided": self.undecided or None}
 
 
-def tost_jackknife(difference: float, left_out: Sequence[FloatArray], margin: float) -> tuple[float, float]:
+def equivalences(
+    differences: Mapping[Key, Judged],
+    left_out: Callable[[Key], Sequence[FloatArray]],
+    margins: Mapping[str, float],
+    better: Mapping[str, bool | None],
+    levels: Levels,
+    rule: Rule,
+    alike: Mapping[str, str],
+) -> list[Equivalence]:
+    """Every comparison by a metric with a margin, corrected and answered as differences are.
+
+    differences  the tests of the same comparisons for a difference
+    left_out     a comparison -> for each kind of units, (u,) differences with one unit left out
+    better       metric -> whether higher is better; None: it has no direction
+    alike        copies, as in `Table.of`
+
+    As many units are asked for as a difference needs: below, nothing is said (`Levels.reach`).
+    """
+    pairs = {
+        key: _tested(key, one.result.difference, margins[key[2]], left_out(key), better[key[2]], levels.reach)
+        for key, one in differences.items()
+        if key[2] in margins
+    }
+    results = {
+        key: TestResult(pair.difference, pair.p, NAME, levels.reach.unit, 0, "two-sided", False, levels.reach)
+        for key, pair in pairs.items()
+    }
+    table = Table.of(list(pairs), rule, alike=alike)
+    return [
+        _judged(pairs[key], one, differences[key].p_corrected <= rule.level, rule.level)
+        for key, one in table.judge(results).items()
+    ]
+
+
+def _tested(
+    key: Key,
+    difference: float,
+    margin: float,
+    left_out: Sequence[FloatArray],
+    higher_is_better: bool | None,
+    reach: Reach,
+) -> Equivalence:
+    """TOST is the larger p-value of both sides, non-inferiority that of the side that is worse."""
+    above, below = tost(difference, left_out, margin, reach.smallest)
+    worse = {True: above, False: below, None: float("nan")}[higher_is_better]
+    return Equivalence(*key, difference, margin, float(np.maximum(above, below)), worse)
+
+
+def _judged(pair: Equivalence, one: Judged, different: bool, level: float) -> Equivalence:
+    reach, why = one.result.reach, one.result.undecided
+    told = reach is not None and not reach.lack(level)
+    return replace(
+        pair,
+        p=one.result.p,
+        p_corrected=one.p_corrected,
+        p_noninferior=pair.p_noninferior if told else float("nan"),
+        verdict=_verdict(bool(different), bool(one.p_corrected <= level), bool(why)),
+        undecided=why,
+    )
+
+
+def tost(
+    difference: float, left_out: Sequence[FloatArray], margin: float, least: float = 0.0
+) -> tuple[float, float]:
     """p-values of two t tests: that the difference is above -margin, and that it is below +margin.
 
     left_out  for each kind of units, (u,) differences with one unit left out
+    least     p-value of what is certain: systems that never differ
 
     For a mean of paired values these are the paired t tests. NaN if a difference is undefined, or with
-    one unit. Both tests of systems that never differ are certain: 0.
+    one unit.
     """
-    if np.isnan(difference) or any(np.isnan(d).any() or len(d) < 2 for d in left_out):
-        return float("nan"), float("nan")
-    error = float(np.sqrt(sum((len(d) - 1) / len(d) * np.sum((d - d.mean()) ** 2) for d in left_out)))
-    if not error > 1e-12 * max(abs(difference), margin):
-        return float(difference <= -margin), float(difference >= margin)
-    freedom = min(map(len, left_out)) - 1
-    above, below = ((margin + sign * difference) / error for sign in (1, -1))
-    return float(stats.t.sf(above, freedom)), float(stats.t.sf(below, freedom))
+    turned = [-differences for differences in left_out]
+    return exceeds(difference, left_out, -margin, least), exceeds(-difference, turned, -margin, least)
 
 
-def tost_bootstrap(difference: float, drawn: FloatArray, margin: float) -> tuple[float, float]:
-    """The same from (samples,) bootstrap differences, moved to each end of the margin."""
-    if np.isnan(difference) or np.isnan(drawn).any():
-        return float("nan"), float("nan")
-    null = drawn - difference
-    above = np.count_nonzero(null - margin >= difference)
-    below = np.count_nonzero(null + margin <= difference)
-    return (above + 1) / (len(drawn) + 1), (below + 1) / (len(drawn) + 1)
-
-
-def one_sided(
-    key: tuple[str, str, str],
-    difference: float,
-    margin: float,
-    tests: tuple[float, float],
-    test: str,
-    higher_is_better: bool | None,
-) -> Equivalence:
-    """From the p-values of both sides: TOST is the larger one, non-inferiority the side that is worse."""
-    above, below = tests
-    worse = {True: above, False: below, None: float("nan")}[higher_is_better]
-    return Equivalence(*key, difference, margin, float(np.maximum(above, below)), worse, test)
-
-
-def judged(
-    pairs: Sequence[Equivalence],
-    different: Mapping[tuple[str, str, str], float],
-    method: str,
-    level: float = LEVEL,
-) -> list[Equivalence]:
-    """With p-values corrected over the pairs of each metric, and verdicts.
-
-    different  (system, baseline, metric) -> corrected p-value of a difference; NaN shows none
-    """
-    judgements = []
-    for metric in dict.fromkeys(pair.metric for pair in pairs):
-        of_metric = [pair for pair in pairs if pair.metric == metric]
-        for pair, p in zip(of_metric, correct([one.p for one in of_metric], method), strict=True):
-            shown = different[pair.system, pair.baseline, metric] <= level
-            judgements.append(
-                replace(pair, p_corrected=float(p), verdict=_verdict(bool(shown), bool(p <= level)))
-            )
-    return judgements
-
-
-def _verdict(different: bool, within: bool) -> Verdict:
+def _verdict(different: bool, within: bool, undecided: bool) -> Verdict:
     if different:
         return "different, within the margin" if within else "different"
+    if undecided:
+        return "cannot be decided"
     return "equivalent" if within else "undecided"
+
+
+def undecided_notes(pairs: Sequence[Equivalence]) -> list[str]:
+    """Why equivalence cannot be decided, a sentence for each reason."""
+    reasons = dict.fromkeys(pair.undecided for pair in pairs if pair.undecided)
+    return [f"equivalence within a margin cannot be decided: {why}" for why in reasons]
 
 
 def cluster_words(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: str) -> str:

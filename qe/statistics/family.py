@@ -172,7 +172,7 @@ class Table:
     def _answered(self, result: TestResult, factor: int) -> TestResult:
         if np.isnan(result.p) or result.reach is None or result.units == 0:
             return result
-        why = result.reach.lack(self.rule.level, factor, "the two differ in")
+        why = result.reach.lack(self.rule.level, factor)
         return without_answer(result, why) if why else result
 
     def short_of_samples(self, judged: Mapping[Key, Judged]) -> dict[Key, int]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from qe.statistics.draws import independent_seed
 from qe.statistics.groups import Groups, group_index, group_sums
+from qe.statistics.reach import Reach
 from qe.statistics.result import GROUP
 from qe.statistics.sums import bootstrap_counts, bootstrap_sums
 
@@ -60,6 +61,12 @@ class Levels:
     def smallest(self) -> int:
         """Units of the level that has fewest: what resampling rests on."""
         return min(self.sizes().values())
+
+    @property
+    def reach(self) -> Reach:
+        """What the level with the fewest units can show, where every unit counts."""
+        name, size = min(self.sizes().items(), key=lambda item: item[1])
+        return Reach(size, name, saying="there are")
 
     @property
     def single(self) -> Groups | None:

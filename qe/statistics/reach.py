@@ -13,16 +13,18 @@ _MOST = 10**300  # arrangements that are still told apart
 class Reach:
     """What exchanges of `units` units can show: every unit changes sides or stays.
 
-    units  units in which the two sides differ, of which an exchange can tell the outcome
-    unit   what they are: segment, document, system, run, ...
-    tail   two-sided: an arrangement and its mirror image are equally extreme
-    ways   equally likely arrangements of one unit
+    units   units in which the two sides differ, of which an exchange can tell the outcome
+    unit    what they are: segment, document, system, run, ...
+    tail    two-sided: an arrangement and its mirror image are equally extreme
+    ways    equally likely arrangements of one unit
+    saying  how a sentence about the units begins
     """
 
     units: int
     unit: str = "segment"
     tail: Tail = "two-sided"
     ways: int = 2
+    saying: str = "the two differ in"
 
     def arrangements(self, units: int) -> int:
         """How many arrangements of so many units there are."""
@@ -55,18 +57,17 @@ class Reach:
         """
         return next(units for units in count(1) if self.smallest_of(units) <= bound)
 
-    def lack(self, level: float, comparisons: int = 1, saying: str = "there are") -> str:
+    def lack(self, level: float, comparisons: int = 1) -> str:
         """Why no p-value can reach the level among so many comparisons; empty if one can.
 
         comparisons  by how much a correction multiplies the smallest p-value of a family
-        saying       how the sentence begins, before the units
         """
         bound = level / comparisons
         if self.smallest <= bound:
             return ""
         among = f" among {comparisons} comparisons" if comparisons > 1 else ""
         return (
-            f"{saying} {self.named(self.units)}: no p-value below {self.smallest:.2g} is possible, and"
+            f"{self.saying} {self.named(self.units)}: no p-value below {self.smallest:.2g} is possible, and"
             f" {bound:.2g} is needed{among}; that takes {self.named(self.needed(bound))}"
         )
 

@@ -14,6 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from qe.statistics.cautions import cautions
 from qe.statistics.corrections import experimentwise_error
+from qe.statistics.equivalence import undecided_notes
 from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.groups import Groups
 from qe.statistics.levels import Levels
@@ -65,7 +66,7 @@ def compare(
     settings = replace(settings, samples=samples)
     levels = Levels.of(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
-        raise InputError("BCa intervals take one kind of groups", remedy="use --interval percentile")
+        raise InputError("BCa intervals take one kind of groups", remedy="use --interval jackknife")
     drawn = draw(statistics, measures, samples, settings.seed, levels, progress)
     sampled = Sampled(statistics, measures, drawn, samples, settings, levels)
     scores = {
@@ -96,6 +97,7 @@ def compare(
         for key, one in judged.items()
     )
     recipe = _recipe(systems, references, metrics, first, settings, levels, table, judged)
+    recipe["notes"] += undecided_notes(list(same.values()))
     ranges = sampled.ranks(metrics, progress) if ranks else {}
     return SystemsComparison(
         recipe, metrics, measures, tuple(systems), tuple(references), scores, comparisons, statistics,
@@ -207,7 +209,7 @@ def _recipe(
             "python": platform.python_version(),
             **versions(*packages),
         },
-        "notes": [*_notes(systems), *cautions(table, judged, levels)],
+        "notes": [*_notes(systems), *cautions(table, judged, levels, settings.interval)],
     }
 
 

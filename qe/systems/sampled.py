@@ -10,8 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from qe.statistics.bootstrap import Method, apart, beside, bootstrap_test
-from qe.statistics.equivalence import BY_BOOTSTRAP, Equivalence, one_sided, tost_bootstrap
-from qe.statistics.equivalence import judged as judged_equivalences
+from qe.statistics.equivalence import Equivalence, equivalences
 from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.groups import Groups, group_sums
 from qe.statistics.instability import from_scores, spread
@@ -111,21 +110,15 @@ class Sampled:
         self, judged: Mapping[Key, Judged], margins: Mapping[str, float], metrics: Mapping[str, TextMetric]
     ) -> dict[Key, Equivalence]:
         """Two one-sided tests of every comparison by a metric with a margin."""
-        pairs = []
-        for (system, baseline, metric), one in judged.items():
-            if metric in margins:
-                drawn = self.drawn[system, metric].pooled - self.drawn[baseline, metric].pooled
-                tests = tost_bootstrap(one.result.difference, drawn, margins[metric])
-                better = metrics[metric].higher_is_better
-                pairs.append(
-                    one_sided(
-                        (system, baseline, metric), one.result.difference, margins[metric], tests,
-                        BY_BOOTSTRAP, better,
-                    )
-                )  # fmt: skip
-        different = {key: one.p_corrected for key, one in judged.items()}
-        verdicts = judged_equivalences(pairs, different, self.settings.correct)
-        return {(pair.system, pair.baseline, pair.metric): pair for pair in verdicts}
+
+        def left_out(key: Key) -> list[FloatArray]:
+            return [self.difference_left_out(*key, groups) for _, groups in self.levels.each()]
+
+        better = {name: metric.higher_is_better for name, metric in metrics.items()}
+        rule = Rule(self.settings.family, self.settings.correct)
+        alike = copies_of(self.statistics)
+        pairs = equivalences(judged, left_out, margins, better, self.levels, rule, alike)
+        return {(pair.system, pair.baseline, pair.metric): pair for pair in pairs}
 
     def ranks(
         self, metrics: Mapping[str, TextMetric], progress: Progress

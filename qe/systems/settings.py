@@ -31,7 +31,7 @@ class ResamplingSettings:
                 difference; None: segment, for new segments
     samples     shuffles, and virtual test sets of the bootstrap; None: 10,000, or what the comparisons need
     correct     none, bonferroni, holm, bh: over each `family` of comparisons (qe.statistics.family)
-    interval    kind of the bootstrap intervals
+    interval    jackknife (Student's t, right with few units too), percentile or bca of the bootstrap
     """
 
     test: Test = "ar"
@@ -41,7 +41,7 @@ class ResamplingSettings:
     tail: Tail = "two-sided"
     correct: str = "holm"
     family: Scope = "metric"
-    interval: Interval = "percentile"
+    interval: Interval = "jackknife"
     confidence: float = 0.95
 
     def __post_init__(self) -> None:

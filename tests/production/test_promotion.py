@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from features.basics.errors import InputError
 from qe.cli import main
@@ -15,6 +16,7 @@ from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.production import promotion
+from qe.statistics.metric import METRICS
 from qe.tracking import registration, registry, runs
 from qe.tracking.logged_models import Described
 
@@ -146,7 +148,48 @@ def test_a_significant_gain_alone_is_not_enough_on_few_segments(
     two: str, labelled: promotion.Labelled
 ) -> None:
     few = replace(labelled, rows=labelled.rows[:3], gold=labelled.gold[:3])
-    assert not promotion.promote(two, few, samples=200, level=0.0001).promoted
+    assert not promotion.promote(two, few, samples=20_000, level=0.0001).promoted
+
+
+def test_so_few_segments_that_nothing_can_be_decided(two: str, labelled: promotion.Labelled) -> None:
+    """Four coins give 1 / 16 at best; five are needed for .05, with a margin too."""
+    four = promotion.Labelled("four", labelled.rows[:4], labelled.gold[:4])
+    for margin in (0.0, 0.01):
+        decision = promotion.promote(two, four, samples=200, margin=margin)
+        assert not decision.promoted and decision.p is None
+        assert "cannot be decided" in decision.reason and "that takes 5 segments" in decision.reason
+    with pytest.raises(InputError, match="200 samples cannot give a p-value of 0.001"):
+        promotion.promote(two, labelled, samples=200, level=0.001)
+
+
+@pytest.mark.parametrize("metric", ["mae", "rmse", "pearson"])
+@pytest.mark.parametrize("labels", ["normal", "log-normal"])
+def test_equal_models_are_promoted_as_often_as_the_level_says(metric: str, labels: str) -> None:
+    """Heavy tails too: 300 comparisons of 12 segments; 26 or more of them have probability .005."""
+    hits = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        gold = rng.normal(size=12) if labels == "normal" else rng.lognormal(size=12)
+        new, old = (
+            gold + rng.normal(size=12) if labels == "normal" else gold * rng.lognormal(0, 0.8, 12)
+            for _ in range(2)
+        )
+        hits += promotion.better_by(gold, new, old, METRICS.get(metric)(), 0.0, 99, seed).p <= 0.05
+    assert hits <= 25
+
+
+def test_a_margin_is_the_paired_t_test() -> None:
+    """MAE, by SciPy: errors of the old model less those of the new one, against the margin."""
+    rng = np.random.default_rng(1)
+    gold = rng.normal(size=40)
+    new, old = gold + rng.normal(0, 0.5, 40), gold + rng.normal(0, 1, 40)
+    gains = np.abs(old - gold) - np.abs(new - gold)
+    expected = stats.ttest_1samp(gains, 0.2, alternative="greater")
+    test = promotion.better_by(gold, new, old, METRICS.get("mae")(), 0.2, 99)
+    assert test.p == pytest.approx(expected.pvalue) and test.difference == pytest.approx(gains.mean())
+    plain = promotion.better_by(gold, new, old, METRICS.get("mae")(), 0.0, 9999)
+    turned = promotion.better_by(gold, old, new, METRICS.get("mae")(), 0.0, 9999)
+    assert plain.p < 0.01 and turned.p > 0.99 and plain.difference == -turned.difference
 
 
 def test_without_a_champion_the_challenger_is_unopposed(two: str, labelled: promotion.Labelled) -> None:

@@ -168,8 +168,8 @@ def test_what_is_missing_is_said_in_units() -> None:
     """Eight coins give 2 / 256 at best; of 36 comparisons, the best needs .05 / 36: eleven coins."""
     assert Reach(8, "system").lack(0.05) == ""
     assert Reach(8, "system").lack(0.05, 36) == (
-        "there are 8 systems: no p-value below 0.0078 is possible, and 0.0014 is needed among 36 comparisons;"
-        " that takes 11 systems"
+        "the two differ in 8 systems: no p-value below 0.0078 is possible, and 0.0014 is needed among 36"
+        " comparisons; that takes 11 systems"
     )
     assert Reach(4, tail="greater").needed(0.05) == 5
     # Six runs can be dealt in 20 ways, eight in 70.
