@@ -1,23 +1,53 @@
-"""Work on all cores: threads, for kernels that let go of the interpreter (numba's `nogil`, numpy)."""
+"""Work on all cores that a process may use: by threads, for kernels that let go of the interpreter."""
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike
+from features.basics.errors import InputError
+from features.basics.limits import cpu_quota, memory_left
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Result = TypeVar("Result")
+THREADS = "QE_THREADS"
+_MOST = 1024
 
 _AHEAD = 4  # items a thread that are worked on, or done and waiting
 
 
 def cores() -> int:
-    """How many threads work side by side."""
-    return os.cpu_count() or 1
+    """How many threads work side by side: QE_THREADS, else the processors that this process may use.
+
+    Raises InputError if QE_THREADS is no whole number from 1.
+    """
+    asked = os.environ.get(THREADS)
+    if asked is None:
+        return usable()
+    if not (asked.isascii() and asked.isdigit() and 0 < int(asked) <= _MOST):
+        raise InputError(f"{THREADS} must be a whole number from 1 to {_MOST}, but is '{asked}'")
+    return int(asked)
+
+
+def usable() -> int:
+    """The processors that this process may use: of its affinity, and of the quota of its control groups."""
+    affine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cpu_quota()
+    return affine if quota is None else max(1, min(affine, math.ceil(quota)))
+
+
+def processes(memory: int) -> int:
+    """How many processes work side by side that take `memory` bytes each: one for each core, if all fit.
+
+    Raises InputError as `cores` does.
+    """
+    left = memory_left()
+    return cores() if left is None else max(1, min(cores(), left // max(memory, 1)))
 
 
 def side_by_side(function: Callable[..., Result], *columns: Sequence[Any]) -> Iterator[Result]:
@@ -43,7 +73,7 @@ def for_each(function: Callable[..., object], *columns: Sequence[Any]) -> None:
     deque(side_by_side(function, *columns), maxlen=0)
 
 
-def even_ranges(work: ArrayLike, smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
+def even_ranges(work: "ArrayLike", smallest: int = 1, per_core: int = 4) -> list[tuple[int, int]]:
     """Ranges of neighbouring items of about equal work, some for each core, few of less than `smallest`.
 
     work  (n,) what each item takes, in any unit
@@ -53,6 +83,8 @@ def even_ranges(work: ArrayLike, smallest: int = 1, per_core: int = 4) -> list[t
     >>> even_ranges([])
     []
     """
+    import numpy as np  # here: the command line counts cores before it knows whether anything is computed
+
     done = np.cumsum(np.concatenate(([0], np.asarray(work, np.float64))))
     pieces = max(1, min(per_core * cores(), int(done[-1] // smallest)))
     inner = np.searchsorted(done, done[-1] * np.arange(1, pieces) / pieces)

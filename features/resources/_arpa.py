@@ -2,11 +2,8 @@
 
 import gzip
 import io
-import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from features.basics.threads import side_by_side
 from features.storage.files import DAMAGED_GZIP, open_binary
 from features.text.ngram_tables import Ints, Trie, child
 from features.text.vocabulary import BOS, EOS, MARKERS, UNK, Vocabulary
@@ -69,15 +67,8 @@ def _gzipped(text: bytes) -> bytes:
 
 def _in_parallel(work: Callable[[int, int], bytes], section: slice) -> Iterator[bytes]:
     """work(low, high) over chunks of a range, in order, on all cores; few results wait at a time."""
-    cores = os.cpu_count() or 1
-    waiting: deque[Future[bytes]] = deque()
-    with ThreadPoolExecutor(cores) as pool:
-        for low in range(section.start, section.stop, _NODES_PER_CHUNK):
-            waiting.append(pool.submit(work, low, min(low + _NODES_PER_CHUNK, section.stop)))
-            if len(waiting) > 2 * cores:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    lows = range(section.start, section.stop, _NODES_PER_CHUNK)
+    return side_by_side(work, lows, [min(low + _NODES_PER_CHUNK, section.stop) for low in lows])
 
 
 class _Lines:

@@ -1,6 +1,5 @@
 """TextModel: numbers of a text from the tokens of one of its sides, by networks that pool them."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from features.basics.threads import cores
 from features.storage.arrays import finite, typed
 from features.storage.damage import Damaged
 from features.word_level.columns import same_width
@@ -77,7 +77,7 @@ class TextModel:
             return fit_network(texts, learned, epochs=epochs, dropout=dropout, seed=seed + i, beginning=begun)
 
         # One thread each, and one for their products: not for all of them at once.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, os.cpu_count() or 1)) as pool:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(networks, cores())) as pool:
             fitted = tuple(pool.map(network, range(networks)))
         return cls(fit_encodings(side.inputs.keys, bad), mean, deviation, fitted)
 

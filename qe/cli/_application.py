@@ -3,17 +3,23 @@
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from features.basics.errors import InputError
 from qe.cli._help import help_text
 from qe.cli._lists import is_list, repeated
+from qe.cli._process import use_threads
 
 _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydantic, which Typer asks
 _HELP = {"help_option_names": ["-h", "--help"]}
+
+
+_NOTHING_COMPUTED = {"completion", "init", "models", "schema", "ui"}
 
 
 class Application(typer.Typer):
@@ -53,7 +59,15 @@ class _Verb:
 
 
 class _Command(_Verb, TyperCommand):
-    """A command. Its options take several values if their metavar says so: `--metrics bleu ter`."""
+    """A command. Its options take several values if their metavar says so: `--metrics bleu ter`.
+
+    Every command has --threads, but for those that compute nothing.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)
+        verb = ctx.command_path.split()[1:2]
+        return params if {*verb} <= _NOTHING_COMPUTED else [*params[:-1], _threads(), params[-1]]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         lists = [name for option in self.params if is_list(option) for name in option.opts]
@@ -76,6 +90,25 @@ class _Group(_Verb, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         return "" if name == self.default else name, command, rest
+
+
+@cache
+def _threads() -> Any:
+    """The option --threads, made as Typer makes those of a function, but handed to none."""
+    help_text = "Threads and processes side by side; default: QE_THREADS, else the cores that it may use."
+
+    def declared(
+        threads: Annotated[
+            int | None, typer.Option(min=1, metavar="N", help=help_text, callback=use_threads)
+        ] = None,
+    ) -> None: ...
+
+    application = typer.Typer(add_completion=False)
+    application.command()(declared)
+    command: Any = get_command(application)
+    option = next(each for each in command.params if each.name == "threads")
+    option.expose_value = False
+    return option
 
 
 def _refused(error: typer.TyperException, given: Sequence[str], name: str) -> InputError:

@@ -7,7 +7,14 @@ from typing import NoReturn
 from features.basics.errors import InputError
 from features.basics.packages import missing, version
 from qe.cli._help import line_width, listed
-from qe.cli._process import Stopped, compile_cache, standard_streams, stopped_by_signals, without_telemetry
+from qe.cli._process import (
+    Stopped,
+    compile_cache,
+    standard_streams,
+    stopped_by_signals,
+    thread_limits,
+    without_telemetry,
+)
 from qe.cli._verbs import GROUPS, command, purpose, verbs
 
 
@@ -22,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     name = f"qe {verb}" if verb in verbs() else "qe"
     without_telemetry()
     try:
-        with stopped_by_signals(), compile_cache(), standard_streams():
+        with stopped_by_signals(), compile_cache(), standard_streams(), thread_limits():
             _check_text(arguments)
             _run(verb, arguments[1:])
     except InputError as error:

@@ -15,7 +15,9 @@ from typing import Any, TextIO, cast
 
 import features
 from features.basics.errors import InputError, visible
+from features.basics.threads import THREADS, cores
 
+_LIBRARIES = "OMP_NUM_THREADS"  # OpenBLAS, MKL, OpenMP, Arrow and PyTorch read it when they are loaded
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 
 
@@ -228,6 +230,32 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     codes = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]
     return "".join(f"\\u{code:04x}" for code in codes), error.end
+
+
+@contextmanager
+def thread_limits() -> Iterator[None]:
+    """Libraries that count the machine's processors themselves are told how many this process may use.
+
+    What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
+    QE_THREADS.
+    """
+    names = (THREADS, _LIBRARIES)
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.setdefault(_LIBRARIES, str(cores()))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def use_threads(number: int | None) -> None:
+    """What --threads asks for, inside `thread_limits`; processes that are started have it, too."""
+    if number is not None:
+        os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
 
 
 def without_telemetry() -> None:

@@ -1,6 +1,5 @@
 """Pairs of QE systems: bootstrap scores on shared virtual test sets, and the tests of all pairs."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress
+from features.basics.threads import cores
 from features.basics.undefined import or_none
 from qe.statistics.bootstrap import NAMES, bootstrap_test
 from qe.statistics.family import Key, reversed_result
@@ -180,7 +180,7 @@ class Tester:
             return self._tukey(pairs)
         by_key: dict[Key, TestResult] = {}
         work = self.exchanged if self.test == "ar" else self._bootstrapped
-        with ThreadPoolExecutor(_processors()) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             results = pool.map(lambda pair: work(*pair), pairs)
             for done, (pair, by_metric) in enumerate(zip(pairs, results, strict=True)):
                 self.progress("testing", done, len(pairs))
@@ -279,8 +279,3 @@ class Tester:
             {name: additive.statistics(self.gold, values) for name, values in self.predictions.items()},
             additive.aggregate, samples=self.samples, seed=self.seed, groups=units,
         )  # fmt: skip
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,7 +5,6 @@ and the test of `qe evaluate` is run on each. Source: Card et al. 2020 (With lit
 responsibility).
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from scipy.special import ndtri
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.basics.threads import cores
 from features.basics.undefined import or_none
 from qe.evaluation.pairs import Tester, json_name, left_out
 from qe.statistics.groups import Groups, group_index
@@ -323,7 +323,7 @@ class _Pilot:
         run = partial(self._found, self.moved(share))
         count, stage = len(draws), f"{self.name}, {size:,} {_unit(None if self.plain else self.index)}s"
         gains = np.empty(count)
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             for done, one in enumerate(pool.map(run, draws)):
                 gains[done] = one
                 progress(stage, done, count)

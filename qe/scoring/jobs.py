@@ -1,7 +1,6 @@
 """Batch scoring: rows in, one row out for each, in chunks; resumable; all cores."""
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from features.basics.errors import InputError
+from features.basics.limits import own_memory
 from features.basics.progress import Progress, silent
+from features.basics.threads import processes
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, locked_file
@@ -94,6 +95,7 @@ def score_file(
     names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
     kept = Kept.make(given, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = _Work(scorer, kind, chunk, names, kept, safe)
+    workers = workers or processes(own_memory())  # each will hold what this process has loaded
     with locked_file(output):
         asked = _asked(scorer.options, names, (keep, suffix, safe))
         fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, asked)
@@ -103,7 +105,7 @@ def score_file(
         reported = _Reported(progress, total, job.resumed * chunk)
         sizes: list[int] = []
         with job.left_only_with_work():
-            for done, is_new in _scored_chunks(work, model_path, rows, job, workers or os.cpu_count() or 1):
+            for done, is_new in _scored_chunks(work, model_path, rows, job, workers):
                 sizes.append(done)
                 reported(done, is_new)
         return job.finish(work, scorer.profile, len(sizes), sum(sizes))

@@ -1,7 +1,6 @@
 """Annotation of texts as CoNLL-U blocks: by Apertium's taggers, by trained annotators, by models of users."""
 
 import json
-import os
 import re
 import shutil
 import unicodedata
@@ -14,6 +13,7 @@ from typing import Final, Protocol
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.basics.threads import cores
 from features.core.segments import Segments
 from features.storage.files import atomic_file, clone_or_copy, digest, read_lines, sha256
 from features.text.annotation import LAYERS, NOTHING, Layer, block_of
@@ -82,7 +82,7 @@ class ApertiumTagger:
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         """One block per text, in order."""
         paths = self._paths
-        with ThreadPoolExecutor(self.workers or os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(self.workers or cores()) as pool:
             for blocks in pool.map(
                 lambda chunk: self._chunk(paths, chunk),
                 batches(texts, self.together if self.together > 1 else CHUNK),

@@ -1,6 +1,5 @@
 """Search over subsets of features for the best held-out metric."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, NotNegative
+from features.basics.threads import cores
 from qe.config.distributions import Choice, Distribution
 from qe.config.ranges import Folds, Inner, Threads
 from qe.learning.selector import Selector
@@ -173,7 +173,7 @@ class SubsetSearch(Selector):
 
 
 def _workers(n_jobs: int) -> int:
-    return n_jobs if n_jobs > 0 else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else cores()
 
 
 def voted(subsets: BoolArray, vote: int) -> BoolArray:

@@ -1,6 +1,5 @@
 """Metrics compared by one correlation with people: scores, intervals, who is significantly better."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
+from features.basics.threads import cores
 from qe.people.correlation import Correlation, Level, Problem
 from qe.people.metric_evaluation.scores import Evaluation, Metric
 from qe.statistics.cautions import borderline, undecided
@@ -301,7 +301,7 @@ def _tests(
 ) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
     results: dict[Key, TestResult] = {}
     williams: dict[tuple[str, str], TestResult] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         tested = pool.map(lambda pair: _test(pair[0], pair[1], settings), pairs)
         for done, ((own, other), result) in enumerate(zip(pairs, tested, strict=True), start=1):
             results[own.name, other.name, name] = result

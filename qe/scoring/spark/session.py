@@ -14,9 +14,9 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.packages import install
+from features.basics.threads import cores
 
-LOCAL = "local[*]"
-_RAISED = re.compile(r"features\.core\.errors\.InputError: (.*)")
+_RAISED = re.compile(r"features\.basics\.errors\.InputError: (.*)")
 _FILES = re.compile(r"java\.(?:io|nio\.file|util\.zip)\.(\w+Exception: .*)")
 # PySpark 4.2 says so on every call; what is used of it here is tested with pandas 3.
 _PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
@@ -45,7 +45,7 @@ def spark_session(master: str | None, *, quiet: bool = False) -> Iterator[Any]:
         from pyspark.sql import SparkSession
 
         active = SparkSession.getActiveSession()
-        session = active or _started(master or LOCAL, quiet)
+        session = active or _started(master or f"local[{cores()}]", quiet)
         try:
             with input_errors():
                 yield session

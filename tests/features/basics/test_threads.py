@@ -1,5 +1,9 @@
 """Work side by side: results in order, errors passed on, ranges that cover everything once."""
 
+import os
+import re
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -9,8 +13,66 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from features.basics import threads
-from features.basics.threads import even_ranges, for_each, side_by_side
+from features.basics.errors import InputError
+from features.basics.threads import cores, even_ranges, for_each, processes, side_by_side
+from tests.conftest import ROOT
 from tests.patience import PATIENCE
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """64 processors, all of which this process may use, and much memory."""
+    monkeypatch.delenv("QE_THREADS", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(64)))
+    monkeypatch.setattr(threads, "cpu_quota", lambda: None)
+    monkeypatch.setattr(threads, "memory_left", lambda: 1 << 40)
+    return monkeypatch
+
+
+def test_two_of_64_cores_by_affinity(machine: pytest.MonkeyPatch) -> None:
+    machine.setattr("os.sched_getaffinity", lambda _: {5, 63})
+    assert cores() == processes(1 << 20) == 2
+
+
+@pytest.mark.parametrize(("quota", "expected"), [(2.0, 2), (1.5, 2), (0.1, 1), (100.0, 64)])
+def test_cores_by_quota(machine: pytest.MonkeyPatch, quota: float, expected: int) -> None:
+    machine.setattr(threads, "cpu_quota", lambda: quota)
+    assert cores() == processes(1 << 20) == expected
+
+
+@pytest.mark.parametrize(("left", "expected"), [(10 << 30, 10), (1 << 10, 1), (1 << 40, 64)])
+def test_processes_fit_into_memory(machine: pytest.MonkeyPatch, left: int, expected: int) -> None:
+    machine.setattr(threads, "memory_left", lambda: left)
+    assert processes(1 << 30) == expected and cores() == 64
+
+
+def test_qe_threads_decides(machine: pytest.MonkeyPatch) -> None:
+    machine.setenv("QE_THREADS", "3")
+    assert cores() == processes(1 << 20) == 3
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5", "²", "99999999"])
+def test_a_wrong_qe_threads_is_told(machine: pytest.MonkeyPatch, value: str) -> None:
+    machine.setenv("QE_THREADS", value)
+    with pytest.raises(InputError, match=f"QE_THREADS must be a whole number from 1 .* '{value}'"):
+        cores()
+
+
+def test_the_affinity_of_a_process_counts() -> None:
+    """A process that may use one processor, however many the machine has."""
+    script = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+    script += "from features.basics.threads import cores; print(cores())"
+    environment = {name: value for name, value in os.environ.items() if name != "QE_THREADS"}
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, env=environment)
+    assert done.stdout.strip() == b"1"
+
+
+def test_only_one_place_counts_processors() -> None:
+    counted = re.compile(r"cpu_count|sched_getaffinity|process_cpu_count")
+    files = [path for room in ("qe", "features") for path in (ROOT / room).rglob("*.py")]
+    found = {path.relative_to(ROOT).as_posix() for path in files if counted.search(path.read_text("utf-8"))}
+    assert found - {"qe/getting_started/catalogue/measurement.py"} == {"features/basics/threads.py"}
 
 
 def test_results_are_in_order_and_work_overlaps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """The rule-based engine Apertium."""
 
-import os
 import shutil
 import unicodedata
 from collections import deque
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from features.basics.errors import InputError
+from features.basics.threads import cores
 from features.storage.files import digest
 from features.text.tokenizer import batches, normalise
 from qe.language.engine import Engine
@@ -45,7 +45,7 @@ class Apertium(Engine):
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """One line out per line in, in order; chunks are translated in parallel, a few ahead."""
-        workers = self.workers or os.cpu_count() or 1
+        workers = self.workers or cores()
         ahead: deque[Future[list[str]]] = deque()
         mode = self.mode  # refuses before any work is done
         with pipeline(self._path, self.folder, mode) as stages, ThreadPoolExecutor(workers) as pool:
