@@ -2,9 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from qe.data.tables import Layout
 
 INPUT, TESTS, OUTPUT = "input", "tests", "output"
 input_option = partial(typer.Option, rich_help_panel=INPUT)
@@ -53,6 +56,72 @@ CacheDir = Annotated[
     typer.Option(metavar="DIR", help="Where resources and features are cached; default: ~/.cache/qe."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a run that is there.")]
+
+# How a table lies on disk; what is not said is seen in the file.
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="Of TSV and CSV: a character, tab, comma, semicolon or pipe; default: as the file shows.",
+        rich_help_panel=INPUT,
+    ),
+]
+Quoting = Annotated[
+    bool | None,
+    typer.Option(
+        "--quoting/--no-quoting",
+        help="Whether double quotes delimit fields; default: as the file shows.",
+        rich_help_panel=INPUT,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Such as cp1252; default: UTF-8, UTF-16 or cp1252, as the file shows.",
+        rich_help_panel=INPUT,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar=".|,", help="Decimal sign of numbers; default: as the numbers show.", rich_help_panel=INPUT
+    ),
+]
+SheetName = Annotated[
+    str,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Of XLSX: name or number; default: the first that is not hidden.",
+        rich_help_panel=INPUT,
+    ),
+]
+HeaderRow = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="Of XLSX: the row that names the columns.", rich_help_panel=INPUT),
+]
+
+
+def table_layout(
+    delimiter: str | None = None,
+    quoting: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    *,
+    sheet: str = "",
+    header_row: int = 1,
+    kind: str | None = None,
+) -> "Layout":
+    """What the options say of a table. Raises InputError for what no table can have."""
+    from qe.data.delimited import Wanted
+    from qe.data.tables import Layout
+    from qe.data.translation_files.xlsx import Where
+
+    layout = Layout(kind, Wanted(delimiter, quoting, encoding), decimal, Where(sheet, header_row))
+    layout.check()
+    return layout
+
 
 # Models and tables of segments.
 Signed = Annotated[

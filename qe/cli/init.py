@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._options import Json, Quiet, input_option, output_option
+from qe.cli._options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HeaderRow,
+    Json,
+    Quiet,
+    Quoting,
+    SheetName,
+    input_option,
+    output_option,
+    table_layout,
+)
 
 if TYPE_CHECKING:
     from qe.getting_started.init.experiment import Beginning
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="Labelled segments: .tsv, .csv, .jsonl or .parquet.")],
+    data: Annotated[Path, typer.Argument(help="Labelled segments: a table, or XLSX, XLIFF or TMX.")],
     source_language: Annotated[
         str | None, input_option(help="ISO 639 code of the sources, such as en.")
     ] = None,
@@ -50,13 +62,16 @@ def init(
         Path | None,
         output_option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
     ] = None,
-    quoting: Annotated[
-        bool | None,
-        input_option("--quoting/--no-quoting", help="Whether double quotes delimit fields; default: in CSV."),
-    ] = None,
     kind: Annotated[
-        str | None, input_option(help="tsv, csv, jsonl or parquet; default: by the file's name.")
+        str | None,
+        input_option(help="tsv, csv, jsonl, parquet, xlsx, xliff or tmx; default: by the file's name."),
     ] = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    sheet: SheetName = "",
+    header_row: HeaderRow = 1,
     overwrite: Annotated[
         bool, output_option("--overwrite", help="Replace an experiment that is there.")
     ] = False,
@@ -89,8 +104,9 @@ def init(
         languages=(source_language, target_language),
         columns=parse_columns(columns or ()),
         higher_is_better=higher_is_better,
-        quoting=quoting,
-        kind=kind,
+        layout=table_layout(
+            delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, kind=kind
+        ),
     )
     where = output or Path(f"{data.name.removesuffix('.gz').rpartition('.')[0] or data.name}.yaml")
     made = begin(data, wishes, where, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite)

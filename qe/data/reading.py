@@ -12,6 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import DAMAGED_GZIP, open_binary, sha256
 from qe.data.dataset import LabelScale
+from qe.data.delimited import not_of
 
 T = TypeVar("T")
 
@@ -19,6 +20,8 @@ BOM = b"\xef\xbb\xbf"
 BLANKS = " \t"
 # Characters that other tools take for line ends (or for the end of a string); here they are text.
 EXOTIC = re.compile("[\x00\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*)(,\d+)?([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?(0*,\d+|\d*,(\d{1,2}|\d{4,}))([eE][+-]?\d+)?", re.ASCII)  # no thousands
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -31,9 +34,16 @@ class Column:
     lines: Sequence[int]
     unit: str = ""  # what `lines` counts if not lines: "row " for Parquet
     absent: frozenset[int] = frozenset()
+    decimal: str | None = None  # the sign before decimals; None: as the numbers show
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def take(self, rows: Sequence[int]) -> "Column":
+        """Some of the cells."""
+        absent = frozenset(i for i, row in enumerate(rows) if row in self.absent)
+        texts, lines = [self.texts[row] for row in rows], [self.lines[row] for row in rows]
+        return replace(self, texts=texts, lines=lines, absent=absent)
 
     def where(self, row: int) -> str:
         """`file:line` of a cell."""
@@ -98,12 +108,14 @@ class Reading:
         self.provenance[self.name(path)] = sha256(path)
         return content
 
-    def text(self, path: Path) -> str:
-        """The text of a UTF-8 file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
+    def text(self, path: Path, encoding: str = "utf-8") -> str:
+        """The text of a file: byte-order mark dropped, CRLF turned into LF, LF after the last line.
 
-        Raises InputError with file and line for bytes that are not UTF-8.
+        Raises InputError, for UTF-8 with file and line, for bytes that are not of the encoding.
         """
         content = self.content(path)
+        if encoding != "utf-8":
+            return self._lines_alike(path, _decoded(content, encoding, path))
         if content.startswith(BOM):
             self.note(path, 1, "starts with a byte-order mark (dropped)")
             content = content[len(BOM) :]
@@ -117,6 +129,9 @@ class Reading:
                 where=f"{path}:{line}",
                 remedy="convert the file, for example with iconv -t UTF-8",
             ) from None
+        return self._lines_alike(path, text)
+
+    def _lines_alike(self, path: Path, text: str) -> str:
         if not text.endswith("\n"):
             self.note(path, 1, "no line end after the last line")
             text += "\n"
@@ -145,7 +160,10 @@ class Reading:
     def numbers(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:
         """(n,) float64 of a column; cells that are missing, no number, NaN or out of range are defects."""
         values = np.full(len(column), np.nan)
-        for i, text in enumerate(column.texts):
+        texts = with_points(column.texts, column.decimal)
+        commas = texts is not column.texts
+        self.note(column.path, int(commas), f"decimal commas of the {noun} are read as points")
+        for i, text in enumerate(texts):
             problem = number_problem(text, low, high)
             if problem is None:
                 values[i] = number_in(text)
@@ -169,9 +187,38 @@ class Reading:
                     f"expected {width} {noun}s as in the first line, found {len(row)}", where=column.where(i)
                 )
                 continue
-            cells = Column(row, column.path, [column.lines[i]] * width, column.unit)
+            cells = Column(row, column.path, [column.lines[i]] * width, column.unit, decimal=column.decimal)
             values[i] = self.numbers(cells, noun, low, high)
         return values
+
+
+def _decoded(content: bytes, encoding: str, path: Path) -> str:
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeError as error:
+        raise not_of(encoding, error, path) from None
+
+
+def with_points(texts: list[str], decimal: str | None) -> list[str]:
+    """Numbers with decimal points; the same list where they have them already.
+
+    decimal  the sign that they have; None: commas, if these cannot be those of thousands
+
+    >>> with_points(["0,5", "3"], None), with_points(["1,234", "5"], None), with_points(["1.234,5"], ",")
+    (['0.5', '3'], ['1,234', '5'], ['1234.5'])
+    """
+    if decimal is None:
+        commas = [text for text in texts if "," in text]
+        shown = any(_DECIMAL_COMMA.fullmatch(text.strip()) for text in commas)
+        alike = all(_COMMA_NUMBER.fullmatch(text.strip()) for text in commas)
+        decimal = "," if shown and alike and not any("." in text for text in texts) else "."
+    if decimal == ".":
+        return texts
+    return [_pointed(text) if _COMMA_NUMBER.fullmatch(text.strip()) else text for text in texts]
+
+
+def _pointed(text: str) -> str:
+    return text.replace(".", "").replace(",", ".")
 
 
 def number_problem(text: str, low: float | None, high: float | None) -> tuple[str, str] | None:

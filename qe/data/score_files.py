@@ -9,9 +9,9 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import read_lines
-from qe.data.formats.table import KINDS, read_table
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
+from qe.data.tables import KINDS, read_table
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
 

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from qe.data.dataset import Dataset
 from qe.data.format import FORMATS
-from qe.data.formats._delimited import delimited_rows
 from qe.data.reading import Reading
 
 SharedData = Callable[[str], Path]
@@ -265,7 +263,7 @@ def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
         ({"t": b"A\nB\xff\nC\n"}, r"/t:2: not UTF-8 \(byte 0xff at position 2\); .*iconv"),
         ({"y": "1\n\n3\n"}, r"/y:2: the label 'score' is missing"),
         ({"y": "1\n2\ngood\n"}, r"/y:3: the label 'score' is not a number \('good'\)"),
-        ({"y": "1\n2,5\n3\n"}, r"/y:2: .* \('2,5'\); use a decimal point"),
+        ({"y": "1\n2,500\n3\n"}, r"/y:2: .* \('2,500'\); use a decimal point"),
         ({"y": "1\n1_0\n3\n"}, r"/y:2: .* not a number \('1_0'\)"),
         ({"y": "1\nNaN\n3\n"}, r"/y:2: .* not a number \('NaN'\)"),
         ({"y": "1\n5.1\n3\n"}, r"/y:2: the label 'score' is 5.1, off the declared scale 1 .. 5"),
@@ -474,20 +472,17 @@ def test_parquet_defects_name_the_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
-def test_quoted_tsv_read_as_unquoted(tmp_path: Path, style: Any) -> None:
+def test_a_quoted_tsv_shows_that_it_is(tmp_path: Path, style: Any) -> None:
     path = tmp_path / "a.tsv"
     FRAME.to_csv(path, sep="\t", index=False, quoting=style)
-    with pytest.raises(
-        InputError, match=r"a\.tsv:[12]: read as unquoted, but .* CSV-quoted; set `quoting: true`"
-    ):
-        read_table(path)
-    assert read_table(path, quoting=True).splits["train"].segments.source == tuple(FRAME["source"])
+    dataset = read_table(path)
+    assert dataset.splits["train"].segments.source == tuple(FRAME["source"])
+    assert any("read with quoted fields" in note for note in dataset.notes)
 
 
 @pytest.mark.parametrize(
     ("rows", "line"),
     [
-        ('say "x" now\tb\t1\n', 2),  # a quote inside an unquoted field
         ('"x" he said\tb\t1\n', 2),  # text after the closing quote
         ('a\tb\t1\n"x\tb\t1\n', 3),  # never closed
         ('"x\tb\t1\na\tb"\t1\n', 2),  # closes on the next line: another number of fields
@@ -517,18 +512,6 @@ def test_long_and_multiline_quoted_fields(tmp_path: Path) -> None:
 FIELD = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",)), max_size=12)
 
 
-@given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=6))
-def test_quoted_rows_read_what_the_csv_module_writes(records: list[tuple[str, str, str]]) -> None:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL, delimiter="\t").writerows(records)
-    try:
-        listed = [tuple(row) for _, row in delimited_rows(buffer.getvalue(), Path("x"), "\t", True)]
-    except InputError as error:  # only where a field itself holds lines that look like rows
-        assert "would merge" in str(error)
-    else:
-        assert listed == records
-
-
 @pytest.mark.slow
 @given(st.lists(st.dictionaries(st.sampled_from(["source", "target"]), FIELD, min_size=2), min_size=1))
 def test_json_lines_round_trip(
@@ -538,3 +521,75 @@ def test_json_lines_round_trip(
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), "utf-8", newline="")
     data = read_table(path, columns={}, blind=["train"])
     assert data.splits["train"].segments.source == tuple(r["source"].rstrip(" \t") for r in records)
+
+
+# Labels of a table -> those that are learned from, and the lines of rows that are left out.
+LABELS: dict[str, tuple[list[str], list[float], str]] = {
+    "none is missing": (["1", "2", "3"], [1, 2, 3], ""),
+    "one is missing": (["1", "", "3"], [1, 3], "1 rows without a label are left out (lines 3)"),
+    "several, in several ways": (
+        ["1", "n/a", "-", "2", "3", "4", "NaN"],
+        [1, 2, 3, 4],
+        "3 rows without a label are left out (lines 3, 4, 8)",
+    ),
+    "decimal commas, one is missing": (
+        ["1,5", "", "3"],
+        [1.5, 3],
+        "1 rows without a label are left out (lines 3)",
+    ),
+    "many": (
+        ["x"] * 12 + ["1"] * 13,
+        [1] * 13,
+        "12 rows without a label are left out (lines 2, 3, 4, 5, 6, 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_rows_without_a_label_are_left_out_where_most_have_one(case: str, tmp_path: Path) -> None:
+    labels, expected, note = LABELS[case]
+    rows = "".join(f"s{i}\tt{i}\t{label}\n" for i, label in enumerate(labels))
+    dataset = read_table(write(tmp_path, **{"a.tsv": f"source\ttarget\tscore\n{rows}"}) / "a.tsv")
+    scores = dataset.splits["train"].scores
+    assert scores is not None and scores.tolist() == expected
+    assert [n for n in dataset.notes if "label are" in n and note in n] if note else not dataset.notes
+    kept = [i for i, label in enumerate(labels) if label.replace(",", ".").replace(".", "").isdigit()]
+    assert dataset.splits["train"].segments.source == tuple(f"s{i}" for i in kept)
+
+
+def test_rows_without_a_post_edit_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, **{"a.tsv": "source\ttarget\tpe\na\tb\tb\nc\td\t\ne\tf\tg\n"}) / "a.tsv"
+    dataset = read_table(path, label="hter", columns={"post_edit": "pe"})
+    assert dataset.splits["train"].segments.source == ("a", "e")
+
+
+XLIFF = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" datatype="x" '
+    'source-language="en" target-language="es"><body>{}</body></file></xliff>'
+)
+UNIT = (
+    '<trans-unit id="{0}"><source>s{0}</source><target>{1}</target><note from="ana">{0}.5</note></trans-unit>'
+)
+
+
+def test_translated_segments_of_xliff_with_a_note_as_the_label(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlf"
+    path.write_text(XLIFF.format(UNIT.format(1, "a") + UNIT.format(2, "") + UNIT.format(3, "c")))
+    dataset = read_table(path, columns={"scores": "note:ana", "id": "id"})
+    (scores, segments) = dataset.splits["train"].scores, dataset.splits["train"].segments
+    assert scores is not None and scores.tolist() == [1.5, 3.5] and segments.id == ("1", "3")
+    assert any("1 segments without a translation are left out" in note for note in dataset.notes)
+    with pytest.raises(InputError, match="the target is in 'es', not in 'ca'"):
+        read_table(path, columns={"scores": "note:ana"}, target_language="ca")
+
+
+def test_rows_of_xlsx(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Title"], ["source", "target", "score"], ["a", "b", 1.5], ["c", "d", None], ["e", "=x", 3]):
+        book.active.append(row)
+    book.active["B5"].data_type = "s"
+    book.save(tmp_path / "a.xlsx")
+    dataset = read_table(tmp_path / "a.xlsx", header_row=2)
+    assert dataset.splits["train"].segments.target == ("b", "=x")
+    assert any("(lines row 4)" in note for note in dataset.notes)

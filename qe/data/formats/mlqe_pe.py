@@ -14,10 +14,11 @@ from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import make_split
 from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
 from qe.data.formats._tags import check_tags
-from qe.data.formats.table import read_table
 from qe.data.reading import Column, Reading
+from qe.data.tables import Layout, read_table
 
 SCALES: Mapping[str, LabelScale] = {
     "da": LabelScale("da", None, None, higher_is_better=True),
@@ -218,7 +219,7 @@ class _Files:
 
 def _direct_assessments(reading: Reading, path: Path, labelled: bool) -> dict[str, Column]:
     """The columns of the direct assessments; their `index` must count from 0."""
-    table = read_table(reading, path, "tsv", quoting=False)
+    table = read_table(reading, path, Layout("tsv", Wanted("tab", False, "utf-8")))
     wanted = ["index", "original", "translation", "model_scores"]
     wanted += ["scores", "mean", "z_scores", "z_mean"] if labelled else []
     for name in wanted:

@@ -1,25 +1,23 @@
 """Tables: TSV, CSV, JSONL or Parquet, plain or gzip, with a column mapping."""
 
-import io
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, LABEL_COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.delimited import Wanted
 from qe.data.format import Example, Format
-from qe.data.formats._delimited import delimited_rows
+from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
+from qe.data.tables import Layout, is_table, read_table
+from qe.data.translation_files.opened import Where
 
-_HALF = re.compile("[\ud800-\udfff]")
 _SEVERAL = ("judges", "weights")
-KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,13 @@ class Table(Format):
                and `target` stand for themselves where they are not mapped; nothing else is read without
                being mapped.
     blind      splits without scores, whose tables need no label columns
-    quoting    whether double quotes delimit fields (RFC 4180); null: CSV yes, TSV no
-    kind       tsv, csv, jsonl or parquet; null: by the file's name
+    kind       tsv, csv, jsonl, parquet, xlsx, xliff or tmx; null: by the file's name
+    delimiter  of TSV and CSV: a character, tab, comma, semicolon or pipe; null: as the file shows
+    quoting    whether double quotes delimit fields (RFC 4180); null: as the file shows
+    encoding   of TSV and CSV, such as cp1252; null: UTF-8, UTF-16 or cp1252, as the file shows
+    decimal    the decimal sign of numbers, a point or a comma; null: as the numbers show
+    sheet      of XLSX: its name or number; null: the first that is not hidden
+    header_row of XLSX: the row that names the columns
     tokenizer  `moses`, or `whitespace` for text that is tokenised already
     """
 
@@ -63,18 +66,35 @@ class Table(Format):
     splits: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     blind: Sequence[str] = ()
+    kind: Literal["tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx"] | None = None
+    delimiter: str | None = None
     quoting: bool | None = None
-    kind: Literal["tsv", "csv", "jsonl", "parquet"] | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+    sheet: str | None = None
+    header_row: int = 1
     tokenizer: Literal["moses", "whitespace"] = "moses"
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        return path.is_file() and path.name.removesuffix(".gz").rpartition(".")[2].lower() in KINDS
+        return path.is_file() and is_table(path)
 
     def check_options(self) -> None:
         label_scale(self.label)
+        self.layout.check()
         known_keys(self.columns, COLUMNS, "dataset.columns")
         known_keys(dict.fromkeys(self.blind), tuple(self.splits) or ("train",), "dataset.blind")
+
+    @property
+    def layout(self) -> Layout:
+        """How the tables lie on disk."""
+        return Layout(
+            self.kind,
+            Wanted(self.delimiter, self.quoting, self.encoding),
+            self.decimal,
+            Where(self.sheet or "", self.header_row),
+            (self.source_language, self.target_language),
+        )
 
     def read_with(self, reading: Reading, path: Path) -> Dataset:
         self.check_options()
@@ -93,10 +113,11 @@ class Table(Format):
             Tokenizer(self.target_language, self.tokenizer),
         )
         hter = self.label == "hter"
+        mapped = self._mapped(reading, file, blind=name in self.blind)
         return make_split(
             reading,
             name,
-            self._mapped(reading, file, blind=name in self.blind),
+            labelled_rows(reading, mapped, "scores" if "scores" in mapped or not hter else "post_edit"),
             scale,
             tokenizers,
             judge_range=(None, None) if hter else (scale.low, scale.high),
@@ -106,7 +127,7 @@ class Table(Format):
     def _mapped(self, reading: Reading, file: Path, blind: bool) -> dict[str, Column]:
         """Our columns of one file."""
         wanted = {"source": "source", "target": "target", **self.columns}
-        table = read_table(reading, file, self.kind, self.quoting)
+        table = read_table(reading, file, self.layout)
         mapped: dict[str, Column] = {}
         for ours, theirs in wanted.items():
             names = [theirs] if isinstance(theirs, str) else list(theirs)
@@ -133,128 +154,8 @@ class Table(Format):
         return mapped
 
 
-def read_table(
-    reading: Reading, path: Path, kind: str | None = None, quoting: bool | None = None
-) -> dict[str, Column]:
-    """The columns of a table by name, every cell as text; an absent value (null) is empty text.
-
-    Raises InputError for an unknown kind, rows that do not fit, and quoting that is evidently wrong.
-    """
-    kind = kind or _kind(path)
-    readers: dict[str, Callable[[], dict[str, Column]]] = {
-        "tsv": lambda: _delimited(reading, path, "\t", bool(quoting)),
-        "csv": lambda: _delimited(reading, path, ",", quoting is not False),
-        "jsonl": lambda: _json_lines(reading, path),
-        "parquet": lambda: _parquet(reading, path),
-    }
-    if kind not in readers:
-        raise unknown_name("kind of table", kind, readers, where=path)
-    table = readers[kind]()
-    if not table or not len(next(iter(table.values()))):
-        raise InputError("the table has no rows", where=path)
-    return table
-
-
-def _kind(path: Path) -> str:
-    suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    if suffixes and suffixes[-1] in KINDS:
-        return KINDS[suffixes[-1]]
-    raise InputError(
-        "the name does not tell what kind of table this is",
-        where=path,
-        remedy=f"set `kind` to one of {', '.join(dict.fromkeys(KINDS.values()))}",
-    )
-
-
 def _joined(columns: Sequence[Column]) -> Column:
     """Several columns as one of tab-separated numbers; an absent number stays visible as such."""
     rows = zip(*(column.texts for column in columns), strict=True)
     texts = ["\t".join(cell.strip() or "missing" for cell in row) for row in rows]
     return Column(texts, columns[0].path, columns[0].lines, columns[0].unit)
-
-
-def _delimited(reading: Reading, path: Path, delimiter: str, quoting: bool) -> dict[str, Column]:
-    parsed = delimited_rows(reading.text(path), path, delimiter, quoting)
-    _, header = next(parsed)
-    _refuse_repeated(header, path)
-    lines: list[int] = []
-    cells: list[list[str]] = []
-    for line, fields in parsed:
-        lines.append(line)
-        cells.append(fields)
-    return {name: Column([row[i] for row in cells], path, lines) for i, name in enumerate(header)}
-
-
-def _refuse_repeated(header: Sequence[str], path: Path) -> None:
-    repeated = [name for name in header if list(header).count(name) > 1]
-    if repeated:
-        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", where=f"{path}:1")
-
-
-def _json_lines(reading: Reading, path: Path) -> dict[str, Column]:
-    records: list[dict[str, Any]] = []
-    for number, line in enumerate(reading.text(path).split("\n")[:-1], start=1):
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"not JSON ({error.msg})", where=f"{path}:{number}") from None
-        except (ValueError, RecursionError):  # Python reads whole numbers of up to 4,300 digits
-            what = "JSON that is nested too deeply, or has a number of too many digits"
-            raise InputError(what, where=f"{path}:{number}") from None
-        if not isinstance(record, dict):
-            raise InputError("must be a JSON object", where=f"{path}:{number}", remedy="one object per line")
-        if records and record.keys() != records[0].keys():
-            odd = sorted(record.keys() ^ records[0].keys())
-            raise InputError(
-                f"the keys differ from those of line 1: {', '.join(odd)}",
-                where=f"{path}:{number}",
-                remedy="give every line the same keys (null if there is no value)",
-            )
-        records.append(record)
-    lines = range(1, len(records) + 1)
-    return {name: _column([record[name] for record in records], path, lines) for name in records[0]}
-
-
-def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(io.BytesIO(reading.content(path)))
-        _refuse_repeated(table.column_names, path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"not a Parquet file, or a damaged one ({reason})", where=path) from None
-    rows = range(1, table.num_rows + 1)
-    return {
-        name: _column(_python_values(table[name], name, path), path, rows, "row ")
-        for name in table.column_names
-    }
-
-
-def _python_values(column: Any, name: str, path: Path) -> list[Any]:
-    """Raises InputError for values that Python has no text or date for."""
-    try:
-        return cast(list[Any], column.to_pylist())
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"the column '{name}' holds no UTF-8, or no dates ({error})", where=path) from None
-
-
-def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:
-    absent = frozenset(row for row, value in enumerate(values) if value is None)
-    texts = [_cell(value) for value in values]
-    for row, text in enumerate(texts):
-        if _HALF.search(text):  # JSON can write it; no text has it
-            raise InputError(
-                "half a surrogate pair", where=f"{path}:{unit}{lines[row]}", remedy="repair the text"
-            )
-    return Column(texts, path, lines, unit, absent)
-
-
-def _cell(value: Any) -> str:
-    """A value as text: strings as they are, null as empty text, lists as JSON, numbers exactly."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return json.dumps(value) if isinstance(value, list | dict) else str(value)

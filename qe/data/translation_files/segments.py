@@ -70,8 +70,8 @@ class Languages:
     def _other(self, each: Declared, where: object) -> InputError:
         side, tag, wanted = each.side, shown(each.tag), self.wanted(each.side)
         if is_known(each.tag):
-            what = f"{each.where}: the {side} is in {tag}, but the {side} of the model in '{wanted}'"
-            return InputError(what, where=where, remedy="use a model of its languages")
+            what = f"{each.where}: the {side} is in {tag}, not in '{wanted}'"
+            return InputError(what, where=where, remedy="take a model, or name the languages, of this file")
         return InputError(
             f"{each.where}: the language {tag} of the {side} is not known",
             where=where,

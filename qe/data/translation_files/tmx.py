@@ -76,7 +76,7 @@ class _Reader:
                 raise InputError(
                     f"has no {side} in '{self.languages.wanted(side)}'; its languages: {seen}",
                     where=self.path,
-                    remedy=f"use a model of its languages, or name the one meant: --languages {side}=TAG",
+                    remedy=f"take a model of its languages, or name the one meant: --languages {side}=TAG",
                 )
 
 

@@ -1,7 +1,7 @@
 """A labelled table of the user's: its columns, label and size, read with the care of training."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,13 @@ from features.basics.errors import InputError
 from qe.data.dataset import Dataset, Split
 from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
-from qe.data.formats.table import read_table
 from qe.data.reading import Reading
+<<<<<<< HEAD
 from qe.getting_started.init.columns import recognised
+=======
+from qe.data.tables import Layout, read_table
+from qe.getting_started.init.columns import higher_is_better, is_rate, recognised
+>>>>>>> 3bf6baf (One reader of tables: delimiter, quoting, encoding and decimal sign are seen or said; XLSX, XLIFF and TMX can be learned from; rows without a label are left out where most have one)
 
 _DIRECTION = "say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)"
 FEWEST = 20  # rows: folds of four
@@ -24,14 +28,13 @@ class Wishes:
     languages         of source and target, ISO 639
     columns           role -> header, where the headers do not say it (`qe.getting_started.init.columns`)
     higher_is_better  the direction of the score, where its header does not say it
-    quoting, kind     as the format `table` takes them
+    layout            how the table lies on disk
     """
 
     languages: tuple[str, str]
     columns: Mapping[str, str] = field(default_factory=dict)
     higher_is_better: bool | None = None
-    quoting: bool | None = None
-    kind: str | None = None
+    layout: Layout = field(default_factory=Layout)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,7 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
     Raises InputError for columns in doubt, whatever the format finds wrong, fewer than 20 rows, and labels
     that are all the same.
     """
-    columns = read_table(Reading(path), path, wishes.kind, wishes.quoting)
+    columns = read_table(Reading(path), path, replace(wishes.layout, languages=wishes.languages))
     roles, notes = recognised(list(columns), wishes.columns, path), list[str]()
     if "id" in roles and "id" not in wishes.columns:
         ids = [text.rstrip() for text in columns[roles["id"]].texts]
@@ -78,7 +81,7 @@ def _options(roles: Mapping[str, str], wishes: Wishes) -> dict[str, Any]:
     """The keys of `dataset:` for the format `table`."""
     source, target = wishes.languages
     options: dict[str, Any] = {"source_language": source, "target_language": target}
-    options |= {key: value for key in ("kind", "quoting") if (value := getattr(wishes, key)) is not None}
+    options |= wishes.layout.settings
     if "scores" in roles:
         header = roles["scores"]
         up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
-from qe.data.formats.table import KINDS, read_table
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
+from qe.data.tables import KINDS, read_table
 from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 
 SEGMENT = ("segment", "id", "index")  # names of the column of segments, the first that a table has

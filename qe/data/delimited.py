@@ -1,0 +1,295 @@
+"""TSV and CSV as people have them: the delimiter, quotes and encoding are seen in the file, or said."""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from features.basics.errors import InputError, shown
+from features.storage.files import DAMAGED_GZIP, open_binary, read_lines
+
+Record = tuple[int, list[str]]  # the line it starts at, its fields
+
+DELIMITERS: Mapping[str, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+_DEFAULTS = {"tsv": ("\t", False), "csv": (",", True)}
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?', re.IGNORECASE)  # what Excel reads, and writes nowhere
+_QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
+_CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
+_SAMPLE = 1 << 18  # bytes that are looked at
+_LOOK_AT = 2000  # rows of them
+_SHARE = 0.9  # of rows that a way of reading must suit
+_MOST_FOREIGN = (
+    0.3  # of the letters of a text in cp1252: languages with other letters are in other code pages
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user says of a delimited file; None is seen in the file.
+
+    delimiter  a character, or a name of `DELIMITERS`
+    quoting    whether double quotes delimit fields (RFC 4180)
+    encoding   a codec of Python
+    """
+
+    delimiter: str | None = None
+    quoting: bool | None = None
+    encoding: str | None = None
+
+    def check(self) -> None:
+        """Raises InputError for what is no delimiter or no encoding of text."""
+        given = self.character
+        if given is not None and (len(given) != 1 or given in '"\r\n' or given.isalnum()):
+            raise InputError(
+                f"{self.delimiter!r} is no delimiter", remedy=f"one character, or {', '.join(DELIMITERS)}"
+            )
+        if self.encoding is not None:
+            check_encoding(self.encoding)
+
+    @property
+    def character(self) -> str | None:
+        return DELIMITERS.get(self.delimiter or "", self.delimiter)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited file is written.
+
+    before  lines before the header
+    kind    tsv or csv, by the name of the file
+    """
+
+    kind: str
+    delimiter: str
+    quoting: bool
+    encoding: str = "utf-8"
+    before: int = 0
+
+    @property
+    def told(self) -> str:
+        """What departs from the kind that its name says, in words; empty if nothing does."""
+        delimiter, quoting = _DEFAULTS[self.kind]
+        names = {character: name for name, character in DELIMITERS.items()}
+        parts = [f"delimiter {names.get(self.delimiter, self.delimiter)}"] * (self.delimiter != delimiter)
+        parts += [("quoted fields" if self.quoting else "quotes as text")] * (self.quoting != quoting)
+        return ", ".join(parts + [self.encoding] * (self.encoding != "utf-8"))
+
+    def records(self, lines: Iterable[str], path: Path) -> Iterator[Record]:
+        """The rows of the lines of a file (without line ends), the header first.
+
+        Unquoted, a double quote is text and every line is a row. Quoted, as in RFC 4180: a field that
+        begins with a double quote ends with one, quotes inside are doubled, and it may hold delimiters and
+        line ends.
+
+        Raises InputError, with file and line, for quotes that are no CSV.
+        """
+        numbered = islice(enumerate(lines, start=1), self.before, None)
+        if not self.quoting:
+            return ((number, line.split(self.delimiter)) for number, line in numbered)
+        return _Quoted(numbered, self.delimiter, path).rows()
+
+    def lines(self, path: Path) -> Iterator[str]:
+        """The lines of a plain or gzip file. Raises InputError for bytes that are not of the encoding."""
+        return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
+
+
+@dataclass
+class _Quoted:
+    """Rows of quoted text."""
+
+    numbered: Iterator[tuple[int, str]]
+    delimiter: str
+    path: Path
+    width: int = 0  # of the header
+
+    def rows(self) -> Iterator[Record]:
+        for number, line in self.numbered:
+            fields = line.split(self.delimiter) if '"' not in line else self._fields(number, line)
+            self.width = self.width or len(fields)
+            yield number, fields
+
+    def _fields(self, number: int, line: str) -> list[str]:
+        fields: list[str] = []
+        spanned, place = [line], 0
+        while True:
+            if line.startswith('"', place):
+                field, line, place = self._quoted(number, line, place + 1, spanned)
+            else:
+                end = line.find(self.delimiter, place)
+                field, place = line[place:end] if end >= 0 else line[place:], end if end >= 0 else len(line)
+            fields.append(field)
+            if place == len(line):
+                self._refuse_merged(number, spanned)
+                return fields
+            if line[place] != self.delimiter:
+                raise self._wrong("text follows the closing quote of a field", number, line[place - 10 :])
+            place += 1
+
+    def _quoted(self, number: int, line: str, place: int, spanned: list[str]) -> tuple[str, str, int]:
+        """A quoted field from behind its first quote, the line that it ends in, and where."""
+        parts = []
+        while (found := _CLOSING.match(line, place)) is None:
+            parts.append(line[place:])
+            following = next(self.numbered, None)
+            if following is None:
+                raise self._wrong("a quoted field is not closed", number, "\n".join(parts))
+            line, place = following[1], 0
+            spanned.append(line)
+        parts.append(line[place : found.end() - 1])
+        return "\n".join(parts).replace('""', '"'), line, found.end()
+
+    def _refuse_merged(self, number: int, spanned: list[str]) -> None:
+        """Raises InputError if each line of a row that spans several looks like a row of its own."""
+        several = len(spanned) > 1 and self.width > 1
+        if several and all(line.count(self.delimiter) + 1 == self.width for line in spanned):
+            raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
+
+    def _wrong(self, what: str, number: int, text: str) -> InputError:
+        return InputError(
+            f"not CSV quoting: {what} ({shown(text, 60)})",
+            where=f"{self.path}:{number}",
+            remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
+        )
+
+
+def _decoded_lines(path: Path, encoding: str) -> Iterator[str]:
+    number = 0
+    with open_binary(path) as raw:
+        stream = io.TextIOWrapper(raw, encoding, newline="\n")
+        try:
+            for number, line in enumerate(stream, start=1):
+                text = line.removesuffix("\n").removesuffix("\r")
+                yield text.removeprefix("\ufeff") if number == 1 else text
+        except UnicodeError as error:
+            raise not_of(encoding, error, f"{path}:{number + 1}") from None
+        except DAMAGED_GZIP as error:
+            raise InputError(f"damaged gzip file ({error})", where=f"{path}:{number + 1}") from None
+
+
+def not_of(encoding: str, error: UnicodeError, where: object) -> InputError:
+    return InputError(
+        f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
+        where=where,
+        remedy="name its encoding (--encoding), or convert the file, for example with iconv -t UTF-8",
+    )
+
+
+def check_encoding(name: str) -> None:
+    """Raises InputError for a name that is no encoding of text files."""
+    try:
+        "a\tb".encode(name).decode(name)
+    except (LookupError, UnicodeError, TypeError, ValueError):
+        raise InputError(
+            f"'{name}' is no encoding of text", where="--encoding", remedy="such as cp1252"
+        ) from None
+
+
+def dialect_of(path: Path, kind: str, wanted: Wanted | None = None) -> Dialect:
+    """How the file at `path` is written. Raises InputError for a file that cannot be read or is empty."""
+    try:
+        with open_binary(path) as stream:
+            sample = stream.read(_SAMPLE + 1)
+    except DAMAGED_GZIP as error:
+        raise InputError(f"damaged gzip file ({error})", where=f"{path}:1") from None
+    return seen(sample, kind, wanted or Wanted())
+
+
+def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
+    """How a file is written that begins with these bytes (or consists of them, if they are few)."""
+    wanted.check()
+    whole = len(sample) <= _SAMPLE
+    encoding = wanted.encoding or _encoding(sample if whole else sample[: _SAMPLE - 3])
+    lines = _sample_lines(sample, encoding, whole)
+    separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    before = 0 if separator is None else 1
+    delimiter = wanted.character or (separator[1] if separator else None)
+    sample_rows = _Sample(lines[before:], whole)
+    chosen = sample_rows.best(_DEFAULTS[kind], delimiter, wanted.quoting)
+    return Dialect(kind, *chosen, encoding, before)
+
+
+def _encoding(sample: bytes) -> str:
+    """UTF-16 by its mark or its zeros; cp1252 for Western text that is no UTF-8; else UTF-8."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    for name, zeros, others in (
+        ("utf-16-le", sample[1:200:2], sample[0:200:2]),
+        ("utf-16-be", sample[0:200:2], sample[1:200:2]),
+    ):
+        if 2 * zeros.count(0) > len(zeros) and not others.count(0):
+            return name
+    text = sample.decode("utf-8", "surrogateescape")
+    wrong = sum("\udc80" <= letter <= "\udcff" for letter in text)
+    right = sum(letter > "\x7f" for letter in text) - wrong
+    return "cp1252" if wrong > right and _is_western(sample) else "utf-8"
+
+
+def _is_western(sample: bytes) -> bool:
+    try:
+        text = sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(letter > "\x7f" for letter in letters) <= _MOST_FOREIGN * len(letters)
+
+
+def _sample_lines(sample: bytes, encoding: str, whole: bool) -> list[str]:
+    text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines if whole and lines[-1] else lines[:-1]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The first lines of a file, from its header on; `whole`: there are no others."""
+
+    lines: Sequence[str]
+    whole: bool
+
+    def best(
+        self, default: tuple[str, bool], delimiter: str | None, quoting: bool | None
+    ) -> tuple[str, bool]:
+        """Delimiter and quoting that suit the rows; those of the file's kind where they do, or none does."""
+        delimiters = [delimiter or default[0]] + ([] if delimiter else list(DELIMITERS.values()))
+        quotings = [default[1], not default[1]] if quoting is None else [quoting]
+        ways = [(d, q) for d in dict.fromkeys(delimiters) for q in quotings]
+        return next((way for way in ways if self._suits(*way)), ways[0])
+
+    def _suits(self, delimiter: str, quoting: bool) -> bool:
+        """Whether the header has several fields, and almost all rows as many as the header."""
+        if not quoting and self.is_quoted(delimiter):
+            return False
+        rows = self._rows(delimiter, quoting)
+        if not rows or len(rows[0]) < 2:
+            return False
+        alike = sum(len(row) == len(rows[0]) for row in rows)
+        return alike >= _SHARE * len(rows)
+
+    def _rows(self, delimiter: str, quoting: bool) -> list[list[str]]:
+        """The rows of the sample; none if they cannot be read this way."""
+        dialect = Dialect("csv", delimiter, quoting)
+        rows: list[list[str]] = []
+        try:
+            for _, fields in islice(dialect.records(self.lines, Path()), _LOOK_AT):
+                rows.append(fields)
+        except InputError:
+            return [] if self.whole else rows
+        return rows
+
+    def is_quoted(self, delimiter: str) -> bool:
+        """Whether almost all fields with quotes are CSV-quoted, and some can be nothing else.
+
+        A field can be nothing else when it holds doubled quotes between its outer ones, or is in the header.
+        """
+        with_quotes = quoted = 0
+        sure = False
+        for number, line in enumerate(self.lines[:_LOOK_AT]):
+            for field in line.split(delimiter):
+                if '"' in field:
+                    with_quotes += 1
+                    if len(field) > 1 and _QUOTED.fullmatch(field):
+                        quoted += 1
+                        sure = sure or number == 0 or '""' in field[1:-1]
+        return sure and quoted >= _SHARE * with_quotes

@@ -1,0 +1,31 @@
+"""Rows with a label, where most have one: the others are left out, and told."""
+
+from collections.abc import Mapping
+
+from qe.data.reading import Column, Reading, number_problem, with_points
+
+_SHOWN = 10  # lines of rows that are left out
+
+
+def labelled_rows(reading: Reading, columns: Mapping[str, Column], label: str) -> Mapping[str, Column]:
+    """The columns without the rows that have no label; as they are where that is half of them or more.
+
+    label  the column of the label; a table without it stays as it is
+    """
+    lacking = _lacking(label, columns[label]) if label in columns else []
+    if not lacking or 2 * len(lacking) >= len(columns[label]):
+        return columns
+    labels = columns[label]
+    lines = ", ".join(f"{labels.unit}{labels.lines[row]}" for row in lacking[:_SHOWN])
+    more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
+    reading.note(labels.path, len(lacking), f"{{n}} rows without a label are left out (lines {lines}{more})")
+    kept = sorted({*range(len(labels))} - {*lacking})
+    return {name: column.take(kept) for name, column in columns.items()}
+
+
+def _lacking(name: str, column: Column) -> list[int]:
+    """Rows that have no post-edit, or no number; a number that is off its scale is one."""
+    if name == "post_edit":
+        return [row for row, text in enumerate(column.texts) if not text.strip()]
+    texts = with_points(column.texts, column.decimal)
+    return [row for row, text in enumerate(texts) if number_problem(text, None, None) is not None]

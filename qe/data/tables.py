@@ -1,0 +1,219 @@
+"""Tables as columns of text: TSV, CSV, JSONL, Parquet, XLSX, XLIFF and TMX; one reader for all verbs."""
+
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from features.basics.errors import InputError, unknown_name
+from qe.data.delimited import Wanted, seen
+from qe.data.reading import Column, Reading
+from qe.data.translation_files.kinds import translation_kind
+from qe.data.translation_files.opened import Asked, Where, opened
+from qe.data.translation_files.xlsx import Sheet
+
+_HALF = re.compile("[\ud800-\udfff]")
+KINDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
+ALL_KINDS = ("tsv", "csv", "jsonl", "parquet", "xlsx", "xliff", "tmx")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table lies on disk; what is None or empty is seen in the file, or told by its name.
+
+    kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
+    wanted      delimiter, quoting and encoding, of TSV and CSV
+    decimal     the decimal sign of numbers, a point or a comma
+    where       sheet and row of the header, of XLSX
+    languages   of source and target, which XLIFF and TMX must have
+    """
+
+    kind: str | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+    decimal: str | None = None
+    where: Where = field(default_factory=Where)
+    languages: tuple[str, str] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the format `table` that say the same."""
+        header = self.where.header if self.where.header > 1 else None
+        given = {"kind": self.kind, **vars(self.wanted), "decimal": self.decimal}
+        given |= {"sheet": self.where.sheet or None, "header_row": header}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def check(self) -> None:
+        """Raises InputError for what no table can have."""
+        if self.kind is not None and self.kind not in ALL_KINDS:
+            raise unknown_name("kind of table", self.kind, ALL_KINDS)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            raise InputError(f"{self.decimal!r} is no decimal sign", remedy="a point or a comma")
+        self.wanted.check()
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is a table."""
+    ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    return ending in KINDS or translation_kind(path) is not None
+
+
+def kind_of(path: Path) -> str:
+    """The kind by the file's name. Raises InputError for any other name."""
+    suffixes = [suffix.lstrip(".").lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    kind = translation_kind(path) or KINDS.get(suffixes[-1] if suffixes else "")
+    if kind is None:
+        raise InputError(
+            "the name does not tell what kind of table this is",
+            where=path,
+            remedy=f"set `kind` to one of {', '.join(ALL_KINDS)}",
+        )
+    return kind
+
+
+def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> dict[str, Column]:
+    """The columns of a table by name, every cell as text; an absent value (null) is empty text.
+
+    Raises InputError for an unknown kind, rows that do not fit, and quoting that is evidently wrong.
+    """
+    layout = layout or Layout()
+    layout.check()
+    kind = layout.kind or kind_of(path)
+    readers: dict[str, Callable[[], dict[str, Column]]] = {
+        "jsonl": lambda: _json_lines(reading, path),
+        "parquet": lambda: _parquet(reading, path),
+        **dict.fromkeys(("tsv", "csv"), lambda: _delimited(reading, path, kind, layout)),
+        **dict.fromkeys(("xlsx", "xliff", "tmx"), lambda: _of_translators(reading, path, layout)),
+    }
+    table = readers[kind]()
+    if not table or not len(next(iter(table.values()))):
+        raise InputError("the table has no rows", where=path)
+    return table
+
+
+def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
+    dialect = seen(reading.content(path), kind, layout.wanted)
+    reading.note(path, 1 if dialect.told else 0, f"read with {dialect.told}")
+    records = dialect.records(reading.text(path, dialect.encoding).split("\n")[:-1], path)
+    _, header = next(records)
+    check_header(header, f"{path}:{dialect.before + 1}")
+    lines: list[int] = []
+    cells: list[list[str]] = []
+    for line, fields in records:
+        if len(fields) != len(header):
+            other = "false" if dialect.quoting else "true"
+            quotes = any('"' in field for field in fields)
+            raise InputError(
+                f"expected {len(header)} fields as in the header, found {len(fields)}",
+                where=f"{path}:{line}",
+                remedy=f"if quotes are to be read otherwise here, set `quoting: {other}`" if quotes else "",
+            )
+        lines.append(line)
+        cells.append(fields)
+    return {
+        name: Column([row[i] for row in cells], path, lines, decimal=layout.decimal)
+        for i, name in enumerate(header)
+    }
+
+
+def check_header(header: Sequence[str], where: object) -> None:
+    """Raises InputError if a header names a column twice."""
+    repeated = [name for name in header if list(header).count(name) > 1]
+    if repeated:
+        raise InputError(f"the column '{repeated[0]}' occurs twice in the header", where=where)
+
+
+def _of_translators(reading: Reading, path: Path, layout: Layout) -> dict[str, Column]:
+    """Translated segments of XLIFF or TMX, rows of XLSX; texts that cannot be read are defects."""
+    if layout.languages is None and translation_kind(path) != "xlsx":
+        raise InputError("the languages of source and target are not known", where=path)
+    reading.content(path)
+    file = opened(path, layout.languages or ("", ""), Asked(where=layout.where))
+    header = [name for name in file.header if name]
+    unit = "row " if isinstance(file, Sheet) else "segment "
+    numbered = [(row.number or number, row) for number, row in enumerate(file.rows, start=1)]
+    if isinstance(file, Sheet):
+        for line, row in numbered:
+            for reason in row.reasons.values():
+                reading.defect(reason, where=f"{path}:{unit}{line}")
+    else:
+        there = [(number, row) for number, row in numbered if not row.reasons]
+        reading.note(path, len(numbered) - len(there), "{n} segments without a translation are left out")
+        numbered = there
+    lines, rows = [number for number, _ in numbered], [row for _, row in numbered]
+    return {
+        name: Column([row.texts.get(name, "") for row in rows], path, lines, unit, decimal=layout.decimal)
+        for name in header
+    }
+
+
+def _json_lines(reading: Reading, path: Path) -> dict[str, Column]:
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(reading.text(path).split("\n")[:-1], start=1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"not JSON ({error.msg})", where=f"{path}:{number}") from None
+        except (ValueError, RecursionError):  # Python reads whole numbers of up to 4,300 digits
+            what = "JSON that is nested too deeply, or has a number of too many digits"
+            raise InputError(what, where=f"{path}:{number}") from None
+        if not isinstance(record, dict):
+            raise InputError("must be a JSON object", where=f"{path}:{number}", remedy="one object per line")
+        if records and record.keys() != records[0].keys():
+            odd = sorted(record.keys() ^ records[0].keys())
+            raise InputError(
+                f"the keys differ from those of line 1: {', '.join(odd)}",
+                where=f"{path}:{number}",
+                remedy="give every line the same keys (null if there is no value)",
+            )
+        records.append(record)
+    lines = range(1, len(records) + 1)
+    return {name: _column([record[name] for record in records], path, lines) for name in records[0]}
+
+
+def _parquet(reading: Reading, path: Path) -> dict[str, Column]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(reading.content(path)))
+        check_header(table.column_names, path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"not a Parquet file, or a damaged one ({reason})", where=path) from None
+    rows = range(1, table.num_rows + 1)
+    return {
+        name: _column(_python_values(table[name], name, path), path, rows, "row ")
+        for name in table.column_names
+    }
+
+
+def _python_values(column: Any, name: str, path: Path) -> list[Any]:
+    """Raises InputError for values that Python has no text or date for."""
+    try:
+        return cast(list[Any], column.to_pylist())
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"the column '{name}' holds no UTF-8, or no dates ({error})", where=path) from None
+
+
+def _column(values: Sequence[Any], path: Path, lines: Sequence[int], unit: str = "") -> Column:
+    absent = frozenset(row for row, value in enumerate(values) if value is None)
+    texts = [_cell(value) for value in values]
+    for row, text in enumerate(texts):
+        if _HALF.search(text):  # JSON can write it; no text has it
+            raise InputError(
+                "half a surrogate pair", where=f"{path}:{unit}{lines[row]}", remedy="repair the text"
+            )
+    return Column(texts, path, lines, unit, absent)
+
+
+def _cell(value: Any) -> str:
+    """A value as text: strings as they are, null as empty text, lists as JSON, numbers exactly."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)

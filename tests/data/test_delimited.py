@@ -1,0 +1,254 @@
+"""TSV and CSV as spreadsheets and people write them: each case is a file's bytes and what is to be read.
+
+A case more is a line more: its name, the file's name, its bytes, the columns, and what is told of it.
+"""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from features.basics.errors import InputError
+from qe.data.delimited import Dialect, Wanted, dialect_of, seen
+from qe.data.reading import Reading, with_points
+from qe.data.tables import Layout, read_table
+
+PLAIN = {"source": ["a", "c"], "target": ["b", "d"]}
+SEMICOLONS = "source;target;score\na, b;c;0,5\nd;e, f;1\n"
+SEMICOLON_ROWS = {"source": ["a, b", "d"], "target": ["c", "e, f"], "score": ["0,5", "1"]}
+EXCEL = 'source;target;score\nune "bête";"deux ""mots""; oui";0,5\né;"ligne\nligne";1\n'
+EXCEL_ROWS = {
+    "source": ['une "bête"', "é"],
+    "target": ['deux "mots"; oui', "ligne\nligne"],
+    "score": ["0,5", "1"],
+}
+CASES: dict[str, tuple[str, bytes, dict[str, list[str]], str]] = {
+    "TSV": ("a.tsv", b"source\ttarget\na\tb\nc\td\n", PLAIN, ""),
+    "CSV": ("a.csv", b"source,target\na,b\nc,d\n", PLAIN, ""),
+    "line ends of Windows, none after the last": ("a.csv", b"source,target\r\na,b\r\nc,d", PLAIN, ""),
+    "byte order mark": ("a.csv", b"\xef\xbb\xbfsource,target\na,b\nc,d\n", PLAIN, ""),
+    "semicolons": ("a.csv", SEMICOLONS.encode(), SEMICOLON_ROWS, "delimiter semicolon"),
+    "sep=": ("a.csv", b"sep=;\r\n" + SEMICOLONS.encode(), SEMICOLON_ROWS, "delimiter semicolon"),
+    "sep=, byte order mark": (
+        "a.csv",
+        b"\xef\xbb\xbfsep=;\n" + SEMICOLONS.encode(),
+        SEMICOLON_ROWS,
+        "delimiter semicolon",
+    ),
+    "sep=|": ("a.csv", b"sep=|\nsource|target\na|b\nc|d\n", PLAIN, "delimiter pipe"),
+    "semicolons, cp1252, quotes": (
+        "a.csv",
+        EXCEL.encode("cp1252"),
+        EXCEL_ROWS,
+        "delimiter semicolon, cp1252",
+    ),
+    "tabs in a CSV": ("a.csv", b"source\ttarget\na\tb\nc\td\n", PLAIN, "delimiter tab"),
+    "commas in a TSV": ("a.tsv", b"source,target\na,b\nc,d\n", PLAIN, "delimiter comma"),
+    "UTF-16": ("a.tsv", "source\ttarget\na\tb\nc\td\n".encode("utf-16"), PLAIN, "utf-16"),
+    "UTF-16, Excel's Unicode text": (
+        "a.txt",
+        'source\ttarget\n"a ""x"""\tb\nc\td\n'.encode("utf-16"),
+        {"source": ['a "x"', "c"], "target": ["b", "d"]},
+        "quoted fields, utf-16",
+    ),
+    "UTF-16 without a mark": ("a.csv", "source,target\na,b\nc,d\n".encode("utf-16-le"), PLAIN, "utf-16-le"),
+    "gzip": ("a.csv.gz", gzip.compress(SEMICOLONS.encode()), SEMICOLON_ROWS, "delimiter semicolon"),
+    "cp1252": (
+        "a.tsv",
+        "source\ttarget\ncafé\t«b»\n".encode("cp1252"),
+        {"source": ["café"], "target": ["«b»"]},
+        "cp1252",
+    ),
+    "quotes and semicolons are text in TSV": (
+        "a.tsv",
+        b'source\ttarget\n"a"; b\tc "d\n',
+        {"source": ['"a"; b'], "target": ['c "d']},
+        "",
+    ),
+    "quotes inside cells of CSV": (
+        "a.csv",
+        b'source,target\n5" pipe,a "b" c\n',
+        {"source": ['5" pipe'], "target": ['a "b" c']},
+        "",
+    ),
+    "tabs and commas in quoted cells": (
+        "a.csv",
+        b'source,target\n"a\tb","c,d"\n',
+        {"source": ["a\tb"], "target": ["c,d"]},
+        "",
+    ),
+    "quoted TSV": (
+        "a.tsv",
+        b'source\ttarget\n"a\tb"\t"c ""d"""\n',
+        {"source": ["a\tb"], "target": ['c "d"']},
+        "quoted fields",
+    ),
+    "unquoted CSV": (
+        "a.csv",
+        b'source,target\n"a" b,c\nd,"e\n',
+        {"source": ['"a" b', "d"], "target": ["c", '"e']},
+        "quotes as text",
+    ),
+    "one column": ("a.csv", b"source\na; b\n", {"source": ["a; b"]}, ""),
+    "line ends in cells": (
+        "a.csv",
+        b'source,target\n"a\r\nb","c\n"\n',
+        {"source": ["a\nb"], "target": ["c\n"]},
+        "",
+    ),
+    "a damaged row does not make another delimiter": (
+        "a.tsv",
+        b"source\ttarget\na, b\tc\nd, e\tf\n",
+        {"source": ["a, b", "d, e"], "target": ["c", "f"]},
+        "",
+    ),
+}
+
+
+def columns(path: Path, reading: Reading, layout: Layout | None = None) -> dict[str, list[str]]:
+    return {name: column.texts for name, column in read_table(reading, path, layout).items()}
+
+
+def as_path(tmp_path: Path, name: str, content: bytes) -> Path:
+    (tmp_path / name).write_bytes(content)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_read_and_told(case: str, tmp_path: Path) -> None:
+    name, content, expected, told = CASES[case]
+    path = as_path(tmp_path, name, content)
+    reading = Reading(path)
+    layout = Layout("tsv") if name.endswith(".txt") else None
+    assert columns(path, reading, layout) == expected
+    notes = [note for note in reading.notes if "read with" in note]
+    assert notes == ([f"{path}: read with {told}"] if told else [])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_are_the_same_where_they_are_read_one_by_one(case: str, tmp_path: Path) -> None:
+    name, content, expected, _ = CASES[case]
+    path = as_path(tmp_path, name, content)
+    dialect = dialect_of(path, "csv" if ".csv" in name else "tsv")
+    (_, header), *rows = dialect.records(dialect.lines(path), path)
+    read = {column: [fields[i] for _, fields in rows] for i, column in enumerate(header)}
+    assert read == expected
+
+
+SAID: dict[str, tuple[bytes, Layout, dict[str, list[str]]]] = {
+    "delimiter": (b"a,b;c\nd,e;f\n", Layout("csv", Wanted(";")), {"a,b": ["d,e"], "c": ["f"]}),
+    "delimiter by name": (b"a,b|c\nd,e|f\n", Layout("csv", Wanted("pipe")), {"a,b": ["d,e"], "c": ["f"]}),
+    "encoding": (
+        "a,b\nщ,d\n".encode("cp1251"),
+        Layout("csv", Wanted(encoding="cp1251")),
+        {"a": ["щ"], "b": ["d"]},
+    ),
+    "no quotes": (b'a,b\n"c","d"\n', Layout("csv", Wanted(quoting=False)), {"a": ['"c"'], "b": ['"d"']}),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_is_said_holds(case: str, tmp_path: Path) -> None:
+    content, layout, expected = SAID[case]
+    path = as_path(tmp_path, "a.csv", content)
+    assert columns(path, Reading(path), layout) == expected
+
+
+DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
+    "Cyrillic in its own code page": (
+        "a.tsv",
+        "source\ttarget\nщука\tрыба\n".encode("cp1251"),
+        Layout(),
+        r"a\.tsv:2: not UTF-8 \(byte",
+    ),
+    "UTF-8 with a damaged byte": (
+        "a.tsv",
+        "source\ttarget\né é é\t".encode() + b"\xff\n",
+        Layout(),
+        r"a\.tsv:2: not UTF-8",
+    ),
+    "never closed": (
+        "a.csv",
+        b'source,target\na,b\n"c,d\n',
+        Layout(None, Wanted(quoting=True)),
+        r"a\.csv:3: not CSV quoting",
+    ),
+    "unknown delimiter": (
+        "a.csv",
+        b"a,b\n",
+        Layout(None, Wanted("ab")),
+        "'ab' is no delimiter; one character",
+    ),
+    "unknown encoding": (
+        "a.csv",
+        b"a,b\n",
+        Layout(None, Wanted(encoding="klingon")),
+        "is no encoding of text",
+    ),
+    "encoding of bytes": ("a.csv", b"a,b\n", Layout(None, Wanted(encoding="hex")), "is no encoding of text"),
+    "another encoding": ("a.csv", b"a,b\n\xff,c\n", Layout(None, Wanted(encoding="ascii")), "not ascii"),
+    "decimal sign": ("a.csv", b"a,b\n", Layout(decimal="'"), "is no decimal sign; a point or a comma"),
+    "kind": ("a.csv", b"a,b\n", Layout("xls"), "unknown kind of table 'xls'; known: tsv, csv"),
+    "another number of fields": (
+        "a.csv",
+        b"a,b\nc,d\ne\n",
+        Layout(),
+        r"a\.csv:3: expected 2 fields .* found 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_what_cannot_be_read_is_one_message(case: str, tmp_path: Path) -> None:
+    name, content, layout, message = DAMAGED[case]
+    path = as_path(tmp_path, name, content)
+    with pytest.raises(InputError, match=message):
+        read_table(Reading(path), path, layout)
+
+
+# Numbers -> what they are with points.
+DECIMALS: dict[str, tuple[list[str], str | None, list[str]]] = {
+    "points": (["0.5", "1"], None, ["0.5", "1"]),
+    "commas": (["0,5", "-1,25", "3"], None, ["0.5", "-1.25", "3"]),
+    "commas with blanks": ([" 0,5 ", "1"], None, [" 0.5 ", "1"]),
+    "thousands": (["1,234", "2,000"], None, ["1,234", "2,000"]),
+    "thousandths beside a decimal": (["0,125", "1"], None, ["0.125", "1"]),
+    "both": (["0,5", "1.5"], None, ["0,5", "1.5"]),
+    "no numbers": (["a, b", "0,5"], None, ["a, b", "0,5"]),
+    "said": (["1,234", "1.234,5", "-0,5e-3"], ",", ["1.234", "1234.5", "-0.5e-3"]),
+    "said otherwise": (["0,5"], ".", ["0,5"]),
+}
+
+
+@pytest.mark.parametrize("case", DECIMALS)
+def test_decimal_signs(case: str) -> None:
+    texts, decimal, expected = DECIMALS[case]
+    assert with_points(texts, decimal) == expected
+
+
+FIELD = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",)), max_size=12)
+
+
+Records = list[tuple[str, str, str]]
+
+
+@given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=6), st.sampled_from(",;	|"))
+def test_quoted_rows_are_what_the_csv_module_writes(records: Records, delimiter: str) -> None:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n", delimiter=delimiter).writerows(records)
+    lines = buffer.getvalue().split("\n")[:-1]
+    try:
+        read = [tuple(row) for _, row in Dialect("csv", delimiter, True).records(lines, Path("x"))]
+    except InputError as error:  # only where a field itself holds lines that look like rows
+        assert "would merge" in str(error)
+    else:
+        assert read == records
+
+
+@given(st.binary(max_size=200), st.sampled_from(["tsv", "csv"]))
+def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
+    assert seen(content, kind, Wanted()).encoding in ("utf-8", "cp1252", "utf-16", "utf-16-le", "utf-16-be")
