@@ -10,12 +10,8 @@ from qe.data.dataset import Dataset, Split
 from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
 from qe.data.reading import Reading
-<<<<<<< HEAD
-from qe.getting_started.init.columns import recognised
-=======
 from qe.data.tables import Layout, read_table
-from qe.getting_started.init.columns import higher_is_better, is_rate, recognised
->>>>>>> 3bf6baf (One reader of tables: delimiter, quoting, encoding and decimal sign are seen or said; XLSX, XLIFF and TMX can be learned from; rows without a label are left out where most have one)
+from qe.getting_started.init.columns import recognised
 
 _DIRECTION = "say --higher-is-better (as direct assessments) or --lower-is-better (as error rates)"
 FEWEST = 20  # rows: folds of four
