@@ -79,7 +79,7 @@ def test_a_column_that_has_a_role_is_no_candidate_for_another() -> None:
 
 def test_a_third_of_the_rows_can_be_the_corpus(tmp_path: Path, table: pd.DataFrame) -> None:
     made = begun(tmp_path, table, own_corpus=True)
-    assert load(made.path) == made.experiment
+    assert load(made.path).experiment == made.experiment
     assert kinds(made.experiment) == ["baseline17", "surface", "bag_of_words"]
     assert made.experiment.resources is not None and made.experiment.resources.optional
     assert "103 of 310 labels" in " ".join(made.path.read_text().split())
@@ -146,7 +146,7 @@ def test_paths_lead_through_links(tmp_path: Path, table: pd.DataFrame) -> None:
     (tmp_path / "link").symlink_to("a/b")
     table.to_csv(tmp_path / "mine.tsv", sep="\t", index=False, quoting=3)
     made = begin(tmp_path / "mine.tsv", EN_ES, tmp_path / "link" / "x.yaml")
-    assert load(made.path).dataset.path.resolve() == tmp_path / "mine.tsv"
+    assert load(made.path).experiment.dataset.path.resolve() == tmp_path / "mine.tsv"
 
 
 HARD = ["no", "[a]: {b}", "a, b", "# x", "\u202e\x85odd", "'q' \"r\"", "ż🙂"]
@@ -158,7 +158,7 @@ def test_hard_names_come_through(tmp_path: Path, table: pd.DataFrame, name: str)
     table.rename(columns={"score": name}).to_json(path, orient="records", lines=True)
     wishes = Wishes(languages=("no", "es"), columns={"scores": name}, higher_is_better=False)
     made = begin(path, wishes, tmp_path / "new" / "ü b.yaml")
-    loaded = load(made.path)
+    loaded = load(made.path).experiment
     assert loaded.dataset.path.resolve() == path and loaded.name == "b"
     label = loaded.dataset.options()["label"]
     assert label == {"name": name, "low": None, "high": None, "higher_is_better": False}
