@@ -26,6 +26,7 @@ _ORIGIN = "this project: feasibility study on MLQE-PE (source tags as in WMT20 t
 class SourceWordQuality(TwoSides, WordLevelExtractor):
     """P(BAD) of every source token, 16 aggregates per segment.
 
+    knowledge  what words have beside the text, as for `word_network`
     labels  `source_tags`: given tags, one per source token; `post_edit`: a source token is BAD where a target
             token it is linked with is, by a cheapest edit; `word_tags`: likewise by tags of the translation,
             where the training data has no tags of the source
@@ -39,6 +40,7 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
     Everything is NaN for an empty source.
     """
 
+    name: ClassVar[str] = "source_word_quality"
     judges: ClassVar[tuple[Kind, ...]] = ("source",)
 
     rounds: Count = 150
@@ -48,7 +50,7 @@ class SourceWordQuality(TwoSides, WordLevelExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(f"source_word_quality_{a.name}", f"source words: {a.description}", _ORIGIN, a.unit)
+            Feature(f"{self.stem}_{a.name}", f"source words: {a.description}", _ORIGIN, a.unit)
             for a in AGGREGATES
         ]
 

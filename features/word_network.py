@@ -17,6 +17,7 @@ from features.basics.threads import side_by_side
 from features.core.extractor import Feature
 from features.core.segments import Segments
 from features.word_level.beginnings import standardised
+from features.word_level.knowledge import TokenKnowledge
 from features.word_level.labels import Bad, error_rate
 from features.word_level.pooling import Parameters
 from features.word_level.scaling import Matrix
@@ -39,6 +40,9 @@ class WordNetwork(TwoSides):
     Every word is what `word_quality` (of the target) and `source_word_quality` know of it; networks pool the
     words of a text by attention and learn from the labels of texts and of words together.
 
+    knowledge what words have beside the text, as for `word_quality`, but for `synthetic`. By `pretrained`,
+              networks begin as parallel text taught them; log-probabilities of the decoder are used wherever
+              the training segments have them, and `decoder` says that they must
     labels    of target words, as for `word_quality`: `post_edit` or `word_tags`; source words follow them
               over the links, or have tags of their own beside `word_tags`
     marker    how subwords join, as for `decoder`
@@ -56,7 +60,13 @@ class WordNetwork(TwoSides):
     NaN.
     """
 
-    stem: ClassVar[str] = "word_network"  # of the names of columns
+    name: ClassVar[str] = "word_network"
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"knowledge": ["predictor"]},
+        {"knowledge": ["predictor", "vectors"]},
+        {"knowledge": ["pretrained"]},
+        {"knowledge": ["pretrained", "predictor"]},
+    )
 
     sides: Literal["both", "target"] = "both"
     networks: Count = 3
@@ -141,7 +151,9 @@ class WordNetwork(TwoSides):
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
         """Where the networks of a side begin; none: anywhere."""
-        return ()
+        known = (each for each in self.knowledge if isinstance(each, TokenKnowledge))
+        begun = (each.beginnings(name, side.names, side.inputs.width, outcomes) for each in known)
+        return next(filter(None, begun), ())
 
     @property
     def _names(self) -> tuple[str, ...]:

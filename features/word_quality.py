@@ -15,11 +15,12 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.hints import Count, Positive, Seed
 from features.basics.threads import side_by_side
 from features.core.apart import LookedUp, in_groups
-from features.core.extractor import Feature
+from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.storage.files import digest
 from features.word_level.aggregates import AGGREGATES, aggregate
 from features.word_level.extension import Extension, Extras
+from features.word_level.judged import JudgedWords
+from features.word_level.knowledge import Knowing, judgements, stem
 from features.word_level.labels import (
     Bad,
     Flags,
@@ -33,7 +34,7 @@ from features.word_level.memory import remembered
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.optional import OPTIONAL, load_used, save_used
 from features.word_level.places import Kind, Places, WordLevelExtractor
-from features.word_level.tokens import COLUMNS_VERSION, Knowledge, TokenTable, joined
+from features.word_level.tokens import TokenTable, joined
 
 KINDS = ("word", "gap")
 _ORIGIN = "this project: feasibility study on WMT12; labels as in WMT15 task 2, without shifts"
@@ -54,9 +55,13 @@ class TokenQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
+class WordQuality(Knowing, LookedUp, WordLevelExtractor):
     """P(BAD) of every target token and gap, and 16 + 16 aggregates per segment.
 
+    knowledge  what the models see beside the text (features/knowledge): `pretrained`, the log-odds that
+            parallel text alone teaches; `predictor`, how well words are predicted; `vectors`, what the units
+            of that network say; `decoder`, how sure the system was. `synthetic` stands alone: parallel text
+            alone judges, and no label is read
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
             or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the
@@ -77,8 +82,15 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     Everything is NaN for an empty translation.
     """
 
-    stem: ClassVar[str] = "word_quality"  # of the names of columns
     judges: ClassVar[tuple[Kind, ...]] = ("word", "gap")
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"knowledge": ["decoder"]},
+        {"knowledge": ["predictor"]},
+        {"knowledge": ["predictor", "vectors"]},
+        {"knowledge": ["pretrained"]},
+        {"knowledge": ["pretrained", "predictor"]},
+        {"knowledge": ["synthetic"]},
+    )
 
     labels: Literal["post_edit", "word_tags"] = "post_edit"
     use: Literal["auto"] | Sequence[str] = "auto"
@@ -96,6 +108,10 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     _extension: Extension | None = field(default=None, init=False, repr=False)
     _learning: bool = field(default=False, init=False, repr=False)
 
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return JudgedWords if any(judgements(settings)) else cls
+
     def __post_init__(self) -> None:
         if self.labels not in ("post_edit", "word_tags"):
             raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
@@ -111,16 +127,18 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
     @property
     def features(self) -> Sequence[Feature]:
         return [
-            Feature(f"{self.stem}_{kind}_{a.name}", f"{kind}s: {a.description}", _ORIGIN, a.unit)
+            Feature(
+                f"{stem('word_quality', self.knowledge)}_{kind}_{a.name}",
+                f"{kind}s: {a.description}",
+                _ORIGIN,
+                a.unit,
+            )
             for kind in KINDS
             for a in AGGREGATES
         ]
 
-    def content_fingerprint(self) -> str:
-        return digest("token columns", COLUMNS_VERSION)
-
     def requires(self) -> tuple[str, ...]:
-        return tuple(sorted(self._reads))
+        return (*sorted(self._reads), *(column for each in self.knowledge for column in each.requires()))
 
     @property
     def decodes(self) -> bool:
@@ -148,7 +166,9 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         there = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         extension = Extension.fit(self._extras, segments, labels, self.aligner)
         used = there if self.use == "auto" else self._reads
-        fitted = self.with_learned(_used=used, _extension=extension, _learning=True)
+        fitted = self.with_learned(
+            _used=used, _extension=extension, _learned_knowledge=self._knowledge_of(segments), _learning=True
+        )
         bad = self._learned_labels(segments, labels)
         table = fitted._table(segments, used)
         inputs = self._inputs(table)
@@ -202,12 +222,14 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
             model.save(path / kind)
         save_used(self._reads, path)
         self.learned(self._extension).save(path)
+        self._save_knowledge(path)
 
     def restore(self, path: Path) -> Self:
         models = {kind: TokenModel.load(path / kind) for kind in KINDS}
         used = load_used(path)
         extension = Extension.load(self._extras, path)
-        return self.with_learned(_models=models, _used=used, _extension=extension)
+        learned = self._knowledge_in(path)
+        return self.with_learned(_models=models, _used=used, _extension=extension, _learned_knowledge=learned)
 
     def _learned_labels(
         self, segments: Segments, labels: Mapping[str, Any]
@@ -228,7 +250,8 @@ class WordQuality(Knowledge, LookedUp, WordLevelExtractor):
         table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, used), joined)
         if self._extension is None:  # nothing was learned yet: what anybody knows of the words
             return table
-        return self._extension.extended(table, segments, self.aligner, own=self._learning)
+        table = self._extension.extended(table, segments, self.aligner, own=self._learning)
+        return self._with_knowledge(table, segments, own=self._learning)
 
 
 def _segment(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,8 +7,8 @@ the training folds; for segments, the two lengths alone. `--second` translates b
 pseudo-reference and back-translation. Aggregates of a segment come from the model of the folds it is not in,
 and an ElasticNet (alpha .05, l1_ratio .3) learns from them on the same folds. Times are CPU seconds.
 
-`--pretrained` measures `word_quality_pretrained`, and what was learned from parallel text alone: its AUC on
-all segments, of which no label was seen, and its own aggregates (`word_quality_synthetic`). The CPU seconds
+`--pretrained` measures `knowledge: [pretrained]`, and what was learned from parallel text alone: its AUC on
+all segments, of which no label was seen, and its own aggregates (`knowledge: [synthetic]`). The CPU seconds
 of building it are those of the build, whenever that was.
 """
 
@@ -30,9 +30,9 @@ from features.basics.progress import silent
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.word_level.encodings import Encoding
+from features.word_level.judged import JudgedWords
 from features.word_level.labels import TokenLabels
 from features.word_quality import KINDS, TokenQuality, WordQuality
-from features.word_quality_synthetic import SyntheticWordQualityAggregates
 from qe.config.experiment import ResourcesSection
 from qe.data.dataset import Split
 from qe.data.formats.wmt12 import Wmt12
@@ -78,8 +78,8 @@ def bundle_with(parts: list[str], split: Split, cache: Path) -> Bundle:
     return bundle
 
 
-def make(kind: str, split: Split, second: bool, cache: Path) -> WordQuality:
-    config = {"kind": kind, "use": SECOND if second else []}
+def make(knowledge: list[str], split: Split, second: bool, cache: Path) -> WordQuality:
+    config = {"kind": "word_quality", "knowledge": knowledge, "use": SECOND if second else []}
     extractor = make_extractor(config, bundle_with(parts_needed([config]), split, cache))
     assert isinstance(extractor, WordQuality)
     return extractor
@@ -98,17 +98,16 @@ def by_word(extractor: WordQuality, training: Split, held_out: Split) -> FloatAr
 
 def transferred(split: Split, bad: TokenLabels, folds: Any, clock: Clock, cache: Path) -> None:
     """What parallel text alone says of the words, gaps and segments."""
-    config = {"kind": "word_quality_synthetic"}
+    config = {"kind": "word_quality", "knowledge": ["synthetic"]}
     bundle = bundle_with(parts_needed([config]), split, cache)
     built = bundle.manifest["parts"]["synthetic_word_quality"]
     print(f"building synthetic_word_quality: {built['cpu_seconds']} s CPU, {built['settings']}")
     extractor = make_extractor(config, bundle)
-    assert isinstance(extractor, SyntheticWordQualityAggregates)
-    table = extractor._table(split.segments)
-    words, gaps = extractor.synthetic_word_quality.probabilities(table)
+    assert isinstance(extractor, JudgedWords)
+    words, gaps = extractor.knowledge[0].judged(extractor.table(split.segments))
     auc = roc_auc_score(bad.words, words), roc_auc_score(bad.gaps, gaps)
     print(f"without any label: AUC of words {auc[0]:.4f}, of gaps {auc[1]:.4f}")
-    features = clock.of("word_quality_synthetic, all segments", extractor.extract, split.segments)
+    features = clock.of("knowledge: [synthetic], all segments", extractor.extract, split.segments)
     if split.scores is not None:
         delta_avg, mae = segment_level(features, split.scores, folds)
         print(f"aggregates without any label: DeltaAvg {delta_avg:.4f}, MAE {mae:.4f}")
@@ -133,13 +132,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="folder of built resources")
     parser.add_argument("--folds", type=int, default=10, help="how many of the 10 folds are run")
     parser.add_argument("--second", action="store_true", help="use second translations by Apertium")
-    parser.add_argument("--pretrained", action="store_true", help="measure word_quality_pretrained")
+    parser.add_argument("--pretrained", action="store_true", help="with knowledge: [pretrained]")
     arguments = parser.parse_args()
     split = Wmt12().read(DATA / "wmt12-qe").splits["train"]
     if arguments.second:
         split = with_second_translations(split)
-    family = "word_quality_pretrained" if arguments.pretrained else "word_quality"
-    extractor = make(family, split, arguments.second, arguments.cache)
+    knowledge = ["pretrained"] if arguments.pretrained else []
+    extractor = make(knowledge, split, arguments.second, arguments.cache)
     clock = Clock()
     clock.of("token columns, all segments", extractor._table, split.segments, extractor._used)
     folds = make_folds(len(split), 10, by="block", seed=0)
@@ -171,7 +170,7 @@ def main() -> None:
         for name, features in (("aggregates and lengths", both), ("lengths alone", lengths)):
             delta_avg, mae = segment_level(np.asarray(features, np.float64), split.scores, folds)
             print(f"{name}: DeltaAvg {delta_avg:.4f}, MAE {mae:.4f}")
-        column = extractor.names.index(f"{family}_word_top5")
+        column = extractor.names.index("_".join(["word_quality", *knowledge, "word_top5"]))
         r = np.corrcoef(aggregates[:, column], split.scores)[0, 1]
         print(f"correlation of the mean of the 5 highest P(BAD) with effort: {r:.3f}")
     for name, seconds in clock.seconds.items():

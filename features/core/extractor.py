@@ -34,9 +34,19 @@ class Extractor(ABC):
 
     reads_files  whether values come from files that its parameters name, and not from the segments: a saved
                  model cannot have it
+    variants     settings that it is listed with beside its defaults: they give other columns
     """
 
     reads_files: ClassVar[bool] = False
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ()
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> "type[Extractor]":
+        """The class that extracts with these settings, which may be wrong.
+
+        Raises InputError for settings that exclude each other.
+        """
+        return cls
 
     @property
     @abstractmethod

@@ -3,20 +3,19 @@
 import difflib
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError, did_you_mean, unknown_name
-from features.basics.hints import described, mistakes
-from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
+from features.basics.errors import InputError, unknown_name
+from features.core.bundle import Bundle
+from features.core.configured import Configured, resources_in, type_errors
 from features.core.extractor import Extractor, Feature, FittedExtractor
-from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest
@@ -29,6 +28,55 @@ _SETS = Path(__file__).resolve().parent.parent / "sets"
 EXTRACTORS: Catalogue[Extractor] = Catalogue("features", Extractor, "extractor")
 
 
+def configured(config: Mapping[str, Any]) -> Configured:
+    """The class of extractors for `{kind: NAME, parameter: value, ...}`, with its settings.
+
+    Raises InputError for an unknown kind, and for settings that exclude each other.
+    """
+    settings = {key: value for key, value in config.items() if key not in ("kind", "only")}
+    what = f"extractor '{config['kind']}'"
+    return Configured(EXTRACTORS.get(config["kind"]).for_settings(settings), settings, what)
+
+
+def variant(config: Mapping[str, Any]) -> str:
+    """A family's name, with the settings that give it other columns of other resources.
+
+    >>> variant({"kind": "surface"}), variant({"kind": "word_quality", "knowledge": ["decoder"], "seed": 1})
+    ('surface', 'word_quality:knowledge=decoder')
+    """
+    if not config.keys() - {"kind", "only"}:
+        return str(config["kind"])
+    kind = EXTRACTORS.get(config["kind"])
+    keys = dict.fromkeys(key for settings in kind.variants for key in settings)
+    chosen = [f"{key}={_as_text(config[key])}" for key in keys if config.get(key)]
+    return ":".join([config["kind"], *chosen])
+
+
+def from_variant(name: str) -> dict[str, Any]:
+    """The config of a family that `variant` has named so.
+
+    Raises InputError for an unknown family, and settings that it does not take.
+
+    >>> from_variant("word_quality:knowledge=pretrained+predictor")
+    {'kind': 'word_quality', 'knowledge': ['pretrained', 'predictor']}
+    """
+    kind, *given = name.split(":")
+    settings = dict[str, Any](part.partition("=")[::2] for part in given)
+    lists = Configured(EXTRACTORS.get(kind), settings, "").lists
+    config = {key: value.split("+") if key in lists else value for key, value in settings.items()}
+    return {"kind": kind, **_right({"kind": kind, **config}).settings}
+
+
+def variants(kind: str) -> list[str]:
+    """A family's name, and its names with the settings that it is listed with."""
+    return [kind, *(variant({"kind": kind, **settings}) for settings in EXTRACTORS.get(kind).variants)]
+
+
+def _as_text(value: Any) -> str:
+    entries = value if isinstance(value, list | tuple) else [value]
+    return "+".join(str(entry["kind"] if isinstance(entry, Mapping) else entry) for entry in entries)
+
+
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The bundle parts that the configured extractors take, in order, each once.
 
@@ -36,12 +84,7 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     needed: dict[str, None] = {}
     for config in expand(configs):
-        _settings(config)
-        for name in resource_parameters(EXTRACTORS.get(config["kind"])):
-            part = str(config.get(name, name))
-            if name in config and part in known_parts():
-                _check_part(config["kind"], name, part, RESOURCES.get(known_parts()[part].kind))
-            needed[part] = None
+        needed |= dict.fromkeys(taken.part for taken in _right(config).parts())
     return list(needed)
 
 
@@ -51,80 +94,32 @@ def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extracto
     Raises InputError for an unknown kind or parameter, a value of another type, or where resources are needed
     and there is no bundle, or one with other kinds of resources.
     """
-    kind = config["kind"]
-    extractor = EXTRACTORS.get(kind)
-    arguments = _settings(config)
-    for name in resource_parameters(extractor):
-        if bundle is None:
-            raise InputError(
-                f"extractor '{kind}' needs the resource '{name}'",
-                remedy="name a corpus or a bundle under `resources`",
-            )
-        part = str(config.get(name, name))
-        arguments[name] = bundle.part(part)
-        _check_part(kind, name, part, type(arguments[name]))
-    try:
-        return extractor(**arguments)
-    except TypeError as error:
-        raise InputError(f"extractor '{kind}': {error}") from None
+    made: Extractor = _right(config).make(bundle)
+    return made
 
 
-def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a config, names and types verified; among them names of parts, unverified."""
+def _right(config: Mapping[str, Any]) -> Configured:
+    """The class of extractors with its settings. Raises InputError for the first that is wrong."""
     for error in setting_errors(config):
         raise error
-    return {key: value for key, value in config.items() if key not in ("kind", "only")}
+    return configured(config)
 
 
 def setting_errors(config: Mapping[str, Any]) -> Iterator[InputError]:
     """Everything that is wrong with the settings of one extractor: names, types, ranges, what is missing."""
-    kind = config["kind"]
     try:
-        extractor = EXTRACTORS.get(kind)
+        extractor = configured(config)
     except InputError as error:
         yield error
         return
-    where = f"extractor '{kind}'"
-    hints, resources = get_type_hints(extractor, include_extras=True), resource_parameters(extractor)
-    entries: list[Field[Any]] = [f for f in fields(extractor) if f.init] if is_dataclass(extractor) else []
-    known = [entry.name for entry in entries]
-    for key, value in config.items():
-        if key == "only":
-            yield from _type_errors(value, list[str], key, where)
-        elif key in known:
-            yield from _type_errors(value, str if key in resources else hints[key], key, where)
-        elif key != "kind":
-            yield InputError(
-                f"{where} has no parameter '{key}'",
-                remedy=f"known: {', '.join(known)}{did_you_mean(str(key), known)}",
-            )
-    for entry in entries:
-        optional = entry.default is not MISSING or entry.default_factory is not MISSING
-        if not (optional or entry.name in resources or entry.name in config):
-            yield InputError(f"'{entry.name}' is needed: {described(hints[entry.name])}", where=where)
-
-
-def _type_errors(value: Any, hint: Any, name: str, where: str) -> Iterator[InputError]:
-    for place, what in mistakes(value, hint, name):
-        yield InputError(f"'{place}' {what}", where=where)
-
-
-def _check_part(kind: str, parameter: str, part: str, actual: type[Resource]) -> None:
-    """Raises InputError if the part for an extractor's parameter is of another kind than it takes."""
-    wanted = get_type_hints(EXTRACTORS.get(kind))[parameter]
-    if not issubclass(actual, wanted):
-        fitting = [name for name, p in known_parts().items() if RESOURCES.get(p.kind) is wanted]
-        raise InputError(
-            f"'{parameter}' must be a part of kind {kind_of(wanted)}, "
-            f"but '{part}' is of kind {kind_of(actual)}",
-            where=f"extractor '{kind}'",
-            remedy=f"known: {', '.join(sorted(fitting))}",
-        )
+    if "only" in config:
+        yield from type_errors(config["only"], list[str], "only", extractor.what)
+    yield from extractor.errors()
 
 
 def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
     """Raises InputError for a setting that is not of the type of its field."""
-    for error in _type_errors(value, hint, name, where):
+    for error in type_errors(value, hint, name, where):
         raise error
 
 
@@ -205,9 +200,9 @@ class FeatureSet:
         return [{"kind": kind, "files": files} for kind, files in read if files]
 
     def families(self) -> dict[str, str]:
-        """column -> the kind of extractor it comes from."""
+        """column -> the family it comes from, as `variant` names it."""
         return {
-            feature.name: config["kind"] for i, config in enumerate(self.configs) for feature in self.kept(i)
+            feature.name: variant(config) for i, config in enumerate(self.configs) for feature in self.kept(i)
         }
 
     @property
@@ -299,10 +294,7 @@ def expand(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def extractor_fingerprint(config: Mapping[str, Any], extractor: Extractor) -> str:
     """Identifies one extractor: kind, parameters, columns, resources."""
-    values: list[Any] = (
-        [getattr(extractor, f.name) for f in fields(extractor)] if is_dataclass(extractor) else []
-    )
-    resources = [value.fingerprint for value in values if isinstance(value, Resource)]
+    resources = [resource.fingerprint for resource in resources_in(extractor)]
     settings = sorted((k, repr(v)) for k, v in config.items() if k != "only")
     return digest(settings, extractor.names, resources, extractor.content_fingerprint())
 

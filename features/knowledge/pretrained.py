@@ -1,42 +1,48 @@
-"""PretrainedKnowledge: token tables with what parallel text alone says of every word and gap."""
+"""What parallel text alone says of every word and gap, for models that learn from labels."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.word_level.columns import Columns, Floats, matrix, shifted
-from features.word_level.tokens import Knowledge, TokenTable
+from features.word_level.knowledge import Seen, TokenKnowledge
+from features.word_level.pooling import Parameters
+from features.word_level.scaling import Matrix
+from features.word_level.tokens import TokenTable
 
 _CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
-class PretrainedKnowledge(Knowledge):
-    """Resources that words are looked up in, and models of synthetic examples beside them."""
+class PretrainedKnowledge(TokenKnowledge):
+    """Log-odds of BAD by `synthetic_word_quality`: of a word and its neighbours, and of a gap.
 
-    synthetic_word_quality: SyntheticWordQuality = field(kw_only=True)
+    Pooling networks begin as parallel text taught them.
+    """
 
-    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
-        return _with_synthetic(super().described(segments, use), self.synthetic_word_quality)
+    synthetic_word_quality: SyntheticWordQuality
 
+    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+        words, gaps = map(_log_odds, self.synthetic_word_quality.probabilities(table))
+        of_words: Columns = {
+            "synthetic": words,
+            "synthetic_previous": shifted(words, table.offsets, -1),
+            "synthetic_next": shifted(words, table.offsets, 1),
+        }
+        return replace(
+            table,
+            word_names=(*table.word_names, *of_words),
+            gap_names=(*table.gap_names, "synthetic"),
+            words=np.hstack([table.words, matrix(of_words, len(words))]),
+            gaps=np.hstack([table.gaps, matrix({"synthetic": gaps}, len(gaps))]),
+        )
 
-def _with_synthetic(table: TokenTable, model: SyntheticWordQuality) -> TokenTable:
-    """The table with the log-odds of BAD by `model`: of a word and its neighbours, and of a gap."""
-    words, gaps = map(_log_odds, model.probabilities(table))
-    of_words: Columns = {
-        "synthetic": words,
-        "synthetic_previous": shifted(words, table.offsets, -1),
-        "synthetic_next": shifted(words, table.offsets, 1),
-    }
-    return replace(
-        table,
-        word_names=(*table.word_names, *of_words),
-        gap_names=(*table.gap_names, "synthetic"),
-        words=np.hstack([table.words, matrix(of_words, len(words))]),
-        gaps=np.hstack([table.gaps, matrix({"synthetic": gaps}, len(gaps))]),
-    )
+    def beginnings(
+        self, side: str, names: Sequence[str], width: int, outcomes: Matrix
+    ) -> Sequence[Parameters]:
+        return self.synthetic_word_quality.texts[side].parameters(names, width, outcomes)
 
 
 def _log_odds(probability: Floats) -> Floats:

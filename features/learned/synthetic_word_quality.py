@@ -34,7 +34,7 @@ from features.word_level.synthetic import (
     shared_columns,
     shared_keys,
 )
-from features.word_level.tokens import COLUMNS_VERSION, Knowledge, TokenTable
+from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTable
 
 _LEAST = 50  # held-out pairs
 _TREES: Mapping[str, Any] = {"leaves": 63, "rate": 0.1, "networks": 0}
@@ -112,11 +112,11 @@ class SyntheticWordQualityBuilder(Builder):
     ) -> Examples:
         """Described and labelled by resources of the rows that are left; these are gone afterwards."""
         report = _named(progress)
-        names = [field.name for field in fields(Knowledge)]
+        names = [field.name for field in fields(TokenResources)]
         whole: dict[str, Any] = {name: getattr(self, name) for name in bundle.resource_parameters(type(self))}
         needed = [name for name in names if name not in whole]
         with reduced(corpus.take(left), needed, whole, self.scratch, report) as made:
-            return examples(corpus.take(held_out), Knowledge(**whole, **made), report)
+            return examples(corpus.take(held_out), TokenResources(**whole, **made), report)
 
 
 @dataclass(frozen=True, eq=False)

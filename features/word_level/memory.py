@@ -9,7 +9,7 @@ import numpy as np
 
 from features.core.segments import Segments
 from features.word_level.columns import Longs
-from features.word_level.tokens import Knowledge, TokenTable, joined
+from features.word_level.tokens import TokenResources, TokenTable, joined
 
 _LIMIT = 1_000_000  # tokens remembered, about 1 GB
 
@@ -75,22 +75,22 @@ _memories: dict[tuple[Hashable, ...], TokenMemory] = {}
 _memories_lock = Lock()
 
 
-def remembered(knowledge: Knowledge, segments: Segments, use: frozenset[str]) -> TokenTable:
-    """`knowledge.described(segments, use)`, of which only what is new to these resources is computed.
+def remembered(resources: TokenResources, segments: Segments, use: frozenset[str]) -> TokenTable:
+    """`resources.described(segments, use)`, of which only what is new to these resources is computed.
 
     All families that describe words by the same method, with the very same resources in memory, share what
     they find; it is forgotten with the first of these resources that is.
     """
-    return _memory_of(knowledge).table(segments, use, lambda new: knowledge.described(new, use))
+    return _memory_of(resources).table(segments, use, lambda new: resources.described(new, use))
 
 
-def _memory_of(knowledge: Knowledge) -> TokenMemory:
-    resources = knowledge.resources
-    key = (type(knowledge).described, knowledge.decodes, *map(id, resources))
+def _memory_of(resources: TokenResources) -> TokenMemory:
+    parts = resources.resources
+    key = (*resources.described_by, *map(id, parts))
     with _memories_lock:
         if key not in _memories:
             _memories[key] = TokenMemory()
-            for resource in resources:
+            for resource in parts:
                 finalize(resource, _memories.pop, key, None)
         return _memories[key]
 

@@ -8,6 +8,7 @@ from typing import Final
 from features.storage.damage import Damaged
 
 OPTIONAL: Final = ("annotation_source", "annotation_target", "back_translation", "pseudo_reference")
+DECODER: Final = ("subwords", "token_log_probabilities")  # what the system said of its own words
 _FILE: Final = "used.json"
 
 

@@ -59,6 +59,11 @@ class WordLevelExtractor(FittedExtractor):
 
     judges: ClassVar[tuple[Kind, ...]]
 
+    @property
+    def knows(self) -> frozenset[str]:
+        """The kinds of knowledge that it has beside the text."""
+        return frozenset()
+
     @abstractmethod
     def places(self, segments: Segments) -> Mapping[Kind, Places]:
         """P(BAD) of all places that it judges. Raises InputError if it was not fitted."""
@@ -83,7 +88,7 @@ class WordLevelExtractor(FittedExtractor):
 def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
     """Kind of places -> which of the extractors judges it.
 
-    Of several, the first that no other one's class is derived from: such a one sees what it sees, and more.
+    Of several, the first that no other one sees more than.
     """
     result: dict[Kind, int] = {}
     for kind in PLACES:
@@ -91,12 +96,12 @@ def judges(extractors: Sequence[Extractor]) -> dict[Kind, int]:
             (i, e) for i, e in enumerate(extractors) if isinstance(e, WordLevelExtractor) and kind in e.judges
         ]
         for i, extractor in of_kind:
-            if not any(_derived(other, extractor) for _, other in of_kind):
+            if not any(_sees_more(other, extractor) for _, other in of_kind):
                 result[kind] = i
                 break
     return result
 
 
-def _derived(one: object, other: object) -> bool:
-    """Whether one's class is derived from the other's."""
-    return type(one) is not type(other) and isinstance(one, type(other))
+def _sees_more(one: WordLevelExtractor, other: WordLevelExtractor) -> bool:
+    """Whether one is of the other's family and has its knowledge, and more."""
+    return isinstance(one, type(other)) and one.knows > other.knows

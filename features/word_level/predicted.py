@@ -1,6 +1,6 @@
-"""PredictorKnowledge: token tables with how well each word is predicted by its source and its neighbours."""
+"""Columns of token tables: how well each word is predicted by its source and its neighbours."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,31 +9,9 @@ from features.resources.aligner import Aligner
 from features.resources.predictor import Predictions, Predictor
 from features.word_level.columns import Columns, Floats, matrix, shifted
 from features.word_level.keys import gap_sides
-from features.word_level.tokens import Knowledge, TokenTable
+from features.word_level.tokens import TokenTable
 
 _NAMES = ("log", "rank", "margin", "entropy")
-
-
-@dataclass(frozen=True, eq=False)
-class PredictorKnowledge(Knowledge):
-    """Resources that words are looked up in, and networks that predict them beside these."""
-
-    predictor: Predictor = field(kw_only=True)
-
-    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
-        return with_predictions(super().described(segments, use), segments, self.aligner, self.predictor)
-
-
-@dataclass(frozen=True, eq=False)
-class PredictorVectorsKnowledge(PredictorKnowledge):
-    """The same, and the vector of each word: what every hidden unit of the network says for it."""
-
-    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
-        table = super().described(segments, use)
-        predicted = _predicted(segments, self.aligner, self.predictor)
-        vectors = self.predictor.evidence(segments.target_tokens, predicted)
-        names = (f"predicted_vector_{k}" for k in range(vectors.shape[1]))
-        return replace(table, word_names=(*table.word_names, *names), words=np.hstack([table.words, vectors]))
 
 
 def with_predictions(
@@ -47,12 +25,13 @@ def with_predictions(
 
 def prediction_columns(segments: Segments, aligner: Aligner, predictor: Predictor) -> Floats:
     """(n_target_tokens, 4) log-probability, rank, margin, entropy."""
-    predicted = _predicted(segments, aligner, predictor)
-    columns = (predicted.log_probability, predicted.rank, predicted.margin, predicted.entropy)
+    said = predicted(segments, aligner, predictor)
+    columns = (said.log_probability, said.rank, said.margin, said.entropy)
     return np.column_stack(columns)
 
 
-def _predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Predictions:
+def predicted(segments: Segments, aligner: Aligner, predictor: Predictor) -> Predictions:
+    """What a predictor says of every target word."""
     source, target = segments.source_tokens, segments.target_tokens
     return predictor.predict(source, target, aligner.align(source, target, "source-target", batch=500))
 

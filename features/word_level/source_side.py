@@ -27,7 +27,7 @@ from features.word_level.language import language_columns
 from features.word_level.links import TokenLinks, spread_share
 from features.word_level.model import Inputs
 from features.word_level.surface import _copied, _repeated, _words
-from features.word_level.tokens import Knowledge, TokenTable
+from features.word_level.tokens import TokenResources, TokenTable
 
 # Columns of target tokens of which a source token also sees the lowest among all that it is linked with ...
 _LOWEST = (
@@ -64,8 +64,8 @@ class SourceTable:
     links: tuple[Longs, Longs] | None
     offsets: Longs
 
-    def inputs(self, knowledge: Knowledge) -> Inputs:
-        source, target = knowledge.source_vectors.vectors, knowledge.target_vectors.vectors
+    def inputs(self, resources: TokenResources) -> Inputs:
+        source, target = resources.source_vectors.vectors, resources.target_vectors.vectors
         own = [source[rows] for rows in self.rows[:, :3].T]
         return Inputs(self.columns, self.keys, np.hstack([*own, target[self.rows[:, 3]]]))
 
@@ -77,20 +77,20 @@ class SourceTable:
 
 
 def describe_sources(
-    segments: Segments, links: TokenLinks, target: TokenTable, knowledge: Knowledge
+    segments: Segments, links: TokenLinks, target: TokenTable, resources: TokenResources
 ) -> SourceTable:
     """The table of a batch; `target` is that of its target tokens, whose columns are seen through links."""
     source = segments.source_tokens
     ends = link_ends(links, segments)
     best = linked_target(links, *ends, len(source.ids))
     columns = {
-        **_own(segments, links, knowledge),
+        **_own(segments, links, resources),
         **prefixed("target_", _linked(target, best, ends, source.offsets)),
     }
-    rows = knowledge.source_vectors.ids(source)
-    target_rows = knowledge.target_vectors.ids(segments.target_tokens)
-    kinds = knowledge.source_vectors.classes[rows].astype(np.uint64)
-    target_kinds = knowledge.target_vectors.classes[target_rows].astype(np.uint64)
+    rows = resources.source_vectors.ids(source)
+    target_rows = resources.target_vectors.ids(segments.target_tokens)
+    kinds = resources.source_vectors.classes[rows].astype(np.uint64)
+    target_kinds = resources.target_vectors.classes[target_rows].astype(np.uint64)
     before, after = (np.nan_to_num(shifted(rows, source.offsets, by)).astype(np.int32) for by in (-1, 1))
     aligned = np.nan_to_num(at(target_rows, best)).astype(np.int32)
     return SourceTable(
@@ -163,12 +163,12 @@ def projected(bad: Bad, links: tuple[Longs, Longs], size: int) -> Bad:
     return result
 
 
-def _own(segments: Segments, links: TokenLinks, knowledge: Knowledge) -> Columns:
+def _own(segments: Segments, links: TokenLinks, resources: TokenResources) -> Columns:
     """What the source alone says, how it is linked, and how well the target explains it."""
     source = segments.source_tokens
     free = links.source_fertility == 0
     return {
-        **language_columns(source, knowledge.source_lm5, None, knowledge.source_ngrams),
+        **language_columns(source, resources.source_lm5, None, resources.source_ngrams),
         **_words(source),
         "copied": _copied(segments.target_tokens, source),
         "repeated": _repeated(source),
@@ -177,15 +177,15 @@ def _own(segments: Segments, links: TokenLinks, knowledge: Knowledge) -> Columns
         "fertility": links.source_fertility,
         "free_left": shifted(free, source.offsets, -1),
         "free_right": shifted(free, source.offsets, 1),
-        **_lexicon(segments, knowledge),
+        **_lexicon(segments, resources),
     }
 
 
-def _lexicon(segments: Segments, knowledge: Knowledge) -> Columns:
+def _lexicon(segments: Segments, resources: TokenResources) -> Columns:
     """How well the target explains the word, and how many translations the word has."""
     source, target = segments.source_tokens, segments.target_tokens
-    scores = knowledge.lexicon_target_to_source.score(target, source)
-    forward = knowledge.lexicon_source_to_target
+    scores = resources.lexicon_target_to_source.score(target, source)
+    forward = resources.lexicon_source_to_target
     given = source.lower().ids_in(forward.source)
     highest = np.log10(scores.maximum)
     return {

@@ -19,7 +19,7 @@ from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
 from features.word_level.links import aligned_links
 from features.word_level.source_side import describe_sources, link_ends, projected
 from features.word_level.surface import PLACES
-from features.word_level.tokens import Knowledge, TokenTable, describe, joined
+from features.word_level.tokens import TokenResources, TokenTable, describe, joined
 
 _CHUNK = 2000  # pairs translated and described at a time
 # Columns that mean something else in other systems' translations: ours agree with our decoder, are
@@ -46,7 +46,7 @@ class Examples:
         return Lesson(names, columns, self.bad.words, self.table.offsets, rate)
 
 
-def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) -> Examples:
+def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progress) -> Examples:
     """What is known of the tokens of our translations of the sources, and what is BAD in them.
 
     Labels are those of `post_edit_labels`, letters alike, the reference in the place of a post-edit; those of
@@ -56,7 +56,7 @@ def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) ->
     parts = [pairs.take(np.arange(first, min(first + _CHUNK, len(pairs)))) for first in firsts]
     tables, words, gaps, sources = [], [], [], []
     progress("translating held-out pairs", 0, len(pairs))
-    for first, part in zip(firsts, side_by_side(lambda part: _of_pairs(part, knowledge), parts), strict=True):
+    for first, part in zip(firsts, side_by_side(lambda part: _of_pairs(part, resources), parts), strict=True):
         table, bad, source = part
         tables.append(table)
         words.append(bad.words)
@@ -67,12 +67,12 @@ def examples(pairs: ParallelCorpus, knowledge: Knowledge, progress: Progress) ->
     return Examples(joined(tables), labels, _together(sources))
 
 
-def _of_pairs(pairs: ParallelCorpus, knowledge: Knowledge) -> tuple[TokenTable, TokenLabels, Lesson]:
+def _of_pairs(pairs: ParallelCorpus, resources: TokenResources) -> tuple[TokenTable, TokenLabels, Lesson]:
     """What is known of our translations' tokens, what is BAD, what is seen of source tokens."""
-    segments = _translated(pairs, knowledge)
+    segments = _translated(pairs, resources)
     bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
-    table = describe(segments, knowledge, frozenset(), decoder=False)
-    return table, bad, _source_lesson(segments, table, bad, knowledge)
+    table = describe(segments, resources, frozenset(), decoder=False)
+    return table, bad, _source_lesson(segments, table, bad, resources)
 
 
 def chosen(
@@ -101,9 +101,11 @@ def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if _CLASS not in name)
 
 
-def _source_lesson(segments: Segments, table: TokenTable, bad: TokenLabels, knowledge: Knowledge) -> Lesson:
-    links = aligned_links(segments, knowledge.aligner)
-    described = describe_sources(segments, links, table, knowledge)
+def _source_lesson(
+    segments: Segments, table: TokenTable, bad: TokenLabels, resources: TokenResources
+) -> Lesson:
+    links = aligned_links(segments, resources.aligner)
+    described = describe_sources(segments, links, table, resources)
     names = shared_columns(described.names)
     flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
     rate = error_rate(bad, table.offsets)
@@ -121,12 +123,12 @@ def _together(lessons: list[Lesson]) -> Lesson:
     )
 
 
-def _translated(pairs: ParallelCorpus, knowledge: Knowledge) -> Segments:
+def _translated(pairs: ParallelCorpus, resources: TokenResources) -> Segments:
     """Our translations of the sources, tokenized as they are."""
     tokenizers = [Tokenizer(t.language, "whitespace", normalise=False) for t in _tokenizers(pairs)]
     source = _texts(pairs.source)
     tokens = tokenizers[0].tokens(source)
-    decoded = decode(tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+    decoded = decode(tokens, resources.phrase_table, resources.target_lm).tokens
     return Segments.from_columns({"source": source, "target": _texts(decoded)}, *tokenizers)
 
 

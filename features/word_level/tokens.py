@@ -1,11 +1,13 @@
 """TokenTable: what is known of the tokens and gaps of a batch before any label is seen."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.threads import even_ranges, side_by_side
+from features.core.configured import resources_in
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.phrase_decoding.decoder import decode
@@ -49,7 +51,7 @@ GAP_COLUMNS_OF_OTHERS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class TokenResources:
     """The resources that tokens are looked up in; families of words begin with them."""
 
     source_lm5: LanguageModel
@@ -68,12 +70,16 @@ class Knowledge:
     @property
     def resources(self) -> tuple[Resource, ...]:
         """All of them, in the order of their fields."""
-        values = (getattr(self, field.name) for field in fields(self))
-        return tuple(value for value in values if isinstance(value, Resource))
+        return tuple(resources_in(self))
 
     def described(self, segments: Segments, use: frozenset[str]) -> "TokenTable":
         """What these resources, and nothing that is learned from labels, know of the tokens of a batch."""
         return describe(segments, self, use, decoder=self.decodes)
+
+    @property
+    def described_by(self) -> tuple[Hashable, ...]:
+        """What `described` depends on beside the resources."""
+        return (self.decodes,)
 
     @property
     def decodes(self) -> bool:
@@ -121,14 +127,14 @@ class TokenTable:
             offsets=offsets,
         )
 
-    def word_inputs(self, knowledge: Knowledge) -> Inputs:
-        target, source = knowledge.target_vectors.vectors, knowledge.source_vectors.vectors
+    def word_inputs(self, resources: TokenResources) -> Inputs:
+        target, source = resources.target_vectors.vectors, resources.source_vectors.vectors
         own = [target[rows] for rows in self.word_rows[:, :3].T]
         vectors = np.hstack([*own, source[self.word_rows[:, 3]]])
         return Inputs(self.words, self.word_keys, vectors)
 
-    def gap_inputs(self, knowledge: Knowledge) -> Inputs:
-        sides = [knowledge.target_vectors.vectors[rows] for rows in self.gap_rows.T]
+    def gap_inputs(self, resources: TokenResources) -> Inputs:
+        sides = [resources.target_vectors.vectors[rows] for rows in self.gap_rows.T]
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
     def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
@@ -138,7 +144,7 @@ class TokenTable:
 
 
 def describe(
-    segments: Segments, knowledge: Knowledge, use: frozenset[str], *, decoder: bool = True
+    segments: Segments, resources: TokenResources, use: frozenset[str], *, decoder: bool = True
 ) -> TokenTable:
     """The table of a batch; `use` names the optional columns of Segments that are read.
 
@@ -146,7 +152,7 @@ def describe(
     """
     pieces = even_ranges(segments.target_tokens.lengths, smallest=_LEAST, per_core=8) or [(0, 0)]
     parts = [segments] if len(pieces) == 1 else [segments.take(np.arange(*rows)) for rows in pieces]
-    return joined(list(side_by_side(lambda part: _described(part, knowledge, use, decoder), parts)))
+    return joined(list(side_by_side(lambda part: _described(part, resources, use, decoder), parts)))
 
 
 def joined(pieces: list[TokenTable]) -> TokenTable:
@@ -164,25 +170,27 @@ def joined(pieces: list[TokenTable]) -> TokenTable:
     )
 
 
-def _described(segments: Segments, knowledge: Knowledge, use: frozenset[str], decoder: bool) -> TokenTable:
+def _described(
+    segments: Segments, resources: TokenResources, use: frozenset[str], decoder: bool
+) -> TokenTable:
     """The table of a few segments."""
-    links = given_links(segments) if "alignment" in use else aligned_links(segments, knowledge.aligner)
+    links = given_links(segments) if "alignment" in use else aligned_links(segments, resources.aligner)
     target = segments.target_tokens
     columns: Columns = {
         **language_columns(
-            target, knowledge.target_lm, knowledge.target_lm_backward, knowledge.target_ngrams
+            target, resources.target_lm, resources.target_lm_backward, resources.target_ngrams
         ),
-        **source_columns(segments, links, knowledge.source_lm5, knowledge.source_ngrams),
+        **source_columns(segments, links, resources.source_lm5, resources.source_ngrams),
         **translation_columns(
-            segments, links, knowledge.lexicon_source_to_target, knowledge.lexicon_target_to_source
+            segments, links, resources.lexicon_source_to_target, resources.lexicon_target_to_source
         ),
         **link_columns(links, segments),
         **surface_columns(segments, links),
-        **phrase_columns(segments, knowledge.phrase_table),
-        **tuple_columns(segments, knowledge.aligner, knowledge.tuple_lm),
+        **phrase_columns(segments, resources.phrase_table),
+        **tuple_columns(segments, resources.aligner, resources.tuple_lm),
     }
     if decoder:
-        decoded = decode(segments.source_tokens, knowledge.phrase_table, knowledge.target_lm).tokens
+        decoded = decode(segments.source_tokens, resources.phrase_table, resources.target_lm).tokens
         columns |= agreement_columns("decoder_", target, decoded)
     if "pseudo_reference" in use:
         columns |= agreement_columns("pseudo_", target, segments.pseudo_reference_tokens)
@@ -190,11 +198,11 @@ def _described(segments: Segments, knowledge: Knowledge, use: frozenset[str], de
         columns |= _back_columns(segments, links)
     gaps = _gap_columns(columns, target.offsets)
     rows, source_rows = (
-        knowledge.target_vectors.ids(target),
-        knowledge.source_vectors.ids(segments.source_tokens),
+        resources.target_vectors.ids(target),
+        resources.source_vectors.ids(segments.source_tokens),
     )
     classes = WordClasses(
-        knowledge.source_vectors.classes[source_rows], knowledge.target_vectors.classes[rows]
+        resources.source_vectors.classes[source_rows], resources.target_vectors.classes[rows]
     )
     annotated_words, annotated_gaps = annotation_keys(segments, links, use)
     size = len(target.ids)

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError, unknown_name
 from features.core.apart import LookedUp, in_groups
+from features.core.extractor import Extractor
 from features.core.segments import Segments
-from features.decoder_output.means import SubwordMeans
-from features.decoder_output.tokens import DecoderTokens, Marker
+from features.decoder_output.tokens import Marker
 from features.word_level.columns import Longs
-from features.word_level.decoder_words import with_decoder
 from features.word_level.extension import Extension, Extras
+from features.word_level.knowledge import KNOWLEDGE, Knowing, LearnedKnowledge, refuse_judgements, stem
 from features.word_level.labels import (
     Bad,
     Flags,
@@ -27,7 +27,7 @@ from features.word_level.labels import (
 from features.word_level.links import aligned_links
 from features.word_level.memory import remembered
 from features.word_level.model import Inputs
-from features.word_level.optional import OPTIONAL, load_used, save_used
+from features.word_level.optional import DECODER, OPTIONAL, load_used, save_used
 from features.word_level.source_side import (
     SourceTable,
     describe_sources,
@@ -35,10 +35,8 @@ from features.word_level.source_side import (
     link_ends,
     projected,
 )
-from features.word_level.tokens import Knowledge, TokenTable, joined
+from features.word_level.tokens import TokenTable, joined
 
-# Columns of Segments that are used where the training segments have them.
-DECODER = ("subwords", "token_log_probabilities")
 LABELS = ("post_edit", "word_tags", "source_tags")
 
 
@@ -70,11 +68,13 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSides(Knowledge, LookedUp):
+class TwoSides(Knowing, LookedUp):
     """Resources, and the tokens of both sides seen with them; log-probabilities of the decoder, second
     translations and annotations are used where the training segments have them, and are then required in
     scoring.
     """
+
+    name: ClassVar[str]  # of the family
 
     labels: Literal["post_edit", "word_tags", "source_tags"] = "post_edit"
     marker: Marker = "bpe"
@@ -82,7 +82,6 @@ class TwoSides(Knowledge, LookedUp):
     predict: bool = False
     triples: bool = False
     decode: bool = True
-    _means: SubwordMeans | None = field(default=None, init=False, repr=False)
     _used: frozenset[str] = field(default=frozenset(), init=False, repr=False)
     _extension: Extension | None = field(default=None, init=False, repr=False)
 
@@ -91,27 +90,48 @@ class TwoSides(Knowledge, LookedUp):
             raise unknown_name("labels", self.labels, LABELS)
         self._extras.check()
 
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        refuse_judgements(cls.name, settings)
+        return cls
+
+    @property
+    def stem(self) -> str:
+        """What the names of its columns begin with."""
+        return stem(self.name, self.knowledge)
+
     @property
     def decodes(self) -> bool:
         return self.decode
 
     def requires(self) -> tuple[str, ...]:
-        return (*sorted(self._used), *(() if self._means is None else DECODER))
+        known = {each.kind: each.requires() for each in (*self.knowledge, *self._learned_knowledge)}
+        return (*sorted(self._used), *(column for columns in known.values() for column in columns))
 
     def _prepared(self, segments: Segments, labels: Mapping[str, Any]) -> Self:
         """A copy that knows which columns the training segments have, their texts, the decoder's subwords."""
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
-        has_decoder = all(getattr(segments, name) is not None for name in DECODER)
-        means = SubwordMeans.fit(DecoderTokens.of(segments, self.marker)) if has_decoder else None
+        learned = self._knowledge_of(segments)
+        if self._decoder is not None and all(getattr(segments, name) is not None for name in DECODER):
+            learned = (*learned, self._decoder.fit(segments))
         extension = Extension.fit(self._extras, segments, labels, self.aligner)
-        return self.with_learned(_used=used, _means=means, _extension=extension)
+        return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
+
+    @property
+    def _decoder(self) -> LearnedKnowledge | None:
+        """The decoder's knowledge that is used where it is there; None if it is asked for."""
+        if any(each.kind == "decoder" for each in self.knowledge):
+            return None
+        kind: Any = KNOWLEDGE.get("decoder")
+        decoder: LearnedKnowledge = kind(marker=self.marker)
+        return decoder
 
     @property
     def _extras(self) -> Extras:
         return Extras(tuple(self.texts), self.predict, self.triples)
 
     def _sides(self, segments: Segments, *, own: bool = False) -> Sides:
-        """`own`: these are the segments that the decoder's means were learned from."""
+        """`own`: these are the segments that was learned from."""
         table = self._target_table(segments, own)
 
         def sources_of(one: TwoSides, some: Segments, rows: Longs) -> SourceTable:
@@ -134,10 +154,7 @@ class TwoSides(Knowledge, LookedUp):
         table = in_groups(groups, segments, lambda one, some, _: remembered(one, some, self._used), joined)
         if self._extension is not None:
             table = self._extension.extended(table, segments, self.aligner, own=own)
-        if self._means is None:
-            return table
-        decoder = DecoderTokens.of(segments, self.marker)
-        return with_decoder(table, segments, decoder, self._means, own=own)
+        return self._with_knowledge(table, segments, own=own)
 
     def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
         """Words and gaps by the post-edit, the tags of the translation, or the probabilities beside these."""
@@ -162,17 +179,16 @@ class TwoSides(Knowledge, LookedUp):
 
     def _save_sides(self, path: Path) -> None:
         save_used(self._used, path)
-        if self._means is not None:
-            (path / "decoder").mkdir()
-            self._means.save(path / "decoder")
+        self._save_knowledge(path)
         self.learned(self._extension).save(path)
 
     def _restored_sides(self, path: Path) -> Self:
         used = load_used(path)
-        has_decoder = (path / "decoder").is_dir()
-        means = SubwordMeans.load(path / "decoder") if has_decoder else None
+        learned = self._knowledge_in(path)
+        if self._decoder is not None and (path / "decoder").is_dir():
+            learned = (*learned, self._decoder.restore(path / "decoder"))
         extension = Extension.load(self._extras, path)
-        return self.with_learned(_used=used, _means=means, _extension=extension)
+        return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
 
 
 def source_tag_labels(tags: Sequence[str], lengths: NDArray[np.int64]) -> Flags:

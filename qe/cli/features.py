@@ -134,6 +134,8 @@ def _text(subject: "Family | Set") -> str:
         lines = [subject.documentation, ""]
         for what, names in (("resources", subject.resources), ("columns", subject.columns)):
             lines += [f"Needs the {what} {', '.join(names)}"] if names else []
+        if subject.variants:
+            lines += [f"Other columns by settings: {', '.join(subject.variants)}"]
         if subject.parameters:
             lines += [f"Its features depend on parameters without a default: {', '.join(subject.parameters)}"]
     cost = subject.microseconds

@@ -373,7 +373,7 @@ class Experiment(Section):
         named = [section.path for section in self.datasets if section.path.is_file()]
         for section in sections:
             named += _leaves({} if section is None else section.model_dump(include=paths), Path)
-        named += [Path(p) for f in self.features for k in _PATH_KEYS & f.keys() for p in _leaves(f[k], str)]
+        named += [Path(path) for feature in self.features for path in _paths_within(feature)]
         return [*self._extended, *named, *(path / "study.journal" for path in self.search.warm_start)]
 
     def told(self, path: Path) -> str:
@@ -514,6 +514,16 @@ class _Start(NamedTuple):
         return (self.folder / text).is_dir() or (self.other is not None and "/" in text)
 
 
+def _paths_within(value: Any) -> Iterator[str]:
+    """The paths in settings of an extractor, and in those of lists inside."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, str) if key in _PATH_KEYS else _paths_within(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _paths_within(inner)
+
+
 def _located(keys: Mapping[str, Any], start: _Start) -> dict[str, Any]:
     """The keys with all their paths placed."""
     located = dict(keys)
@@ -541,18 +551,14 @@ def _section_located(value: Any, section: type[BaseModel], start: _Start) -> Any
 
 
 def _features_located(value: Any, start: _Start) -> Any:
-    """A list of features, or the lists of those to add and to remove."""
+    """A list of features, or lists of those to add and to remove; paths stand beside a `kind`."""
     if isinstance(value, list):
         return [_features_located(inner, start) for inner in value]
     if not isinstance(value, dict):
         return value
-    inside = value.keys().isdisjoint(("kind", "set"))
+    keys = _PATH_KEYS if "kind" in value else frozenset[str]()
     return {
-        key: _features_located(inner, start)
-        if inside
-        else _placed(inner, start)
-        if key in _PATH_KEYS
-        else inner
+        key: _placed(inner, start) if key in keys else _features_located(inner, start)
         for key, inner in value.items()
     }
 

@@ -121,6 +121,11 @@ def _features(base: Any, changes: Any, where: Path) -> Any:
 
 def _check_removed(removed: list[Any], names: list[str], where: Path) -> None:
     for entry in removed:
+        if not (isinstance(entry, str) or (isinstance(entry, dict) and entry.keys() == {"set"})):
+            raise InputError(
+                f"features.remove: takes names of kinds, and sets as {{set: NAME}}, but got {shown(entry)}",
+                where=where,
+            )
         if (name := _name(entry)) not in names:
             raise InputError(
                 f"features.remove: the features that are extended have no {shown(name)}",

@@ -50,7 +50,7 @@ class WordLevel:
             raise InputError(
                 f"the model '{model.name}' has no word-level part",
                 where=where,
-                remedy="train one with the features word_quality or word_quality_decoder",
+                remedy="train one with the features word_quality",
             )
         of_words = {kind: one for kind, one in families.items() if isinstance(one, WordLevelExtractor)}
         return cls(of_words, learned, metric)

@@ -6,8 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, shown, together, unknown_name
-from features.core.bundle import Bundle, known_parts, resource_parameters, unknown_part
-from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, setting_errors
+from features.core.bundle import Bundle, known_parts, unknown_part
+from features.core.feature_set import (
+    EXTRACTORS,
+    FeatureSet,
+    configured,
+    expand,
+    parts_needed,
+    setting_errors,
+)
 from features.core.tree_columns import make_trees
 from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
@@ -141,7 +148,7 @@ def _right(configs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 def _errors_of_one(config: Mapping[str, Any]) -> Iterator[InputError]:
     """What an extractor says itself, if it needs no resources; of others, that parts are of another kind."""
     try:
-        if resource_parameters(EXTRACTORS.get(config["kind"])):
+        if any(configured(config).parts()):
             parts_needed([config])
         else:
             FeatureSet.make([config], None)
@@ -195,9 +202,16 @@ def _of_bundle(
 
 def _named(experiment: Experiment) -> set[str]:
     """The parts that extractors take in place of those of their own names."""
-    return {
-        v for config in experiment.features for k, v in config.items() if k != "kind" and isinstance(v, str)
-    }
+    return set(_texts([{k: v for k, v in config.items() if k != "kind"} for config in experiment.features]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in nested mappings and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _of_parts(

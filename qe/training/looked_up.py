@@ -6,7 +6,7 @@ from typing import Any
 
 from features.basics.errors import InputError
 from features.core.apart import Apart, LookedUp
-from features.core.bundle import resource_parameters
+from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
 from features.core.feature_set import FeatureSet
 from qe.resources.own_texts import OwnTexts
@@ -29,7 +29,7 @@ def looked_up_apart(own: OwnTexts, features: Configs, trees: Configs) -> tuple[F
 
 
 def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]) -> Extractor:
-    if not (isinstance(extractor, FittedExtractor) and resource_parameters(type(extractor))):
+    if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
         return extractor
     if not isinstance(extractor, LookedUp):
         raise InputError(
@@ -41,6 +41,6 @@ def _apart(own: OwnTexts, kind: str, extractor: Extractor, others: Sequence[Any]
         raise InputError(
             f"`predict` of '{kind}' aligns words by resources that hold their own texts",
             where="resources.texts",
-            remedy="leave out `predict`; the families with `_predictor` have a predictor among the resources",
+            remedy="leave out `predict`; `knowledge: [predictor]` has a predictor among the resources",
         )
     return extractor.looked_up(Apart(own.parts, others))

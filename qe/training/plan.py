@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from features.basics.errors import InputError
-from features.core.feature_set import expand, parts_needed
+from features.core.feature_set import expand, parts_needed, variant
 from features.core.tree_columns import make_trees
 from qe.config.distributions import Distribution
 from qe.config.experiment import IN_MEMORY, Experiment, StrategySection
@@ -60,7 +60,7 @@ class Plan:
             "name": made.name,
             "dataset": "an object" if data.format == IN_MEMORY else f"{data.format} at {data.path}",
             "others": [f"{other.format} at {other.path}" for other in made.others],
-            "extractors": [config["kind"] for config in self.features],
+            "extractors": [variant(config) for config in self.features],
             "trees": [tree.name for tree in make_trees(made.trees)],
             "resources": self.parts,
             "folds": made.split.folds,

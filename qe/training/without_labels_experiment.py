@@ -22,11 +22,13 @@ def unlabelled_experiment(
 
     Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`).
     """
-    features = [{"kind": "decoder", "only": [_DECODER_MEAN]}] if set(DECODER) <= set(columns) else []
+    features = list[dict[str, Any]]()
+    if set(DECODER) <= set(columns):
+        features.append({"kind": "decoder", "only": [_DECODER_MEAN]})
     content: dict[str, Any] = {}
     negative = []
     if parallel is not None:
-        features.append({"kind": "word_quality_synthetic", "only": [_WORDS]})
+        features.append({"kind": "word_quality", "knowledge": ["synthetic"], "only": [_WORDS]})
         negative.append(_WORDS)
         content["resources"] = dict(zip(("source", "target"), map(str, parallel), strict=True))
     if not features:

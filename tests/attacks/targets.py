@@ -11,9 +11,10 @@ from typing import Any
 import optuna
 import pandas as pd
 
-from features.core.bundle import Bundle, build, resource_parameters
+from features.core.bundle import Bundle, build
+from features.core.configured import Configured
 from features.core.extractor import FittedExtractor
-from features.core.feature_set import EXTRACTORS, checked, make_extractor
+from features.core.feature_set import checked, configured, from_variant, make_extractor
 from features.core.segments import Segments
 from features.storage.damage import whole
 from features.storage.files import sha256
@@ -35,7 +36,7 @@ from qe.training.study import earlier_trials, journal
 from tests.attacks.fuzzing import Target
 from tests.attacks.models import Workshop, bundle_sealed_again, copy_of, sealed_again
 from tests.attacks.test_signatures import write_keys
-from tests.features.test_extractor_contract import LABELLED, PAIRS, World, unfitted
+from tests.features.test_extractor_contract import FAMILIES, LABELLED, PAIRS, PARAMETERS, World, unfitted
 from tests.language.annotators.made import write_conllu, write_entities, write_trees
 
 ROWS = [
@@ -82,7 +83,7 @@ def use_part(folder: Path, part: str, extractors: tuple[str, ...], rows: dict[st
     bundle.part(part)
     segments = segments_of(bundle, rows)
     for kind in extractors:
-        checked(make_extractor({"kind": kind}, bundle), segments)
+        checked(make_extractor(from_variant(kind), bundle), segments)
 
 
 def use_fitted(folder: Path, config: dict[str, Any], bundle: Path, rows: dict[str, list[str]]) -> None:
@@ -242,7 +243,7 @@ def job(workshop: Workshop, scratch: Path) -> tuple[Path, Any, tuple[Path, Path]
 def parts(bundle: Path, rows: dict[str, list[str]]) -> Iterator[Target]:
     """Every part of a bundle, with the extractors that take it and do not learn."""
     for part in json.loads((bundle / "manifest.json").read_text())["parts"]:
-        takers = tuple(name for name in EXTRACTORS.names if part in _takes(name) and not _learns(name))
+        takers = tuple(name for name in there() if part in _takes(name) and not _learns(name))
         yield Target(f"part: {part}", bundle, use_part, (part, takers, rows), bundle_sealed_again, f"{part}/")
     yield Target("bundle: manifest", bundle, use_manifest, (), None, "manifest.json")
     yield Target("bundle: corpus", bundle, use_corpus, (), bundle_sealed_again, "corpus/")
@@ -290,12 +291,16 @@ def stored(scratch: Path) -> Iterator[Target]:
 def there() -> list[str]:
     """The extractors whose packages are installed."""
     packages = {"morphemes": "morfessor", "encoder": "onnx"}
-    return [kind for kind in EXTRACTORS.names if kind not in packages or find_spec(packages[kind])]
+    return [kind for kind in FAMILIES if kind not in packages or find_spec(packages[kind])]
 
 
-def _takes(extractor: str) -> tuple[str, ...]:
-    return resource_parameters(EXTRACTORS.get(extractor))
+def _takes(extractor: str) -> list[str]:
+    return [taken.part for taken in _configured(extractor).parts()]
 
 
 def _learns(extractor: str) -> bool:
-    return issubclass(EXTRACTORS.get(extractor), FittedExtractor)
+    return issubclass(_configured(extractor).kind, FittedExtractor)
+
+
+def _configured(name: str) -> Configured:
+    return configured({"kind": name} if name in PARAMETERS else from_variant(name))

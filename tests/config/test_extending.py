@@ -129,6 +129,7 @@ def test_chains_and_overrides(tmp_path: Path) -> None:
     [
         ("features: {remove: [lms]}", "features.remove: .* no 'lms'; they have: surface, lm,.*mean 'lm'"),
         ("features: {remove: [{set: lm}]}", "features.remove: .* no '{set: lm}'"),
+        ("features: {remove: [{kind: lm}]}", r"takes names of kinds, .* but got \{'kind': 'lm'\}"),
         (
             "features: {ad: [lm]}",
             "x.yaml: features: unknown key 'ad'; known: remove, add; did you mean 'add'",

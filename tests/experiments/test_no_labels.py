@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from features.core.extractor import FittedExtractor
-from features.core.feature_set import EXTRACTORS, expand, parts_needed
+from features.core.feature_set import configured, expand, parts_needed
 from qe.config import experiment
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "experiments" / "no-labels").glob("*.yaml"))
@@ -21,7 +21,7 @@ def test_no_family_learns_from_labels(file: Path, tmp_path: Path) -> None:
     loaded = experiment.load(file, data_root=tmp_path)
     assert loaded.name == f"no-labels-{file.stem}"
     assert [section.kind for section in loaded.learner] == ["unsupervised_mean"]
-    families = [EXTRACTORS.get(config["kind"]) for config in expand(loaded.features)]
+    families = [configured(config).kind for config in expand(loaded.features)]
     assert families and not any(issubclass(family, FittedExtractor) for family in families)
     assert "synthetic_word_quality" in parts_needed(loaded.features)
     assert loaded.resources is not None and "post_edit" not in loaded.resources.texts

@@ -18,7 +18,16 @@ from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
 from features.core.extractor import Extractor, Feature, FittedExtractor
-from features.core.feature_set import EXTRACTORS, FeatureSet, checked, make_extractor, parts_needed
+from features.core.feature_set import (
+    EXTRACTORS,
+    FeatureSet,
+    checked,
+    configured,
+    from_variant,
+    make_extractor,
+    parts_needed,
+    variants,
+)
 from features.core.segments import Segments
 from features.resources.annotation import Annotation
 from features.resources.dependency_annotation import DependencyAnnotation
@@ -34,6 +43,7 @@ from qe.training.extraction import Extraction
 PAIRS, LABELLED, BATCH = 300, 120, 24
 TOKENIZERS = Tokenizer("en"), Tokenizer("es")
 FOLDS, TRAINING, HELD_OUT = 2, np.arange(40), np.arange(40, 60)  # of cross-fitting
+FAMILIES = [name for kind in EXTRACTORS.names for name in variants(kind)]
 LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is fitted many times
 
 # Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
@@ -113,8 +123,11 @@ class World:
         }
         return build(read, self.folder / "bundle", parts_needed([config]), makers=makers)
 
-    def config(self, kind: str) -> dict[str, Any]:
-        return {"kind": kind, **(PARAMETERS[kind](self.folder) if kind in PARAMETERS else {})}
+    def config(self, name: str) -> dict[str, Any]:
+        """Of a family, or of a variant of it."""
+        if name in PARAMETERS:
+            return {"kind": name, **PARAMETERS[name](self.folder)}
+        return from_variant(name)
 
 
 def tags_of(target: str, post_edit: str) -> str:
@@ -256,7 +269,7 @@ class Subject:
 def unfitted(world: World, kind: str) -> Extractor:
     """With as little work to fit as its parameters allow."""
     config = world.config(kind)
-    known = {f.name for f in fields(EXTRACTORS.get(kind)) if f.init}  # type: ignore[arg-type]
+    known = {f.name for f in fields(configured(config).kind) if f.init}
     least = {name: value for name, value in LEAST_WORK.items() if name in known}
     return make_extractor({**config, **least}, world.bundle(config))
 
@@ -526,14 +539,14 @@ def edge(name: str, world: World) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", EXTRACTORS.names)
+@pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
 def test_question(question: Callable[[Subject], None], kind: str, subjects: Callable[[str], Subject]) -> None:
     question(subjects(kind))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", EXTRACTORS.names)
+@pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("name", EDGES)
 def test_edge(name: str, kind: str, subjects: Callable[[str], Subject], world: World) -> None:
     """Alone or between ordinary segments, an awkward one is finite or NaN and disturbs no other."""

@@ -170,7 +170,7 @@ def test_texts_of_a_segment_stand_side_by_side() -> None:
 
 def test_words_and_networks_can_begin_with_what_own_texts_teach(tmp_path: Path) -> None:
     """Synthetic quality holds out segments with both of their texts."""
-    features = [{"kind": "word_quality_pretrained", "rounds": 3}]
+    features = [{"kind": "word_quality", "knowledge": ["pretrained"], "rounds": 3}]
     resources = {"texts": ["post_edit", "reference"], "parts": 2}
     settings = {"synthetic_word_quality": {"rounds": 3, "networks": 1}}
     write(tmp_path / "rows.tsv", rows=300)

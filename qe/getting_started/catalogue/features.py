@@ -2,13 +2,24 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from features.basics.errors import InputError, did_you_mean
 from features.core.bundle import resource_parameters
+from features.core.configured import Configured
 from features.core.extractor import Extractor, Feature
-from features.core.feature_set import EXTRACTORS, FeatureSet, expand, set_content, set_names
+from features.core.feature_set import (
+    EXTRACTORS,
+    FeatureSet,
+    configured,
+    expand,
+    from_variant,
+    set_content,
+    set_names,
+    variant,
+    variants,
+)
 from qe.getting_started.catalogue.costs import FeatureCosts
 
 
@@ -20,6 +31,7 @@ class Family:
     columns       of the segments, beside source and target
     parameters    those without a default: the features depend on them
     microseconds  per segment; None if it was not measured
+    variants      its names with settings that give other columns (`describe` takes them) -> microseconds
     """
 
     name: str
@@ -29,6 +41,7 @@ class Family:
     columns: tuple[str, ...]
     parameters: tuple[str, ...]
     microseconds: float | None = None
+    variants: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,9 @@ def sets(costs: FeatureCosts) -> list[Set]:
 
 
 def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set, list[Feature]]:
-    """A family and its features with default parameters, or a set and its features.
+    """A family and its features, or a set and its features.
+
+    A family's name can have settings behind it, as in `word_quality:knowledge=pretrained+predictor`.
 
     What has the name of both is the family. A family whose features depend on parameters without a default
     has none here.
@@ -71,9 +86,9 @@ def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set
     Raises InputError for an unknown name, with the nearest.
     """
     costs = costs or FeatureCosts.load()
-    if name in EXTRACTORS.names:
+    if name.partition(":")[0] in EXTRACTORS.names:
         family = _family(name, costs)
-        return family, [] if family.parameters else columns_of([{"kind": name}])
+        return family, [] if family.parameters else columns_of([from_variant(name)])
     if name in set_names():
         return _set(name, costs), columns_of(expand([{"set": name}]))
     hint = did_you_mean(name, [*EXTRACTORS.names, *set_names()])
@@ -84,13 +99,19 @@ def describe(name: str, costs: FeatureCosts | None = None) -> tuple[Family | Set
 
 
 def _family(name: str, costs: FeatureCosts) -> Family:
-    kind = EXTRACTORS.get(name)
-    documentation = inspect.getdoc(kind) or ""
-    summary = _summary(documentation)
-    resources = resource_parameters(kind)
-    needed = tuple(p.name for p in _parameters(kind) if p.name not in resources and _must_be_given(p))
-    columns = () if needed else _bare({"kind": name}).requires()
-    return Family(name, summary, documentation, resources, columns, needed, costs.of([name]))
+    kind, *given = name.split(":")
+    family: type[Any] = EXTRACTORS.get(kind)
+    documentation = inspect.getdoc(family) or ""
+    entries = fields(family) if is_dataclass(family) else ()
+    resources = resource_parameters(family)
+    needed = tuple(p.name for p in entries if p.name not in resources and _must_be_given(p))
+    config = {"kind": kind} if needed else from_variant(name)
+    parts = tuple(dict.fromkeys(taken.part for taken in configured(config).parts()))
+    columns = () if needed else _bare(configured(config)).requires()
+    others = {} if given else {one: costs.of([one]) for one in variants(kind)[1:]}
+    return Family(
+        name, _summary(documentation), documentation, parts, columns, needed, costs.of([name]), others
+    )
 
 
 def _summary(documentation: str) -> str:
@@ -99,7 +120,7 @@ def _summary(documentation: str) -> str:
 
 def _set(name: str, costs: FeatureCosts) -> Set:
     content = set_content(name)
-    kinds = [config["kind"] for config in expand([{"set": name}])]
+    kinds = [_priced(config, costs) for config in expand([{"set": name}])]
     return Set(
         name,
         content["description"],
@@ -110,9 +131,15 @@ def _set(name: str, costs: FeatureCosts) -> Set:
     )
 
 
+def _priced(config: Mapping[str, Any], costs: FeatureCosts) -> str:
+    """The name that a family's cost stands under; classes are imported only where settings cost more."""
+    kind: str = config["kind"]
+    return variant(config) if any(name.startswith(f"{kind}:") for name in costs.families) else kind
+
+
 def columns_of(configs: Sequence[Mapping[str, Any]]) -> list[Feature]:
     """The columns that the configured extractors keep, in order."""
-    extractors = [_bare(config) for config in configs]
+    extractors = [_bare(configured(config)) for config in configs]
     unnamed = [i for i, extractor in enumerate(extractors) if not _names_itself(extractor)]
     if not unnamed:
         return FeatureSet(tuple(configs), tuple(extractors)).features
@@ -132,25 +159,21 @@ def _names_itself(extractor: Extractor) -> bool:
         return False
 
 
-def _bare(config: Mapping[str, Any]) -> Extractor:
-    """The extractor without its resources: enough to name its features."""
-    kind = EXTRACTORS.get(config["kind"])
-    extractor = object.__new__(kind)
-    resources = resource_parameters(kind)
-    for entry in _parameters(kind):
-        if entry.name in resources:
-            continue
-        if entry.name in config:
-            vars(extractor)[entry.name] = config[entry.name]
+def _bare(given: Configured) -> Any:
+    """The object without its resources: enough to name its features."""
+    made = object.__new__(given.kind)
+    for entry in fields(given.kind) if is_dataclass(given.kind) else ():
+        if entry.name in given.lists and entry.name in given.settings:
+            vars(made)[entry.name] = tuple(map(_bare, given.inner(entry.name)))
+        elif entry.name in given.settings:
+            vars(made)[entry.name] = given.settings[entry.name]
         elif entry.default_factory is not MISSING:
-            vars(extractor)[entry.name] = entry.default_factory()
+            vars(made)[entry.name] = entry.default_factory()
         # a default is an attribute of the class
-    return extractor
+    for name in resource_parameters(given.kind):
+        vars(made).pop(name, None)
+    return made
 
 
 def _must_be_given(entry: Field[Any]) -> bool:
     return entry.init and entry.default is MISSING and entry.default_factory is MISSING
-
-
-def _parameters(kind: type[Any]) -> tuple[Field[Any], ...]:
-    return fields(kind) if is_dataclass(kind) else ()

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from features.basics.progress import Progress, silent
+from features.core.configured import resources_in
 from features.core.extractor import Extractor, FittedExtractor
-from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
-from features.core.resource import Resource
+from features.core.feature_set import EXTRACTORS, from_variant, make_extractor, parts_needed, variants
 from features.core.segments import Segments
 from qe.config.experiment import load
 from qe.data.dataset import Split
@@ -48,11 +48,11 @@ def measure(
     split = replace(data.training, segments=with_decoder_output(data.training.segments))
     there = {name for name, _ in split.segments.columns()}
     measured: dict[str, float] = {}
-    for done, kind in enumerate(kinds):
-        progress(f"measuring {kind}", done, len(kinds))
-        extractor = make_extractor({"kind": kind}, data.bundle)
+    for done, name in enumerate(kinds):
+        progress(f"measuring {name}", done, len(kinds))
+        extractor = make_extractor(from_variant(name), data.bundle)
         if set(extractor.requires()) <= there:
-            measured[kind] = cost(_fitted(extractor, split), split.segments, repeats)
+            measured[name] = cost(_fitted(extractor, split), split.segments, repeats)
     progress("measuring", len(kinds), len(kinds))
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return FeatureCosts(today, machine(), what, _tokenization(split.segments, repeats), measured)
@@ -64,8 +64,7 @@ def cost(extractor: Extractor, segments: Segments, repeats: int) -> float:
     Every run is that of a fresh copy: what an extractor remembers of segments, it does not hand on. Resources
     are not copied: they are mapped, and warm, as where many segments are scored.
     """
-    values = vars(extractor).values()
-    resources = {id(value): value for value in values if isinstance(value, Resource)}
+    resources = {id(resource): resource for resource in resources_in(extractor)}
 
     def on(given: Segments) -> _Run:
         return partial(copy.deepcopy(extractor, dict(resources)).extract, given)
@@ -111,8 +110,9 @@ def demo_world(
 
 
 def measurable() -> list[str]:
-    """All families but those that need files of the user's own."""
-    return [name for name in EXTRACTORS.names if name not in ("encoder", "precomputed")]
+    """All families and their variants, but for those that need files of the user's own."""
+    kinds = (kind for kind in EXTRACTORS.names if kind not in ("encoder", "precomputed"))
+    return [name for kind in kinds for name in variants(kind)]
 
 
 def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
@@ -121,11 +121,11 @@ def measure_on_demo(progress: Progress = silent) -> FeatureCosts:
     Those whose resources need an annotated corpus are left out: no program annotates the generated data. So
     are those of morphemes where the package that learns them is not installed.
     """
-    parts = {name: parts_needed([{"kind": name}]) for name in measurable()}
+    parts = {name: parts_needed([from_variant(name)]) for name in measurable()}
     kinds = [n for n, p in parts.items() if not annotated_sides(p)]
     if importlib.util.find_spec("morfessor") is None:
         kinds.remove("morphemes")
-    with demo_world(kinds, progress=progress) as data:
+    with demo_world([from_variant(name) for name in kinds], progress=progress) as data:
         what = f"generated data, {len(data.training)} segments, resources of 300 pairs"
         return measure(data, what, kinds, progress=progress)
 

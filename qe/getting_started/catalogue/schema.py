@@ -10,6 +10,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 
 from features.basics.catalogue import Catalogue
 from features.core.bundle import known_parts, resource_parameters
+from features.core.configured import Configured
+from features.core.extractor import Extractor
 from features.core.feature_set import EXTRACTORS, set_names
 from features.core.tree_columns import TREES
 from qe.config.experiment import Experiment, SearchSection, SplitSection
@@ -129,18 +131,30 @@ def _features() -> Schema:
         "required": ["set"],
         "additionalProperties": False,
     }
-    by_kind = _chosen(EXTRACTORS.names, lambda name: _of_extractor(EXTRACTORS.get(name)))
+    by_kind = _chosen(EXTRACTORS.names, lambda name: _of_family(EXTRACTORS.get(name)))
     return {"anyOf": [by_name, of_set, by_kind]}
 
 
+def _of_family(family: type[Extractor]) -> Schema:
+    """The parameters of the class that extracts, or of one of those that settings choose between."""
+    kinds = dict.fromkeys([family, *(family.for_settings(settings) for settings in family.variants)])
+    schemas = [_of_extractor(kind) for kind in kinds]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
 def _of_extractor(kind: type) -> Schema:
-    """Parameters, of resources the name of the part; and `only`."""
+    """Parameters: names of parts for resources, names or mappings in lists; and `only`."""
     schema = _of_class(kind, ("kind",))
+    for name, catalogue in Configured(kind, {}, "").lists.items():
+        known = {each: _of_extractor(catalogue.get(each)) for each in catalogue.names}
+        entry = {"anyOf": [{"enum": [*known]}, _chosen(known, known.__getitem__)]}
+        schema["properties"][name] = {"type": "array", "items": entry}
     for name in resource_parameters(kind):
         schema["properties"][name] = {"type": "string"}
         if name in schema.get("required", ()):
             schema["required"].remove(name)
-    schema["properties"]["only"] = _of_hint(list[str])
+    if issubclass(kind, Extractor):
+        schema["properties"]["only"] = _of_hint(list[str])
     return schema
 
 

@@ -15,19 +15,18 @@ from sklearn.metrics import roc_auc_score
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build, resource_parameters
 from features.core.extractor import FittedExtractor
-from features.core.feature_set import EXTRACTORS, make_extractor, parts_needed
+from features.core.feature_set import configured, from_variant, make_extractor, parts_needed
 from features.core.segments import Segments
 from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import split_pairs
 from features.text.tokenizer import Tokenizer
+from features.word_level.judged import JudgedWords
 from features.word_level.labels import TokenLabels, post_edit_labels
 from features.word_level.memory import TokenMemory, joined, remembered
-from features.word_level.tokens import Knowledge, TokenTable
+from features.word_level.tokens import TokenResources, TokenTable
 from features.word_quality import WordQuality
-from features.word_quality_pretrained import PretrainedWordQuality
-from features.word_quality_synthetic import SyntheticWordQualityAggregates
 
 PAIRS, TRIED = 3000, 200  # of the corpus, and after it
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -70,7 +69,7 @@ def learned(corpus: ParallelCorpus, folder: Path, **settings: Any) -> SyntheticW
 def bundle(
     corpus: ParallelCorpus, resource: SyntheticWordQuality, tmp_path_factory: pytest.TempPathFactory
 ) -> Bundle:
-    parts = parts_needed([{"kind": "word_quality_pretrained"}, {"kind": "word_quality_predictor"}])
+    parts = parts_needed([{"kind": "word_quality", "knowledge": ["pretrained", "predictor"]}])
     folder = tmp_path_factory.mktemp("synthetic") / "bundle"
     makers = {"synthetic_word_quality": lambda *_, **__: resource}
     return build(lambda: corpus, folder, parts, makers=makers)
@@ -80,8 +79,8 @@ def bundle(
 def tried(pairs: list[tuple[str, str]], bundle: Bundle) -> tuple[Segments, list[str]]:
     """Translations of other pairs by the decoder of the whole corpus, and the references."""
     source, reference = ([pair[side] for pair in pairs[PAIRS:]] for side in (0, 1))
-    parts = {name: bundle.part(name) for name in resource_parameters(Knowledge)}
-    knowledge = Knowledge(**parts)  # type: ignore[arg-type]
+    parts = {name: bundle.part(name) for name in resource_parameters(TokenResources)}
+    knowledge = TokenResources(**parts)  # type: ignore[arg-type]
     decoded = decode(TOKENIZERS[0].tokens(source), knowledge.phrase_table, knowledge.target_lm).tokens
     target = [" ".join(decoded.words(i)) for i in range(len(decoded))]
     return Segments.from_columns({"source": source, "target": target}, *TOKENIZERS), reference
@@ -138,9 +137,9 @@ def labels(tried: tuple[Segments, list[str]]) -> TokenLabels:
 
 
 def table_of(bundle: Bundle, segments: Segments) -> TokenTable:
-    extractor = make_extractor({"kind": "word_quality_synthetic"}, bundle)
-    assert isinstance(extractor, SyntheticWordQualityAggregates)
-    return extractor._table(segments)
+    extractor = make_extractor(from_variant("word_quality:knowledge=synthetic"), bundle)
+    assert isinstance(extractor, JudgedWords)
+    return extractor.table(segments)
 
 
 def test_it_finds_what_is_wrong_in_other_texts(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
@@ -174,7 +173,7 @@ def test_a_saved_one_comes_back(
 
 
 def test_it_sees_no_label_and_no_column_of_our_own_system(resource: SyntheticWordQuality) -> None:
-    assert not issubclass(EXTRACTORS.get("word_quality_synthetic"), FittedExtractor)
+    assert not issubclass(configured(from_variant("word_quality:knowledge=synthetic")).kind, FittedExtractor)
     names = (*resource.word_columns, *resource.gap_columns)
     assert "lm" in names and "left_lm" in names and "backward" in names
     assert not [n for n in names if "decoder" in n or "pseudo" in n or "capital" in n or "class" in n]
@@ -184,15 +183,16 @@ def test_it_sees_no_label_and_no_column_of_our_own_system(resource: SyntheticWor
 def test_word_quality_sees_its_log_odds(bundle: Bundle, tried: tuple[Segments, list[str]]) -> None:
     """Beside the columns of plain word quality; learned with them, it is saved and comes back."""
     plain, pretrained = (
-        make_extractor({"kind": kind, "use": []}, bundle)
-        for kind in ("word_quality", "word_quality_pretrained")
+        make_extractor({"kind": "word_quality", "knowledge": knowledge, "use": []}, bundle)
+        for knowledge in ([], ["pretrained"])
     )
-    assert isinstance(plain, WordQuality) and isinstance(pretrained, PretrainedWordQuality)
+    assert isinstance(plain, WordQuality) and isinstance(pretrained, WordQuality)
     few = tried[0].take(range(40))
     one, other = (extractor._table(few, frozenset()) for extractor in (plain, pretrained))
     more = ("synthetic", "synthetic_previous", "synthetic_next")
     assert other.word_names == (*one.word_names, *more) and other.gap_names == (*one.gap_names, "synthetic")
-    words, gaps = pretrained.synthetic_word_quality.probabilities(table_of(bundle, few))
+    synthetic: Any = bundle.part("synthetic_word_quality")
+    words, gaps = synthetic.probabilities(table_of(bundle, few))
     np.testing.assert_allclose(1 / (1 + np.exp(-other.words[:, -3])), words, rtol=1e-5)
     np.testing.assert_allclose(1 / (1 + np.exp(-other.gaps[:, -1])), gaps, rtol=1e-5)
     first = np.asarray(other.offsets[:-1])
@@ -207,12 +207,12 @@ def test_synthetic_examples_and_predictions_stand_side_by_side(
     """What each says is what it says alone: examples do not see predictions, nor the other way round."""
     few = tried[0].take(range(40))
     pretrained, predicted, both, network = (
-        remembered(make_extractor({"kind": kind}, bundle), few, frozenset())  # type: ignore[arg-type]
-        for kind in (
-            "word_quality_pretrained",
-            "word_quality_predictor",
-            "word_quality_pretrained_predictor",
-            "word_network_pretrained_predictor",
+        remembered(make_extractor(from_variant(name), bundle), few, frozenset())  # type: ignore[arg-type]
+        for name in (
+            "word_quality:knowledge=pretrained",
+            "word_quality:knowledge=predictor",
+            "word_quality:knowledge=pretrained+predictor",
+            "word_network:knowledge=predictor+pretrained",
         )
     )
     assert network is both

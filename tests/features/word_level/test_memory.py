@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from features.core.bundle import Bundle, build
-from features.core.feature_set import make_extractor, parts_needed
+from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.core.segments import Segments
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.word_level import memory
+from features.word_level.knowledge import Knowing
 from features.word_level.memory import TokenMemory, remembered
 from features.word_level.tokens import TokenTable
 
@@ -24,7 +25,7 @@ TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("gree
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Bundle:
-    parts = parts_needed([{"kind": "word_quality"}, {"kind": "word_network_predictor"}])
+    parts = parts_needed([{"kind": "word_quality"}, {"kind": "word_network", "knowledge": ["predictor"]}])
     return build(lambda: ParallelCorpus.from_lines(PAIRS, *TOKENIZERS), tmp_path / "bundle", parts)
 
 
@@ -37,13 +38,13 @@ def segments(*rows: int) -> Segments:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The targets of every batch that was really described."""
     batches: list[list[str]] = []
-    describe = memory.Knowledge.described
+    describe = Knowing.described
 
     def spied(self: Any, some: Segments, use: frozenset[str]) -> TokenTable:
         batches.append(list(some.target))
         return describe(self, some, use)
 
-    monkeypatch.setattr(memory.Knowledge, "described", spied)
+    monkeypatch.setattr(Knowing, "described", spied)
     return batches
 
 
@@ -71,8 +72,8 @@ def test_families_with_the_same_resources_share_what_they_describe(
     bundle: Bundle, asked: list[list[str]]
 ) -> None:
     quality, network, other = (
-        make_extractor({"kind": kind}, bundle)
-        for kind in ("word_quality", "word_network", "word_network_predictor")
+        make_extractor(from_variant(name), bundle)
+        for name in ("word_quality", "word_network", "word_network:knowledge=predictor")
     )
     one: Any = remembered(quality, segments(0, 1), frozenset())  # type: ignore[arg-type]
     two = remembered(network, segments(0, 1), frozenset())  # type: ignore[arg-type]
@@ -84,11 +85,11 @@ def test_families_with_the_same_resources_share_what_they_describe(
 def test_vectors_of_words_stand_behind_the_other_columns(bundle: Bundle) -> None:
     """The hidden vector of the predictor, word by word, in a memory of its own."""
     plain, quality, network = (
-        make_extractor({"kind": kind}, bundle)
-        for kind in (
-            "word_quality_predictor",
-            "word_quality_predictor_vectors",
-            "word_network_predictor_vectors",
+        make_extractor(from_variant(name), bundle)
+        for name in (
+            "word_quality:knowledge=predictor",
+            "word_quality:knowledge=predictor+vectors",
+            "word_network:knowledge=vectors+predictor",
         )
     )
     batch = segments(0, 1, 2)

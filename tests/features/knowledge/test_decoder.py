@@ -1,4 +1,4 @@
-"""Word-level quality that sees the decoder: its columns by hand, and that they tell what the words do not."""
+"""What the decoder said of words: its columns by hand."""
 
 import numpy as np
 

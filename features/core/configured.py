@@ -1,0 +1,217 @@
+"""Classes with settings: what is wrong with settings, which parts they ask for, how objects are made.
+
+Such a class is a dataclass. A field annotated with a Resource class is filled with a part of a bundle. A
+field `Annotated[Sequence[X], CATALOGUE]` takes names of the catalogue, or mappings with a `kind` and its
+settings, and is filled with objects that are made in the same way.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError, did_you_mean, shown
+from features.basics.hints import described, mistakes
+from features.core.bundle import RESOURCES, Bundle, known_parts, resource_parameters
+from features.core.resource import Resource, kind_of
+
+
+@dataclass(frozen=True)
+class PartName:
+    """A note on a field: the part that fills it depends on settings.
+
+    of  gives the name for the settings of the object, defaults among them
+    """
+
+    of: Callable[[Mapping[str, Any]], str]
+
+
+class Taken(NamedTuple):
+    """A part, and the parameter and the kind of object that take it, as messages name them."""
+
+    parameter: str
+    part: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A class with settings.
+
+    what  the kind of object and its name, as messages begin: `extractor 'lm'`
+    """
+
+    kind: type[Any]
+    settings: Mapping[str, Any]
+    what: str
+
+    def errors(self) -> Iterator[InputError]:
+        """Everything that is wrong with the settings: names, types, ranges, what is missing."""
+        known = [entry.name for entry in self._fields]
+        for key, value in self.settings.items():
+            if key not in known:
+                yield InputError(
+                    f"{self.what} has no parameter '{key}'",
+                    remedy=f"known: {', '.join(known)}{did_you_mean(str(key), known)}",
+                )
+            elif key in self.lists:
+                yield from self._errors_of_list(key, value)
+            else:
+                yield from type_errors(
+                    value, str if key in self._resources else self._hints[key], key, self.what
+                )
+        for entry in self._fields:
+            optional = entry.default is not MISSING or entry.default_factory is not MISSING
+            if not (optional or entry.name in self._resources or entry.name in self.settings):
+                yield InputError(
+                    f"'{entry.name}' is needed: {described(self._hints[entry.name])}", where=self.what
+                )
+
+    def parts(self) -> Iterator[Taken]:
+        """The parts that it takes, as they are named; settings must be right.
+
+        Raises InputError for a part of another kind.
+        """
+        for name in self._resources:
+            part = self._part(name)
+            if name in self.settings and part in known_parts():
+                self._check_part(name, part, RESOURCES.get(known_parts()[part].kind))
+            yield Taken(name, part, self.what)
+        for inner in self.within():
+            yield from inner.parts()
+
+    def make(self, bundle: Bundle | None) -> Any:
+        """The object, with its parts from the bundle; settings must be right.
+
+        Raises InputError where parts are needed and there is no bundle, or one with other kinds of resources.
+        """
+        arguments = dict(self.settings)
+        arguments |= {name: self._loaded(name, bundle) for name in self._resources}
+        arguments |= {
+            name: tuple(inner.make(bundle) for inner in self.inner(name))
+            for name in self.lists
+            if name in self.settings
+        }
+        try:
+            return self.kind(**arguments)
+        except TypeError as error:
+            raise InputError(f"{self.what}: {error}") from None
+
+    def within(self) -> Iterator["Configured"]:
+        """What its lists name."""
+        for name in self.lists:
+            yield from self.inner(name)
+
+    @cached_property
+    def _fields(self) -> list[Field[Any]]:
+        return [entry for entry in fields(self.kind) if entry.init] if is_dataclass(self.kind) else []
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.kind, include_extras=True)
+
+    @cached_property
+    def _resources(self) -> tuple[str, ...]:
+        return resource_parameters(self.kind)
+
+    @cached_property
+    def lists(self) -> dict[str, Catalogue[Any]]:
+        """Parameter -> the catalogue of the objects that it lists."""
+        notes = {entry.name: _note(self._hints[entry.name], Catalogue) for entry in self._fields}
+        return {name: note for name, note in notes.items() if note is not None}
+
+    def inner(self, name: str) -> list["Configured"]:
+        """The entries of a list, each with its class."""
+        catalogue = self.lists[name]
+        entries = [_as_mapping(entry) for entry in self.settings.get(name, ())]
+        return [
+            Configured(
+                catalogue.get(entry["kind"]),
+                {key: value for key, value in entry.items() if key != "kind"},
+                f"{self.what}, {catalogue.noun} '{entry['kind']}'",
+            )
+            for entry in entries
+        ]
+
+    def _errors_of_list(self, name: str, value: Any) -> Iterator[InputError]:
+        catalogue = self.lists[name]
+        if not isinstance(value, list | tuple):
+            yield InputError(f"'{name}' must be a list of names, but got {shown(value)}", where=self.what)
+            return
+        kinds = [_as_mapping(entry).get("kind") for entry in value]
+        for number, kind in enumerate(kinds):
+            if not isinstance(kind, str):
+                yield InputError(
+                    f"'{name}.{number}' must be a name, but got {shown(value[number])}",
+                    where=self.what,
+                    remedy=f"known: {', '.join(catalogue.names)}",
+                )
+            elif kind in kinds[:number]:
+                yield InputError(f"'{name}' has '{kind}' twice", where=self.what)
+            else:
+                try:
+                    catalogue.get(kind)
+                except InputError as error:
+                    yield InputError(f"'{name}.{number}': {error}", where=self.what)
+        if all(isinstance(kind, str) and kind in catalogue.names for kind in kinds):
+            for inner in self.inner(name):
+                yield from inner.errors()
+
+    def _part(self, name: str) -> str:
+        """The part that fills a parameter."""
+        note: PartName | None = _note(self._hints[name], PartName)
+        if name in self.settings or note is None:
+            return str(self.settings.get(name, name))
+        defaults = {entry.name: entry.default for entry in self._fields if entry.default is not MISSING}
+        return str(note.of({**defaults, **self.settings}))
+
+    def _loaded(self, name: str, bundle: Bundle | None) -> Resource:
+        if bundle is None:
+            raise InputError(
+                f"{self.what} needs the resource '{name}'",
+                remedy="name a corpus or a bundle under `resources`",
+            )
+        resource = bundle.part(self._part(name))
+        self._check_part(name, self._part(name), type(resource))
+        return resource
+
+    def _check_part(self, parameter: str, part: str, actual: type[Resource]) -> None:
+        """Raises InputError if a part is of another kind than the parameter takes."""
+        wanted = get_type_hints(self.kind)[parameter]
+        if not issubclass(actual, wanted):
+            fitting = [name for name, p in known_parts().items() if RESOURCES.get(p.kind) is wanted]
+            raise InputError(
+                f"'{parameter}' must be a part of kind {kind_of(wanted)}, "
+                f"but '{part}' is of kind {kind_of(actual)}",
+                where=self.what,
+                remedy=f"known: {', '.join(sorted(fitting))}",
+            )
+
+
+def resources_in(made: Any) -> list[Resource]:
+    """The resources that an object was made with, and those of the objects in its lists, in order."""
+    found = list[Resource]()
+    for value in [getattr(made, e.name) for e in fields(made) if e.init] if is_dataclass(made) else ():
+        if isinstance(value, Resource):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += [resource for each in value for resource in resources_in(each)]
+    return found
+
+
+def type_errors(value: Any, hint: Any, name: str, where: str) -> Iterator[InputError]:
+    """What is wrong with the type or range of a setting."""
+    for place, what in mistakes(value, hint, name):
+        yield InputError(f"'{place}' {what}", where=where)
+
+
+def _as_mapping(entry: Any) -> Mapping[str, Any]:
+    """An entry of a list; a bare name is short for `{kind: NAME}`."""
+    return entry if isinstance(entry, Mapping) else {"kind": entry}
+
+
+def _note(hint: Any, kind: type[Any]) -> Any:
+    """The note of a class on a hint; None without one."""
+    notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((note for note in notes if isinstance(note, kind)), None)

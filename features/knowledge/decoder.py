@@ -1,0 +1,55 @@
+"""How sure the neural system was of every word."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.decoder_output.means import SubwordMeans
+from features.decoder_output.tokens import DecoderTokens, Marker
+from features.word_level.decoder_words import with_decoder
+from features.word_level.knowledge import LearnedKnowledge, Seen
+from features.word_level.optional import DECODER
+from features.word_level.tokens import TokenTable
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderKnowledge(LearnedKnowledge):
+    """Log-probabilities of a word's subwords, neighbours' among them, and rank in the sentence.
+
+    Their difference from the mean of the subword's type over the training translations is learned (each is
+    left out of its own mean while learning).
+
+    marker  how subwords join, as for `decoder`
+    """
+
+    marker: Marker = "bpe"
+    _means: SubwordMeans | None = field(default=None, init=False, repr=False)
+
+    def requires(self) -> tuple[str, ...]:
+        return DECODER
+
+    def fit(self, segments: Segments) -> Self:
+        return self._with(SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
+
+    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+        decoder = DecoderTokens.of(seen.segments, self.marker)
+        return with_decoder(table, seen.segments, decoder, self._learned, own=seen.own)
+
+    def save(self, path: Path) -> None:
+        self._learned.save(path)
+
+    def restore(self, path: Path) -> Self:
+        return self._with(SubwordMeans.load(path))
+
+    @property
+    def _learned(self) -> SubwordMeans:
+        if self._means is None:
+            raise InputError("knowledge of the decoder must be fitted first", remedy="train a model with it")
+        return self._means
+
+    def _with(self, means: SubwordMeans) -> Self:
+        made = replace(self)
+        vars(made)["_means"] = means
+        return made

@@ -1,0 +1,18 @@
+"""How well each word is predicted by its source and its neighbours."""
+
+from dataclasses import dataclass
+
+from features.resources.predictor import Predictor
+from features.word_level.knowledge import Seen, TokenKnowledge
+from features.word_level.predicted import with_predictions
+from features.word_level.tokens import TokenTable
+
+
+@dataclass(frozen=True, eq=False)
+class PredictorKnowledge(TokenKnowledge):
+    """Log-probability of each word by `predictor`, rank, margin, entropy; and its neighbours'."""
+
+    predictor: Predictor
+
+    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+        return with_predictions(table, seen.segments, seen.aligner, self.predictor)

@@ -1,0 +1,193 @@
+"""Knowledge: what models of words can know beside the text, one kind of knowledge a file."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from features.basics.array_types import FloatArray
+from features.basics.catalogue import Catalogue
+from features.basics.errors import InputError
+from features.core.resource import Resource
+from features.core.segments import Segments
+from features.resources.aligner import Aligner
+from features.storage.files import digest
+from features.word_level.pooling import Parameters
+from features.word_level.scaling import Matrix
+from features.word_level.tokens import COLUMNS_VERSION, TokenResources, TokenTable
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Segments whose words are described.
+
+    aligner  links their words
+    own      whether they are the segments that was learned from
+    """
+
+    segments: Segments
+    aligner: Aligner
+    own: bool = False
+
+
+class Knowledge:
+    """One kind of knowledge; subclasses are dataclasses of its settings and resources.
+
+    A field annotated with a Resource class is filled with the part of that name from the bundle.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Its name: that of its file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def requires(self) -> tuple[str, ...]:
+        """Optional columns of Segments that it cannot do without."""
+        return ()
+
+    def content_fingerprint(self) -> str:
+        """Identifies what it depends on beside settings and resources (files it reads itself)."""
+        return ""
+
+    def identity(self) -> tuple[Hashable, ...]:
+        """What it is without its resources: kind, settings, content."""
+        settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}  # type: ignore[arg-type]
+        plain = {name: value for name, value in settings.items() if not isinstance(value, Resource)}
+        return self.kind, repr(plain), self.content_fingerprint()
+
+
+class TokenKnowledge(Knowledge, ABC):
+    """Columns of words and gaps, beside those that every model of words sees."""
+
+    @abstractmethod
+    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+        """The table with its columns."""
+
+    def beginnings(
+        self, side: str, names: Sequence[str], width: int, outcomes: Matrix
+    ) -> Sequence[Parameters]:
+        """Where the pooling networks of a side begin; none: anywhere.
+
+        names     the first of the `width` inputs
+        outcomes  (n, m) what the networks learn, standardised
+        """
+        return ()
+
+
+class LearnedKnowledge(TokenKnowledge):
+    """Columns that are learned from the training segments first, without their labels."""
+
+    @abstractmethod
+    def fit(self, segments: Segments) -> Self:
+        """A copy that has learned."""
+
+    @abstractmethod
+    def save(self, path: Path) -> None:
+        """Writes what was learned into the directory `path`, without pickle."""
+
+    @abstractmethod
+    def restore(self, path: Path) -> Self:
+        """A copy with what `save` wrote."""
+
+
+class Judgement(Knowledge, ABC):
+    """P(BAD) of words and gaps without any label of the task: it stands in the place of a model."""
+
+    @abstractmethod
+    def judged(self, table: TokenTable) -> tuple[FloatArray, FloatArray]:
+        """P(BAD) of the (n_tokens,) words and the (n_gaps,) gaps."""
+
+
+KNOWLEDGE: Final[Catalogue[Knowledge]] = Catalogue("features.knowledge", Knowledge, "knowledge")
+
+
+@dataclass(frozen=True, eq=False)
+class Knowing(TokenResources):
+    """Resources that words are looked up in, and kinds of knowledge beside them."""
+
+    knowledge: Annotated[Sequence[Knowledge], KNOWLEDGE] = ()
+    _learned_knowledge: tuple[LearnedKnowledge, ...] = field(default=(), init=False, repr=False)
+
+    @property
+    def knows(self) -> frozenset[str]:
+        """The kinds of knowledge."""
+        return frozenset(each.kind for each in self.knowledge)
+
+    def described(self, segments: Segments, use: frozenset[str]) -> TokenTable:
+        """What the resources, and knowledge that is not learned, say of the tokens of a batch."""
+        table = super().described(segments, use)
+        seen = Seen(segments, self.aligner)
+        for each in sorted(self.knowledge, key=lambda each: each.kind):
+            if isinstance(each, TokenKnowledge) and not isinstance(each, LearnedKnowledge):
+                table = each.extended(table, seen)
+        return table
+
+    @property
+    def described_by(self) -> tuple[Hashable, ...]:
+        known = (each for each in self.knowledge if not isinstance(each, LearnedKnowledge))
+        return (*super().described_by, *sorted(each.identity() for each in known))
+
+    def content_fingerprint(self) -> str:
+        return digest(
+            "token columns", COLUMNS_VERSION, *(each.content_fingerprint() for each in self.knowledge)
+        )
+
+    def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
+        """What is learned from training segments."""
+        return tuple(each.fit(segments) for each in self.knowledge if isinstance(each, LearnedKnowledge))
+
+    def _with_knowledge(self, table: TokenTable, segments: Segments, *, own: bool) -> TokenTable:
+        """The table with the columns that were learned."""
+        for each in self._learned_knowledge:
+            table = each.extended(table, Seen(segments, self.aligner, own))
+        return table
+
+    def _save_knowledge(self, path: Path) -> None:
+        for each in self._learned_knowledge:
+            (path / each.kind).mkdir()
+            each.save(path / each.kind)
+
+    def _knowledge_in(self, path: Path) -> tuple[LearnedKnowledge, ...]:
+        """What `_save_knowledge` wrote."""
+        learned = (each for each in self.knowledge if isinstance(each, LearnedKnowledge))
+        return tuple(each.restore(path / each.kind) for each in learned)
+
+
+def stem(name: str, knowledge: Sequence[Knowledge]) -> str:
+    """What the columns of a family begin with: its name, and the kinds of knowledge in their order.
+
+    >>> stem("word_quality", [])
+    'word_quality'
+    """
+    return "_".join([name, *(each.kind for each in knowledge)])
+
+
+def judgements(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The kinds of knowledge in settings that judge words without labels.
+
+    Raises InputError if another kind stands beside one.
+    """
+    listed = settings.get("knowledge", ())
+    kinds = [entry.get("kind") if isinstance(entry, Mapping) else entry for entry in listed]
+    for kind in kinds:
+        if kind in KNOWLEDGE.names and issubclass(KNOWLEDGE.get(kind), Judgement):
+            if len(kinds) > 1:
+                raise InputError(
+                    f"`{kind}` judges words without labels: it cannot stand beside other knowledge, "
+                    f"but got {', '.join(map(str, kinds))}",
+                    where="knowledge",
+                    remedy="`pretrained` gives its log-odds to a model that learns from labels",
+                )
+            yield str(kind)
+
+
+def refuse_judgements(family: str, settings: Mapping[str, Any]) -> None:
+    """Raises InputError for knowledge that stands in the place of a model, in a family that learns one."""
+    for kind in judgements(settings):
+        known = (name for name in KNOWLEDGE.names if not issubclass(KNOWLEDGE.get(name), Judgement))
+        raise InputError(
+            f"'{family}' learns from labels, but `{kind}` judges words without any",
+            where="knowledge",
+            remedy=f"known here: {', '.join(known)}",
+        )
