@@ -380,7 +380,7 @@ def a_saved_fitted_extractor_comes_back(subject: Subject) -> None:
     fitted = subject.extractor
     if not isinstance(fitted, FittedExtractor):
         return
-    folder = subject.world.folder / f"saved-{type(fitted).__name__}"
+    folder = subject.world.folder / f"saved-{fitted.names[0]}"
     folder.mkdir()
     fitted.save(folder)
     restored = fitted.restore(folder)
