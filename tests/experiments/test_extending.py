@@ -1,7 +1,7 @@
 """Experiments that extend others are what they were: a change of the file below them is told here.
 
-`resolved.txt` has a checksum of every such experiment with all its keys written out. The first ones are of
-the files before they became short.
+`resolved.txt` has a checksum of every such experiment, with all its keys that differ from defaults. The first
+ones are of the files before they became short.
 """
 
 import hashlib
@@ -16,7 +16,8 @@ RESOLVED = Path(__file__).with_name("resolved.txt")
 
 
 def checksum(path: Path) -> str:
-    settings = load(path, data_root=Path("/data")).settings()
+    loaded = load(path, data_root=Path("/data"))
+    settings = loaded.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
