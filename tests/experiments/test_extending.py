@@ -21,10 +21,15 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def test_they_resolve_to_the_same_experiments() -> None:
+def lines() -> str:
     extending = [path for path in sorted(FOLDER.rglob("*.yaml")) if "\nextends: " in path.read_text("utf-8")]
-    lines = [f"{checksum(path)} {path.relative_to(FOLDER).as_posix()}\n" for path in extending]
-    changed = (
-        "experiments that extend others have changed; if that is meant, write the new lines into the file"
-    )
-    assert "".join(lines) == RESOLVED.read_text("utf-8"), changed
+    return "".join(f"{checksum(path)} {path.relative_to(FOLDER).as_posix()}\n" for path in extending)
+
+
+def test_they_resolve_to_the_same_experiments() -> None:
+    meant = "if that is meant: python -m tests.experiments.test_extending"
+    assert lines() == RESOLVED.read_text("utf-8"), f"experiments that extend others have changed; {meant}"
+
+
+if __name__ == "__main__":
+    RESOLVED.write_text(lines(), "utf-8")
