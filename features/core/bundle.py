@@ -34,7 +34,7 @@ _SCRATCH = "scratch"
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")  # names of parts, which are names of folders
 _KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer", "checksum")  # of every manifest
 
-Makers = Mapping[str, Callable[..., Resource]]
+Builders = Mapping[str, Callable[..., Resource]]
 
 
 @dataclass(eq=False)
@@ -126,23 +126,23 @@ class Part:
     needs: Mapping[str, str]  # parameter of build -> name of the part passed to it
 
 
-def known_parts(makers: Makers | None = None) -> dict[str, Part]:
-    """Every part that the resource kinds declare, by name; what they need, `makers` of `build` may change."""
+def known_parts(builders: Builders | None = None) -> dict[str, Part]:
+    """Every part that the resource kinds declare, by name; `builders` may change what they need."""
     parts: dict[str, Part] = {}
     for kind in RESOURCES.names:
         resource = RESOURCES.get(kind)
         own = resource_parameters(resource.build)
         for name, settings in resource.parts.items():
-            needs = resource_parameters(maker(name, kind, makers or {}))
+            needs = resource_parameters(builder_of(name, kind, builders or {}))
             here = {need: str(settings.get(need, need)) for need in needs}
             plain = {key: value for key, value in settings.items() if key not in own}
             parts[name] = Part(name, kind, plain, here)
     return parts
 
 
-def maker(name: str, kind: str, makers: Makers) -> Callable[..., Resource]:
-    """What makes a part: the maker of that name, or else of its kind, or else the kind's own `build`."""
-    return makers.get(name) or makers.get(kind) or RESOURCES.get(kind).build
+def builder_of(name: str, kind: str, builders: Builders) -> Callable[..., Resource]:
+    """What builds a part: the builder of that name, or else of its kind, or else the kind's own `build`."""
+    return builders.get(name) or builders.get(kind) or RESOURCES.get(kind).build
 
 
 def unknown_part(name: str) -> InputError:
@@ -160,12 +160,12 @@ def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def with_needs(names: Iterable[str], makers: Makers | None = None) -> list[str]:
+def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:
     """The named parts and all parts they are built from, in building order.
 
     Raises InputError for a name that no resource kind declares.
     """
-    parts = known_parts(makers)
+    parts = known_parts(builders)
     order: list[str] = []
 
     def visit(name: str) -> None:
@@ -188,13 +188,13 @@ def build(
     *,
     provenance: Mapping[str, Any] | None = None,
     progress: Progress = silent,
-    makers: Makers | None = None,
+    builders: Builders | None = None,
     wanted: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Bundle:
     """Builds the named parts (and what they need) that `directory` does not hold yet; each lands atomically.
 
-    `makers` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
+    `builders` (kind or part -> function) take the place of the kinds' own `build`, with its arguments; parts
     that only `build` needs, and they do not take, are not built for them.
     `settings` (part -> arguments of `build`) go before the part's own, and are recorded as `set`.
     `wanted` (part -> settings that the built part must have).
@@ -207,7 +207,7 @@ def build(
 
     Raises InputError if `directory` was built from another corpus, or cannot be made.
     """
-    order = with_needs(names, makers)
+    order = with_needs(names, builders)
     new = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -224,14 +224,16 @@ def build(
             if new:
                 shutil.rmtree(directory)
             raise
-        parts = known_parts(makers)
+        parts = known_parts(builders)
         there = {name: part for name, part in manifest["parts"].items() if (directory / name).is_dir()}
         missing = _missing(order, there, wanted or {}, settings or {}, parts)
         if missing:
             with whole("the encoded corpus", directory):
                 corpus_there = _corpus(directory / _CORPUS, manifest[_CORPUS_FILES])
             building = [parts[name] for name in missing]
-            _build_parts(corpus_there, directory, building, manifest, progress, makers or {}, settings or {})
+            _build_parts(
+                corpus_there, directory, building, manifest, progress, builders or {}, settings or {}
+            )
     return Bundle(directory)
 
 
@@ -274,7 +276,7 @@ def _build_parts(
     parts: Sequence[Part],
     manifest: dict[str, Any],
     progress: Progress,
-    makers: Makers,
+    builders: Builders,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Builds parts in order; the manifest names each as soon as it lies there whole."""
@@ -285,7 +287,7 @@ def _build_parts(
         started = time.perf_counter(), time.process_time()
         needs = {parameter: bundle.part(need) for parameter, need in part.needs.items()}
         given = settings.get(name, {})
-        make = maker(name, part.kind, makers)
+        make = builder_of(name, part.kind, builders)
         with _scratch(make, directory) as scratch, _possible(given):
             resource = make(corpus, progress=progress, **{**part.settings, **given}, **needs, **scratch)
         with atomic_directory(directory / name) as temporary:

@@ -30,13 +30,13 @@ def reduced(
             Path(folder) / "bundle",
             names,
             progress=progress,
-            makers={name: _given(resource) for name, resource in whole.items()},
+            builders={name: _given(resource) for name, resource in whole.items()},
         )
         yield {name: made.part(name) for name in names}
 
 
 def _given(resource: Resource) -> Callable[..., Resource]:
-    """A maker of a part that is there already."""
+    """A builder of a part that is there already."""
 
     def make(corpus: ParallelCorpus, progress: Progress = silent, **settings: Any) -> Resource:
         return resource

@@ -10,7 +10,7 @@ from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_op
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress
-    from features.core.bundle import Bundle, Makers
+    from features.core.bundle import Builders, Bundle
     from qe.resources.partial import Build
 
 app = Application()
@@ -116,10 +116,10 @@ def build(
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
+    from qe.resources.bundle_source import BundleSource
     from qe.resources.corpora import CorpusFiles
     from qe.resources.inputs import Inputs
     from qe.resources.monolingual import Monolingual
-    from qe.resources.recipe import Recipe
 
     kind = _tokenizer(tokenizer)
     given = {"source": source_annotation, "target": target_annotation}
@@ -154,21 +154,21 @@ def build(
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
     corpus = CorpusFiles(source, target)
 
-    def build_with(engine: "Makers") -> "Build":
+    def build_with(engine: "Builders") -> "Build":
         def build(chosen: Sequence[str], progress: "Progress") -> "Bundle":
             tagged = annotations_for(chosen, annotations, tokenizers)
-            recipe = Recipe(corpus, tokenizers, tagged, inputs, engine)
-            recipe.check_used(chosen)
-            return recipe.build(output, chosen, progress)
+            source = BundleSource(corpus, tokenizers, tagged, inputs, engine)
+            source.check_used(chosen)
+            return source.build(output, chosen, progress)
 
         return build
 
     if on_spark(engine, master):
-        from qe.scoring.spark.ngrams import makers
+        from qe.scoring.spark.ngrams import builders
         from qe.scoring.spark.session import spark_session
 
         with spark_session(master, quiet=quiet or as_json) as session:
-            bundle = _built(everything, parts, silent, inputs.asked, build_with(makers(session)))
+            bundle = _built(everything, parts, silent, inputs.asked, build_with(builders(session)))
     else:
         with progress_bar(quiet or as_json) as shown:
             bundle = _built(everything, parts, shown, inputs.asked, build_with({}))

@@ -132,7 +132,7 @@ class ResourcesSection(Section):
 class DatasetSection(BaseModel):
     """`format` and `path`; of training rows at most `rows`, drawn at random. Other keys are the format's own.
 
-    Datasets behind the first help to learn, and have keys of their own:
+    Those after the first are auxiliary training datasets, with keys of their own:
 
     train      their splits that are learned from
     weight     how much a row counts beside a row of the first
@@ -175,7 +175,7 @@ class DatasetSection(BaseModel):
         return self.model_dump(mode="json", exclude_unset=True)
 
 
-# Keys of datasets behind the first one, and where the first one says it.
+# Keys of auxiliary datasets, and where the first dataset says the same.
 _OF_OTHERS: Mapping[str, str] = {
     **dict.fromkeys(("weight", "scaling", "align", "together"), ""),
     "train": "; say it in `split.train`",
@@ -185,7 +185,7 @@ _OF_OTHERS: Mapping[str, str] = {
 
 def _first_and_others(sections: tuple[DatasetSection, ...]) -> tuple[DatasetSection, ...]:
     for key in _OF_OTHERS.keys() & sections[0].model_fields_set:
-        raise ValueError(f"`{key}` is for datasets behind the first one{_OF_OTHERS[key]}")
+        raise ValueError(f"`{key}` is for auxiliary datasets, after the first one{_OF_OTHERS[key]}")
     return sections
 
 

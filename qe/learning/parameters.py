@@ -73,7 +73,7 @@ def strategy_mistakes(
         yield f"{place}.kind", unknown_name(catalogue.noun, kind, catalogue.names).args[0]
         return
     try:
-        make = maker(catalogue, kind)
+        make = constructor(catalogue, kind)
         known = Parameters.of(make, f"{catalogue.noun} '{kind}'")
     except ModuleNotFoundError as error:
         yield f"{place}.kind", str(missing(str(error.name)))
@@ -86,7 +86,7 @@ def strategy_mistakes(
         yield from known.joint_mistakes(make, params, inside)
 
 
-def maker(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
+def constructor(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
     """What makes the estimator of a learner, or the selector, from its parameters."""
     strategy = catalogue.get(kind)
     return strategy if issubclass(strategy, BaseEstimator) else strategy().estimator
@@ -94,7 +94,7 @@ def maker(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
 
 def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
     """Whether what `kind` makes can weigh rows."""
-    return bool(has_fit_parameter(maker(catalogue, kind)(), "sample_weight"))
+    return bool(has_fit_parameter(constructor(catalogue, kind)(), "sample_weight"))
 
 
 @dataclass(frozen=True)

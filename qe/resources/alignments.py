@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Makers, with_needs
+from features.core.bundle import Builders, with_needs
 from features.core.resource import Resource, kind_of
 from features.resources.entity_annotation import EntityAnnotation
 from features.resources.entity_phrase_table import EntityPhraseTable
@@ -47,7 +47,7 @@ class Alignments:
             raise InputError("no such file", where=self.path, remedy="check the path of the alignments")
         return sha256(self.path)
 
-    def makers(self, others: Makers) -> Makers:
+    def builders(self, others: Builders) -> Builders:
         """How `features.core.bundle.build` makes parts that take the corpus' links, without our aligner."""
         if self.path is None:
             return {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from features.basics.errors import InputError, did_you_mean
 from features.basics.progress import Progress, silent
-from features.core.bundle import Makers, with_needs
+from features.core.bundle import Builders, with_needs
 from features.resources.annotation import Annotation
 from features.resources.dependency_annotation import DependencyAnnotation
 from features.resources.entity_annotation import EntityAnnotation
@@ -137,9 +137,9 @@ class Annotations:
         """Every kind of annotation comes from the same."""
         return cls(dict.fromkeys(KINDS, sides))
 
-    def makers(self, others: Makers) -> Makers:
+    def builders(self, others: Builders) -> Builders:
         """How `features.core.bundle.build` makes annotations."""
-        return {name: _maker(kind, self.kinds.get(name, {})) for name, kind in KINDS.items()}
+        return {name: _builder(kind, self.kinds.get(name, {})) for name, kind in KINDS.items()}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
@@ -151,7 +151,7 @@ class Annotations:
         }
 
 
-def _maker(kind: type[Annotation], sides: Mapping[str, CorpusAnnotation]) -> Callable[..., Annotation]:
+def _builder(kind: type[Annotation], sides: Mapping[str, CorpusAnnotation]) -> Callable[..., Annotation]:
     def make(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
         if side not in sides:
             return kind.build(corpus, side=side, progress=progress)

@@ -15,11 +15,11 @@ from features.text.tokenizer import Tokenizer
 from qe.config.experiment import ResourcesSection
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations, annotations_for, from_column
+from qe.resources.bundle_source import BundleSource
 from qe.resources.corpora import CorpusFiles, OwnText, Tokenizers
 from qe.resources.files import PartFiles
 from qe.resources.inputs import Inputs
 from qe.resources.monolingual import Monolingual
-from qe.resources.recipe import Recipe
 
 OWN_CORPUS = (
     "no parallel corpus was there: resources were built from the sources and translations of {} training "
@@ -58,8 +58,8 @@ def resources_for(
         return _of_own_text(segments, tokenizers, inputs).cached(cache, parts, progress)
     annotators: dict[str, str | Path] = {**(programs or {}), **section.annotations()}
     annotations = annotations_for(parts, annotators, tokenizers, cache)
-    recipe = Recipe(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
-    return recipe.cached(cache, parts, progress)
+    source = BundleSource(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
+    return source.cached(cache, parts, progress)
 
 
 def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
@@ -104,13 +104,13 @@ def rows_of_own_corpus(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return rows[rows % 3 != 2], rows[rows % 3 == 2]
 
 
-def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> Recipe:
+def _of_own_text(segments: Segments, tokenizers: Tokenizers, inputs: Inputs) -> BundleSource:
     """Resources from the sources and translations of the task, and from their annotations."""
     pairs = list(zip(segments.source, segments.target, strict=True))
     columns = {"source": segments.annotation_source, "target": segments.annotation_target}
     sides = {k: from_column(v) for k, v in columns.items() if v is not None}
     annotations = Annotations.alike(sides)
-    return Recipe(OwnText(pairs), tokenizers, annotations, inputs)
+    return BundleSource(OwnText(pairs), tokenizers, annotations, inputs)
 
 
 def corpus_tokenizers(tokenizers: Tokenizers) -> Tokenizers:

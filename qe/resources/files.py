@@ -9,7 +9,7 @@ from typing import Any, Literal
 from features.basics.assignments import assignments
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Makers, known_parts, unknown_part
+from features.core.bundle import Builders, known_parts, unknown_part
 from features.core.resource import Resource
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
@@ -49,13 +49,13 @@ class PartFiles:
         """Part -> checksum of its file."""
         return {name: sha256(path) for name, path in self.files.items()}
 
-    def makers(self, others: Makers) -> Makers:
+    def builders(self, others: Builders) -> Builders:
         """How `features.core.bundle.build` makes these parts."""
         return {name: _READERS[name](path, self.fingerprints[name]) for name, path in self.files.items()}
 
     @property
-    def readers(self) -> Makers:
-        """As `makers`, to ask what can be set of the parts: the files are not looked into."""
+    def readers(self) -> Builders:
+        """As `builders`, to ask what can be set of the parts: the files are not looked into."""
         return {name: _READERS[name](path, "") for name, path in self.files.items()}
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from features.basics.errors import InputError
-from features.core.bundle import Makers, with_needs
+from features.core.bundle import Builders, with_needs
 from qe.resources.alignments import Alignments
 from qe.resources.annotations import Annotations
 from qe.resources.files import PartFiles
@@ -16,7 +16,7 @@ from qe.resources.settings import PartSettings, checked
 class Input(Protocol):
     """Something that parts are built from, beside the corpus."""
 
-    def makers(self, others: Makers) -> Makers:
+    def builders(self, others: Builders) -> Builders:
         """Kind or part -> the function that makes it of this input; `others` make it, or make the rest."""
 
     @property
@@ -38,17 +38,17 @@ class Inputs:
         """The parts that have settings or a file of their own."""
         return [*self.files.files, *self.settings]
 
-    def makers(self, annotations: Annotations, engine: Makers) -> Makers:
+    def builders(self, annotations: Annotations, engine: Builders) -> Builders:
         """How `features.core.bundle.build` makes parts; `engine` makes those of its kinds elsewhere."""
-        makers: Makers = {}
+        builders: Builders = {}
         corpus: tuple[Input, ...] = (annotations, self.alignments)
         for given in corpus:
-            makers = {**makers, **given.makers(makers)}
-        makers = {**makers, **engine}
+            builders = {**builders, **given.builders(builders)}
+        builders = {**builders, **engine}
         beside: tuple[Input, ...] = (self.monolingual, self.files)
         for given in beside:
-            makers = {**makers, **given.makers(makers)}
-        return makers
+            builders = {**builders, **given.builders(builders)}
+        return builders
 
     def wanted(self, annotations: Annotations) -> Mapping[str, Mapping[str, Any]]:
         """The settings that the built parts must have; one that is read from a file has no further text."""
@@ -63,12 +63,12 @@ class Inputs:
     def _without_text(self) -> Mapping[str, Mapping[str, Any]]:
         return {name: {"monolingual": None} for name in self.files.files}
 
-    def checked_settings(self, makers: Makers) -> dict[str, dict[str, Any]]:
+    def checked_settings(self, builders: Builders) -> dict[str, dict[str, Any]]:
         """The settings that differ from what parts have anyway; raises InputError as `checked` does."""
-        return checked(self.settings, makers)
+        return checked(self.settings, builders)
 
-    def key(self, makers: Makers) -> dict[str, Any]:
-        """What distinguishes a cached bundle of these from one of the corpus alone, which has none of it.
+    def key(self, builders: Builders) -> dict[str, Any]:
+        """Cache key of the extra inputs; empty for the corpus alone.
 
         A folder of its own: experiments with and without must not build each other's parts again.
         """
@@ -76,15 +76,15 @@ class Inputs:
             "alignments": self.alignments.fingerprint,
             "monolingual": sorted(self.monolingual.fingerprints.items()),
             "read": sorted(self.files.fingerprints.items()),
-            "settings": sorted((k, sorted(v.items())) for k, v in self.checked_settings(makers).items()),
+            "settings": sorted((k, sorted(v.items())) for k, v in self.checked_settings(builders).items()),
         }
         return {name: value for name, value in everything.items() if value}
 
-    def check_used(self, parts: Sequence[str], makers: Makers) -> None:
+    def check_used(self, parts: Sequence[str], builders: Builders) -> None:
         """Raises InputError for what none of these parts, or what they are built from, takes."""
         self.alignments.check_used(parts)
-        needed = with_needs(parts, makers)
-        for name in (*self.files.files, *self.checked_settings(makers)):
+        needed = with_needs(parts, builders)
+        for name in (*self.files.files, *self.checked_settings(builders)):
             if name not in needed:
                 raise InputError(
                     f"the part '{name}' is not among those to be built, but has settings or a file",

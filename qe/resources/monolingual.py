@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import RESOURCES, Makers, maker
+from features.core.bundle import RESOURCES, Builders, builder_of
 from features.core.resource import Resource
 from features.storage.files import digest, read_lines, sha256
 from features.text.corpus import ParallelCorpus, Side
@@ -49,9 +49,9 @@ class Monolingual:
         """Side -> checksum of its file."""
         return {side: sha256(path) for side, path in self.files.items()}
 
-    def makers(self, others: Makers) -> Makers:
+    def builders(self, others: Builders) -> Builders:
         """How `features.core.bundle.build` makes parts of this text: as `others` or their kinds make them."""
-        return {kind: self._with_text(maker(kind, kind, others)) for kind in KINDS} if self.files else {}
+        return {kind: self._with_text(builder_of(kind, kind, others)) for kind in KINDS} if self.files else {}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str | None]]:

@@ -11,7 +11,7 @@ import numpy as np
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.apart import Parts
-from features.core.bundle import Bundle, Makers, known_parts, with_needs
+from features.core.bundle import Builders, Bundle, known_parts, with_needs
 from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
 from features.core.translations import translated
@@ -19,9 +19,9 @@ from features.resources.word_vectors import WordVectors
 from features.text.corpus import ParallelCorpus
 from qe.config.experiment import ResourcesSection
 from qe.resources.annotations import annotated_sides
+from qe.resources.bundle_source import BundleSource
 from qe.resources.cache import corpus_tokenizers, inputs_of
 from qe.resources.corpora import Corpus, CorpusFiles, TranslatedSegments
-from qe.resources.recipe import Recipe
 
 # Directions of vectors mean something only beside those of the same build: all bundles share them.
 _VECTORS: Final = kind_of(WordVectors)
@@ -54,19 +54,19 @@ def own_texts(
     """
     _check_plain(needed)
     texts = _texts(section, segments, labels)
-    makes = _Makes(section, segments, needed, cache, progress)
+    bundles = _Bundles(section, segments, needed, cache, progress)
     parts = Parts.of(segments, section.parts)
     part, without = parts(segments), []
-    whole = makes.bundle(texts)
+    whole = bundles.bundle(texts)
     for k in range(section.parts):
         progress("resources of own texts", k, section.parts)
         others = np.flatnonzero(part != k)
-        without.append(makes.bundle([text.take(others) for text in texts]))
+        without.append(bundles.bundle([text.take(others) for text in texts]))
     return OwnTexts(whole, parts, tuple(without))
 
 
 @dataclass(frozen=True)
-class _Makes:
+class _Bundles:
     """Makes bundles with the parts `needed`; all of them take the vectors of words from the same one."""
 
     section: ResourcesSection
@@ -79,9 +79,9 @@ class _Makes:
         """That of sources with these translations."""
         shared = self._shared
         taken = "" if shared is None else shared.path.name
-        makers = {} if shared is None else {name: _taken(shared, name) for name in self._vectors}
+        builders = {} if shared is None else {name: _taken(shared, name) for name in self._vectors}
         corpus = TranslatedSegments(texts, self._general, taken)
-        return self._recipe(corpus, makers).cached(self.cache, self.needed, self.progress)
+        return self._source(corpus, builders).cached(self.cache, self.needed, self.progress)
 
     @cached_property
     def _vectors(self) -> list[str]:
@@ -92,11 +92,11 @@ class _Makes:
         if not self._vectors:
             return None
         corpus = TranslatedSegments([self.segments], self._general)
-        return self._recipe(corpus, {}).cached(self.cache, self._vectors, self.progress)
+        return self._source(corpus, {}).cached(self.cache, self._vectors, self.progress)
 
-    def _recipe(self, corpus: Corpus, engine: Makers) -> Recipe:
+    def _source(self, corpus: Corpus, engine: Builders) -> BundleSource:
         own = self.segments.source_tokenizer, self.segments.target_tokenizer
-        return Recipe(corpus, corpus_tokenizers(own), inputs=inputs_of(self.section), engine=engine)
+        return BundleSource(corpus, corpus_tokenizers(own), inputs=inputs_of(self.section), engine=engine)
 
     @property
     def _general(self) -> Corpus | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
-from features.core.bundle import Makers, Part, known_parts, maker, unknown_part
+from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
 from features.core.resource import declaration
 
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
@@ -66,9 +66,9 @@ class Setting:
         raise ValueError(given)
 
 
-def settings_of(part: Part, makers: Makers) -> dict[str, Setting]:
-    """What can be set of a part, as `makers`, or its own kind, make it."""
-    make = declaration(maker(part.name, part.kind, makers))
+def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
+    """What can be set of a part, as `builders`, or its own kind, make it."""
+    make = declaration(builder_of(part.name, part.kind, builders))
     hints, bounded = get_type_hints(make), get_type_hints(make, include_extras=True)
     settings = {}
     for name, parameter in inspect.signature(make).parameters.items():
@@ -79,17 +79,17 @@ def settings_of(part: Part, makers: Makers) -> dict[str, Setting]:
     return settings
 
 
-def checked(given: PartSettings, makers: Makers) -> dict[str, dict[str, Any]]:
+def checked(given: PartSettings, builders: Builders) -> dict[str, dict[str, Any]]:
     """The settings that differ from what parts have anyway, in their types.
 
     Raises InputError for an unknown part or setting, or a value that the setting does not take.
     """
-    parts = known_parts(makers)
+    parts = known_parts(builders)
     by_part: dict[str, dict[str, Any]] = {}
     for name, settings in given.items():
         if name not in parts:
             raise unknown_part(name)
-        known = settings_of(parts[name], makers)
+        known = settings_of(parts[name], builders)
         values = {key: _value(name, key, value, known) for key, value in settings.items()}
         different = {key: value for key, value in values.items() if value != known[key].default}
         if different:

@@ -140,7 +140,7 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tuple[Any, ...]:
-    return (*options.recipe, sorted(names.headers.items()), layout)
+    return (*options.key, sorted(names.headers.items()), layout)
 
 
 def _fingerprint(

@@ -79,7 +79,7 @@ class Options:
         return ("id", "score", *bounds, *action, *because, *flags, *outside, *words, "reason")
 
     @property
-    def recipe(self) -> tuple[object, ...]:
+    def key(self) -> tuple[object, ...]:
         """What the output depends on."""
         tagged = (self.tag_by,) if self.tokens else ()
         return (self.columns, self.level, self.explain, self.drift, repr(self.triage), *tagged)

@@ -24,7 +24,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, eq=False)
 class Auxiliary:
-    """One dataset behind the first: its rows, and the way to their features.
+    """An auxiliary training dataset: its rows, and the way to their features.
 
     split       ids differ from those of all other datasets
     scale       of its labels
@@ -67,17 +67,17 @@ class Auxiliary:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """`rows` of a dataset behind the first, with the features (n, k) that they have in a fold."""
+class AuxiliaryRows:
+    """`rows` of an auxiliary dataset, with the features (n, k) that they have in a fold."""
 
     auxiliary: Auxiliary
     rows: NDArray[np.int64]
     table: pd.DataFrame
 
-    def without(self, held_out: Segments) -> "Lesson":
+    def without(self, held_out: Segments) -> "AuxiliaryRows":
         """Only the rows whose source is none of those."""
         kept = np.isin(self.rows, self.auxiliary.free_of(held_out))
-        return self if kept.all() else Lesson(self.auxiliary, self.rows[kept], self.table[kept])
+        return self if kept.all() else AuxiliaryRows(self.auxiliary, self.rows[kept], self.table[kept])
 
     def labels(self, gold: FloatArray) -> FloatArray:
         """(n,) on the scale of the first dataset, whose labels in this fold are `gold`."""
@@ -106,16 +106,16 @@ class Rows:
 
 
 def together_with(
-    lessons: Sequence[Lesson], own: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
+    added: Sequence[AuxiliaryRows], own: pd.DataFrame, scores: FloatArray, weights: FloatArray | None
 ) -> Rows:
-    """Rows of the first dataset and of lessons; no weights where all count the same."""
-    if not lessons:
+    """Rows of the first dataset and the added ones; no weights if all count the same."""
+    if not added:
         return Rows(own, scores, weights, 0)
-    tables = [own, *(lesson.features(own) for lesson in lessons)]
-    labels = [scores, *(lesson.labels(scores) for lesson in lessons)]
+    tables = [own, *(each.features(own) for each in added)]
+    labels = [scores, *(each.labels(scores) for each in added)]
     first = np.ones(len(scores)) if weights is None else weights
-    counts = np.concatenate([first, *(lesson.weights for lesson in lessons)])
-    others = sum(len(lesson.rows) for lesson in lessons)
+    counts = np.concatenate([first, *(each.weights for each in added)])
+    others = sum(len(each.rows) for each in added)
     return Rows(pd.concat(tables), np.concatenate(labels), None if (counts == 1).all() else counts, others)
 
 
@@ -154,11 +154,11 @@ class FoldTables:
 
     own: pd.DataFrame
     other: pd.DataFrame
-    lessons: tuple[Lesson, ...] = ()
+    added: tuple[AuxiliaryRows, ...] = ()
 
     def inner(self, train: NDArray[np.int64], held_out: NDArray[np.int64]) -> "FoldTables":
         """A fold inside the training rows, with their features."""
-        return FoldTables(self.own.iloc[train], self.own.iloc[held_out], self.lessons)
+        return FoldTables(self.own.iloc[train], self.own.iloc[held_out], self.added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +176,13 @@ class Fitting:
         added = [(each, rows) for each, rows in added if len(rows)]
         return cls(concatenate([first, *(each.scaled(rows, first.scores) for each, rows in added)]), added)
 
-    def lessons(self, table: pd.DataFrame, first: int) -> list[Lesson]:
-        """Of the rows behind the `first` ones of a table of all."""
-        lessons = []
+    def rows_in(self, table: pd.DataFrame, first: int) -> list[AuxiliaryRows]:
+        """The added rows with their part of a table; `first` rows of the first dataset come before."""
+        added = []
         for auxiliary, rows in self.added:
-            lessons.append(Lesson(auxiliary, rows, table.iloc[first : first + len(rows)]))
+            added.append(AuxiliaryRows(auxiliary, rows, table.iloc[first : first + len(rows)]))
             first += len(rows)
-        return lessons
+        return added
 
 
 def fold_tables(
@@ -199,8 +199,8 @@ def fold_tables(
         [extraction.static(part) for part in (split.segments, *(a.split.segments for a, _ in fitting.added))]
     )
     own, other = extraction.fit_and_score(fitting.split, scoring, static)
-    lessons = fitting.lessons(own, len(train)) + _apart(auxiliaries, first, scoring)
-    return FoldTables(own.iloc[: len(train)], other, tuple(lessons))
+    added = fitting.rows_in(own, len(train)) + _apart(auxiliaries, first, scoring)
+    return FoldTables(own.iloc[: len(train)], other, tuple(added))
 
 
 def tables_of_folds(
@@ -229,17 +229,17 @@ def whole_tables(
     nothing = split.segments.take([])
     fitting = Fitting.of(split, auxiliaries, nothing)
     own = extraction.training_table(fitting.split, () if fitting.added else folds)
-    lessons = fitting.lessons(own, len(split)) + _apart(auxiliaries, split, nothing)
-    return FoldTables(own.iloc[: len(split)], own.iloc[:0], tuple(lessons))
+    added = fitting.rows_in(own, len(split)) + _apart(auxiliaries, split, nothing)
+    return FoldTables(own.iloc[: len(split)], own.iloc[:0], tuple(added))
 
 
-def _apart(auxiliaries: Sequence[Auxiliary], first: Split, held_out: Segments) -> list[Lesson]:
-    """Lessons of datasets whose families learn from their own rows alone."""
+def _apart(auxiliaries: Sequence[Auxiliary], first: Split, held_out: Segments) -> list[AuxiliaryRows]:
+    """Rows of datasets whose families learn from their own rows alone."""
     assert first.scores is not None
-    lessons = []
+    added = []
     for each in auxiliaries:
         rows = each.free_of(held_out)
         if len(rows) and not each.section.together:
             table = each.extraction.training_table(each.scaled(rows, first.scores))
-            lessons.append(Lesson(each, rows, table))
-    return lessons
+            added.append(AuxiliaryRows(each, rows, table))
+    return added

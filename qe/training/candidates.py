@@ -143,7 +143,7 @@ def fold_data(
     """`columns`: the places of the training rows among all, if `split` is not all of them."""
     scored = split.segments.take(held_out)
     rows = together_with(
-        [lesson.without(scored) for lesson in tables.lessons],
+        [each.without(scored) for each in tables.added],
         tables.own,
         *prepared.learned(split, train_rows),
     )

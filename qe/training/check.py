@@ -222,16 +222,16 @@ def _of_parts(
     from qe.resources.files import PartFiles
     from qe.resources.settings import checked
 
-    makers = dict(Alignments(alignments).makers({}))
+    builders = dict(Alignments(alignments).builders({}))
     for part, path in read.items():
         try:
-            makers |= PartFiles({part: path}).readers
+            builders |= PartFiles({part: path}).readers
         except InputError as error:
             yield _at(f"{place}.read.{part}", error)
     for part, values in settings.items():
         for key, value in values.items():
             try:
-                checked({part: {key: value}}, makers)
+                checked({part: {key: value}}, builders)
             except InputError as error:
                 yield _at(f"{place}.settings.{part}", error)
 

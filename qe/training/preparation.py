@@ -32,11 +32,11 @@ from qe.training.auxiliary import (
     together_with,
     whole_tables,
 )
+from qe.training.auxiliary_datasets import First, auxiliary
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.clock import Clock
 from qe.training.extraction import Extraction
 from qe.training.looked_up import looked_up_apart
-from qe.training.other_datasets import First, auxiliary
 from qe.training.plan import Plan
 from qe.training.reading import all_folds, read_dataset, scores_of, test_split, tokenized, translated
 from qe.training.row_weights import weights_of
@@ -113,7 +113,7 @@ class Prepared:
 
     def learned_rows(self) -> Rows:
         """What the final model learns from: the training rows, then those of other datasets."""
-        return together_with(self._whole.lessons, self._whole.own, *self.learned(self.training))
+        return together_with(self._whole.added, self._whole.own, *self.learned(self.training))
 
     @cached_property
     def _whole(self) -> FoldTables:

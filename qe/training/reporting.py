@@ -20,15 +20,15 @@ from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training import figures
 from qe.training.importance import permutation_importance
-from qe.training.made import Made
 from qe.training.recipe import recipe
+from qe.training.result import TrainingResult
 from qe.training.space import Space
 from qe.training.words import reliability_bins, word_section, write_words
 
 
-def assemble(made: Made) -> dict[str, Any]:
+def assemble(result: TrainingResult) -> dict[str, Any]:
     """The report as JSON values; every figure with its recipe."""
-    prepared, result = made.prepared, made.result
+    prepared, search = result.prepared, result.search
     experiment, dataset, extraction = prepared.experiment, prepared.dataset, prepared.extraction
     table, labels = prepared.training_table(), prepared.extraction.labels
     undefined = table.isna().sum()
@@ -61,33 +61,33 @@ def assemble(made: Made) -> dict[str, Any]:
             "absent": list(experiment.absent),
         },
         "search": {
-            "trials": len(result.finished),
-            "passed_over": result.passed_over,
-            "failures": result.failures,
-            "reproducible": result.reproducible,
-            "objective": list(result.metrics),
-            "best": result.best.settings(),
-            "best_trial": result.best_number,
-            "best_values": dict(zip(result.metrics, result.best_trial.values, strict=True)),
-            "fold_values": result.best_trial.user_attrs["fold_values"],
-            "front": result.front() if len(result.metrics) > 1 else None,
+            "trials": len(search.finished),
+            "passed_over": search.passed_over,
+            "failures": search.failures,
+            "reproducible": search.reproducible,
+            "objective": list(search.metrics),
+            "best": search.best.settings(),
+            "best_trial": search.best_number,
+            "best_values": dict(zip(search.metrics, search.best_trial.values, strict=True)),
+            "fold_values": search.best_trial.user_attrs["fold_values"],
+            "front": search.front() if len(search.metrics) > 1 else None,
         },
         "cross_validation": {
             **asdict_split(experiment),
             "selected_on_these_folds": not Space(experiment.learner, experiment.selection).single,
-            **figures.cross_validated(prepared, made.out_of_fold),
-            "repeats": figures.over_repeats(prepared, made.repeats),
+            **figures.cross_validated(prepared, result.out_of_fold),
+            "repeats": figures.over_repeats(prepared, result.repeats),
         },
-        "nested": None if made.nested is None else figures.cross_validated(prepared, made.nested),
-        "test": figures.on_test(prepared, dict(made.predictions)),
-        "words": word_section(made.words, experiment.evaluation.samples, experiment.evaluation.seed),
+        "nested": None if result.nested is None else figures.cross_validated(prepared, result.nested),
+        "test": figures.on_test(prepared, dict(result.predictions)),
+        "words": word_section(result.words, experiment.evaluation.samples, experiment.evaluation.seed),
     }
 
 
-def interval_report(made: Made) -> dict[str, Any]:
+def interval_report(result: TrainingResult) -> dict[str, Any]:
     """How the prediction intervals were made, and what they covered; `splits`: on rows never learned from."""
-    splits = {name: [entry.to_json() for entry in entries] for name, entries in made.covered.items()}
-    return {**made.companions.report(), "splits": splits}
+    splits = {name: [entry.to_json() for entry in entries] for name, entries in result.covered.items()}
+    return {**result.companions.report(), "splits": splits}
 
 
 def model_notes(model: Model, output: Path) -> dict[str, Any]:
@@ -158,25 +158,25 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def write(output: Path, made: Made) -> None:
+def write(output: Path, result: TrainingResult) -> None:
     """predictions.tsv, predictions.parquet, trials.tsv, the plots, and what is said of words."""
-    prepared = made.prepared
+    prepared = result.prepared
     if prepared.test is not None:
-        predicted = made.predictions[prepared.test]
+        predicted = result.predictions[prepared.test]
         quality = prepared.dataset.scale.sign * predicted
         write_submission(output / "predictions.tsv", prepared.experiment.name, predicted, quality)
     with atomic_file(output / "predictions.parquet") as temporary:
-        _predictions_table(made).to_parquet(temporary, index=False)
+        _predictions_table(result).to_parquet(temporary, index=False)
     with atomic_file(output / "trials.tsv") as temporary:
-        made.result.history().to_csv(temporary, sep="\t", index=False)
-    if made.words is not None:
-        write_words(output / "words", made.words)
-    _write_plots(output / "plots", made)
+        result.search.history().to_csv(temporary, sep="\t", index=False)
+    if result.words is not None:
+        write_words(output / "words", result.words)
+    _write_plots(output / "plots", result)
 
 
-def _predictions_table(made: Made) -> pd.DataFrame:
+def _predictions_table(result: TrainingResult) -> pd.DataFrame:
     """One row per segment: split, id, gold, predicted (out of fold for training rows), nested."""
-    training = made.prepared.training
+    training = result.prepared.training
     nothing = np.full(len(training), np.nan)
     blocks = [
         pd.DataFrame(
@@ -184,13 +184,13 @@ def _predictions_table(made: Made) -> pd.DataFrame:
                 "split": "train",
                 "id": training.segments.id,
                 "gold": training.scores,
-                "predicted": made.out_of_fold,
-                "nested": nothing if made.nested is None else made.nested,
+                "predicted": result.out_of_fold,
+                "nested": nothing if result.nested is None else result.nested,
             }
         )
     ]
-    for name, values in made.predictions.items():
-        split = made.prepared.dataset.split(name)
+    for name, values in result.predictions.items():
+        split = result.prepared.dataset.split(name)
         gold = np.full(len(split), np.nan) if split.scores is None else split.scores
         blocks.append(
             pd.DataFrame(
@@ -200,22 +200,22 @@ def _predictions_table(made: Made) -> pd.DataFrame:
     return pd.concat(blocks, ignore_index=True)
 
 
-def _write_plots(folder: Path, made: Made) -> None:
-    prepared, result = made.prepared, made.result
+def _write_plots(folder: Path, result: TrainingResult) -> None:
+    prepared, search = result.prepared, result.search
     scale = prepared.dataset.scale
-    gold, out_of_fold = prepared.scores, made.out_of_fold
+    gold, out_of_fold = prepared.scores, result.out_of_fold
     drawn = {
         "predicted_against_gold": plots.predicted_against_gold(gold, out_of_fold, scale),
         "residuals": plots.residuals(gold, out_of_fold, scale),
-        "delta_avg": plots.delta_avg_by_quantiles(_delta_avg_curves(made)),
+        "delta_avg": plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
     }
-    for name, entries in {"": made.companions.intervals.measured, **made.covered}.items():
+    for name, entries in {"": result.companions.intervals.measured, **result.covered}.items():
         if entries:
             where = name or "held-out training rows"
             figure = plots.interval_coverage(entries, scale, where)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
-    if not result.best.pairwise:  # a kernel's columns are segments, not features
-        names, values, spread = permutation_importance(made.objective, result.best)
+    if not search.best.pairwise:  # a kernel's columns are segments, not features
+        names, values, spread = permutation_importance(result.objective, search.best)
         drawn["feature_importance"] = plots.feature_importance(
             names,
             values,
@@ -223,10 +223,10 @@ def _write_plots(folder: Path, made: Made) -> None:
             unit="rise of the MAE when the column is shuffled",
             spread_name="± 1 sd over folds",
         )
-    if made.words is not None:
-        drawn["reliability"] = reliability_plot(reliability_bins(made.words))
-    metric = result.metrics[0]
-    history = result.history()[metric].to_numpy()
+    if result.words is not None:
+        drawn["reliability"] = reliability_plot(reliability_bins(result.words))
+    metric = search.metrics[0]
+    history = search.history()[metric].to_numpy()
     direction: Literal["maximize", "minimize"] = (
         "maximize" if METRICS.get(metric).higher_is_better else "minimize"
     )
@@ -235,11 +235,11 @@ def _write_plots(folder: Path, made: Made) -> None:
         plots.save(figure, folder / f"{name}.png")
 
 
-def _delta_avg_curves(made: Made) -> dict[str, FloatArray]:
+def _delta_avg_curves(result: TrainingResult) -> dict[str, FloatArray]:
     """DeltaAvg[n] of the experiment, and of the oracles that know the post-edits."""
-    prepared = made.prepared
+    prepared = result.prepared
     sign = prepared.dataset.scale.sign
-    quality = {prepared.experiment.name: sign * made.out_of_fold}
+    quality = {prepared.experiment.name: sign * result.out_of_fold}
     known = {} if prepared.oracles is None else prepared.oracles.known
     quality |= {f"oracle {name}": oracle.quality for name, oracle in known.items() if name != "effort"}
     return {name: delta_avg_by_n(sign * prepared.scores, values) for name, values in quality.items()}

@@ -9,25 +9,25 @@ import pandas as pd
 from features.basics.array_types import FloatArray
 from qe.data.dataset import Split
 from qe.training.fitting import bounds_of
-from qe.training.made import Made
 from qe.training.reading import scores_of
+from qe.training.result import TrainingResult
 
 MOST_ROWS = 10_000  # what a browser still shows; predictions.parquet has all
 _NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")
 _LEVEL = 0.9  # of the intervals, or the highest of a run that does not measure it
 
 
-def segment_tables(made: Made) -> dict[str, pd.DataFrame]:
+def segment_tables(result: TrainingResult) -> dict[str, pd.DataFrame]:
     """Part of the report -> its segments, largest error first; the first MOST_ROWS of them."""
-    prepared = made.prepared
-    tables = {"cross_validation": _segments(made, prepared.training, made.out_of_fold)}
+    prepared = result.prepared
+    tables = {"cross_validation": _segments(result, prepared.training, result.out_of_fold)}
     if prepared.test is not None and prepared.dataset.split(prepared.test).scores is not None:
         split = prepared.dataset.split(prepared.test)
-        tables["test"] = _segments(made, split, made.predictions[prepared.test])
+        tables["test"] = _segments(result, split, result.predictions[prepared.test])
     return tables
 
 
-def _segments(made: Made, split: Split, predicted: FloatArray) -> pd.DataFrame:
+def _segments(result: TrainingResult, split: Split, predicted: FloatArray) -> pd.DataFrame:
     gold, segments = scores_of(split), split.segments
     columns: dict[str, Any] = {
         "id": segments.id,
@@ -37,18 +37,18 @@ def _segments(made: Made, split: Split, predicted: FloatArray) -> pd.DataFrame:
         "prediction": predicted,
         "error": predicted - gold,
     }
-    level = _level(made)
+    level = _level(result)
     if level is not None:
-        low, high = bounds_of(made.prepared, made.companions.intervals, split, predicted, level)
+        low, high = bounds_of(result.prepared, result.companions.intervals, split, predicted, level)
         percent = f"{100 * level:g} %"
         columns |= {f"{percent} low": low, f"{percent} high": high, "inside": (low <= gold) & (gold <= high)}
     order = np.argsort(-np.abs(predicted - gold), kind="stable")[:MOST_ROWS]
     return pd.DataFrame(columns).iloc[order].replace([np.inf, -np.inf], np.nan)
 
 
-def _level(made: Made) -> float | None:
+def _level(result: TrainingResult) -> float | None:
     """The level of the intervals shown; None where too few rows calibrated any."""
-    levels = [entry.level for entry in made.companions.intervals.measured]
+    levels = [entry.level for entry in result.companions.intervals.measured]
     return _LEVEL if _LEVEL in levels else max(levels, default=None)
 
 

@@ -17,9 +17,9 @@ from qe.tracking import logged_models, registration
 from qe.tracking.runs import Data, Run
 from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
-from qe.training.made import Made
 from qe.training.preparation import Prepared
 from qe.training.recipe import recipe, recipe_tags
+from qe.training.result import TrainingResult
 from qe.training.summary import best_of, key_of, summary, value_of
 from qe.training.tables import figures_table, segment_tables
 
@@ -169,7 +169,7 @@ def _content(prepared: Prepared, model: Model) -> str:
 def log_end(
     run: Run,
     output: Path,
-    made: Made,
+    result: TrainingResult,
     report: Mapping[str, Any],
     data: Mapping[str, Data],
     model_id: str,
@@ -187,10 +187,10 @@ def log_end(
     for metric, values in report["search"]["fold_values"].items():
         for step, value in enumerate(values, start=1):
             run.metrics({f"folds/{title(metric)}": value}, step)
-    _log_repeats(run, made)
+    _log_repeats(run, result)
     run.table(figures_table(report, PARTS), "tables/figures.json")
-    run.table(made.result.history(), "tables/trials.json")
-    for part, table in segment_tables(made).items():
+    run.table(result.search.history(), "tables/trials.json")
+    for part, table in segment_tables(result).items():
         run.table(table, f"tables/{PARTS[part]}.json")
     for file in _FILES:
         if (output / file).is_file():
@@ -239,14 +239,14 @@ def _words(report: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _log_repeats(run: Run, made: Made) -> None:
+def _log_repeats(run: Run, result: TrainingResult) -> None:
     """A child run for each repeat of the folds, where there are several."""
-    if len(made.repeats) == 1:
+    if len(result.repeats) == 1:
         return
     there = run.children()
-    for number, predicted in enumerate(made.repeats, start=1):
+    for number, predicted in enumerate(result.repeats, start=1):
         if f"repeat {number}" not in there:
-            values = figures.of_repeat(made.prepared, predicted)
+            values = figures.of_repeat(result.prepared, predicted)
             run.child(f"repeat {number}", {"repeat": number}, _titled(values), None, None)
 
 

@@ -20,9 +20,9 @@ from qe.training import reporting, tracked
 from qe.training.candidates import nested_predictions, out_of_fold_predictions, search_candidates
 from qe.training.clock import Clock
 from qe.training.fitting import companions_of, coverage_of_splits, fit_model, guard_of, predict_splits
-from qe.training.made import Made
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
+from qe.training.result import TrainingResult
 from qe.training.run_state import STATE, RunState
 from qe.training.words import words_of
 
@@ -100,19 +100,19 @@ def _trained(
     ) as run:
         state.begin(run.id)
         data = tracked.log_start(run, prepared)
-        made = _made(prepared, state, run, clock, progress)
+        result = _result(prepared, state, run, clock, progress)
         with clock.part("report and plots"):
-            report = reporting.assemble(made)
-            report["model"] = reporting.model_notes(made.model, output)
-            model = made.model.described(**reporting.about(report))
-            model.save(output / "model", made.companions.all())
-            reporting.write(output, made)
-            report["intervals"] = reporting.interval_report(made)
+            report = reporting.assemble(result)
+            report["model"] = reporting.model_notes(result.model, output)
+            model = result.model.described(**reporting.about(report))
+            model.save(output / "model", result.companions.all())
+            reporting.write(output, result)
+            report["intervals"] = reporting.interval_report(result)
         report["seconds"] = round(time.perf_counter() - started, 2)
         report["time"] = clock.parts()
         logged, report["registration"] = tracked.register(run, prepared, model, output / "model", report)
         reporting.write_report(output, report)
-        tracked.log_end(run, output, made, report, data, logged)
+        tracked.log_end(run, output, result, report, data, logged)
         state.finish()
     return Outcome(report, model, output, run.id)
 
@@ -123,7 +123,9 @@ def _inputs(prepared: Prepared) -> list[Path]:
     return [*experiment.inputs(), *prepared.dataset.files(experiment.dataset.path), *others]
 
 
-def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, progress: Progress) -> Made:
+def _result(
+    prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, progress: Progress
+) -> TrainingResult:
     """Searches, fits and predicts."""
     log = tracked.trial_logger(run, prepared.experiment.search.objective)
     with clock.part("search"):
@@ -149,7 +151,7 @@ def _made(prepared: Prepared, state: RunState, run: runs.Run, clock: Clock, prog
     with clock.part("words"):
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
-    return Made(
+    return TrainingResult(
         prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered, words
     )
 

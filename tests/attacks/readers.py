@@ -197,8 +197,8 @@ def alignments(path: Path) -> None:
     """As a phrase table is made of given links."""
     given = corpus()
     alignment = Alignments(path)
-    makers: Any = alignment.makers({})
-    makers["phrase_table"](given, minimum=1)
+    builders: Any = alignment.builders({})
+    builders["phrase_table"](given, minimum=1)
 
 
 def parallel_corpus(path: Path) -> None:

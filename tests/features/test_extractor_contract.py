@@ -116,12 +116,12 @@ class World:
         def read() -> ParallelCorpus:
             return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
 
-        makers = {
+        builders = {
             "annotation": chains_of_corpus,
             "entity_annotation": entities_of_corpus,
             "dependency_annotation": dependencies_of_corpus,
         }
-        return build(read, self.folder / "bundle", parts_needed([config]), makers=makers)
+        return build(read, self.folder / "bundle", parts_needed([config]), builders=builders)
 
     def config(self, name: str) -> dict[str, Any]:
         """Of a family, or of a variant of it."""

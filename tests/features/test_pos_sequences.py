@@ -67,7 +67,7 @@ def bundle_of(
         return ParallelCorpus.from_lines(zip(text.source, text.target, strict=True), *WHITESPACE)
 
     return build(
-        read, folder, parts, makers=annotations.makers({}), wanted=annotations.wanted, settings=settings
+        read, folder, parts, builders=annotations.builders({}), wanted=annotations.wanted, settings=settings
     )
 
 

@@ -43,7 +43,7 @@ def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
         read,
         folder,
         parts_needed([config]),
-        makers=annotations.makers({}),
+        builders=annotations.builders({}),
         wanted=annotations.wanted,
         settings={"source_tag_dictionary": settings},
     )

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.progress import Progress
-from features.core.bundle import Bundle, Makers
+from features.core.bundle import Builders, Bundle
 from features.text.tokenizer import Tokenizer
 from qe.resources.annotations import annotations_for
+from qe.resources.bundle_source import BundleSource
 from qe.resources.corpora import CorpusFiles
 from qe.resources.inputs import Inputs
-from qe.resources.recipe import Recipe
 
 
 def build_bundle(
@@ -21,12 +21,12 @@ def build_bundle(
     directory: Path,
     parts: Sequence[str],
     progress: Progress,
-    engine: Makers | None = None,
+    engine: Builders | None = None,
     annotations: Mapping[str, str | Path] | None = None,
     inputs: Inputs | None = None,
 ) -> Bundle:
     tokenizers = Tokenizer(languages[0], tokenizer), Tokenizer(languages[1], tokenizer)
     tagged = annotations_for(parts, annotations or {}, tokenizers)
-    recipe = Recipe(CorpusFiles(source, target), tokenizers, tagged, inputs or Inputs(), engine or {})
+    recipe = BundleSource(CorpusFiles(source, target), tokenizers, tagged, inputs or Inputs(), engine or {})
     recipe.check_used(parts)
     return recipe.build(directory, parts, progress)

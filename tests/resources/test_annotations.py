@@ -113,7 +113,7 @@ def annotations(fingerprint: str, tag: str) -> Annotations:
 
 def built(folder: Path, given: Annotations) -> Bundle:
     parts = ["target_ngrams", "target_pos_ngrams"]
-    return build(corpus, folder, parts, makers=given.makers({}), wanted=given.wanted)
+    return build(corpus, folder, parts, builders=given.builders({}), wanted=given.wanted)
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_a_rebuild_that_was_stopped_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "b"
     built(folder, annotations("1", "X"))
     given = annotations("2", "Y")
-    build(corpus, folder, ["target_annotation"], makers=given.makers({}), wanted=given.wanted)
+    build(corpus, folder, ["target_annotation"], builders=given.builders({}), wanted=given.wanted)
     bundle = built(folder, given)
     assert bundle.part("target_pos_ngrams").vocabulary.words[3:] == ("Y",)  # type: ignore[attr-defined]
 

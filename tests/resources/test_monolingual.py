@@ -121,7 +121,7 @@ def test_with_settings_and_a_part_that_is_read(tmp_path: Path) -> None:
 
 
 def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
-    """As Spark does n-grams: its maker gets the longer text, and what it takes is still known."""
+    """As Spark does n-grams: its builder gets the longer text, and what it takes is still known."""
     more = write(tmp_path, MORE)
     seen = []
 
@@ -129,12 +129,12 @@ def test_parts_are_made_as_another_engine_makes_them(tmp_path: Path) -> None:
         seen.append(len(corpus.side(side)))
         return NgramCounts.build(corpus, side=cast(Any, side), order=order)
 
-    makers = Monolingual.of(None, more).makers({"ngrams": elsewhere})
+    builders = Monolingual.of(None, more).builders({"ngrams": elsewhere})
     corpus = ParallelCorpus.from_lines(zip(SOURCE, TARGET, strict=True))
-    assert makers["ngrams"](corpus, side="target", order=1).settings["monolingual"]
-    assert "monolingual" not in makers["ngrams"](corpus, side="source", order=1).settings
+    assert builders["ngrams"](corpus, side="target", order=1).settings["monolingual"]
+    assert "monolingual" not in builders["ngrams"](corpus, side="source", order=1).settings
     assert seen == [len(TARGET) + 2, len(SOURCE)]
-    assert resource_parameters(makers["language_model"]) == ()
+    assert resource_parameters(builders["language_model"]) == ()
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def builder(folder: Path, failing: str, where: object = None) -> Build:
         return ParallelCorpus.from_lines([("a house", "una casa"), ("the house", "la casa")] * 2)
 
     def build(parts: Sequence[str], progress: Progress) -> Bundle:
-        return bundles.build(corpus, folder, parts, progress=progress, makers={failing: fail})
+        return bundles.build(corpus, folder, parts, progress=progress, builders={failing: fail})
 
     return build
 

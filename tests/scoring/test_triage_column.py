@@ -63,7 +63,7 @@ def test_every_row_gets_its_action_and_a_resume_with_other_thresholds_is_refused
     (tmp_path / "x.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": "of another table"}))
     with pytest.raises(InputError, match="other options"):
         score_file(demo_model, [rows], tmp_path / "x.tsv", options=options, resume=True)
-    assert Options(triage=decided).recipe != Options(triage=Thresholds(3.9, 3.0, SCALE)).recipe
+    assert Options(triage=decided).key != Options(triage=Thresholds(3.9, 3.0, SCALE)).key
 
 
 def test_a_row_without_a_score_has_no_action(demo_model: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Datasets behind the first: what they teach, and what they must not see."""
+"""Auxiliary training datasets: what is learned from them, and what they must not see."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -16,7 +16,7 @@ from features.core.bundle import known_parts
 from features.core.feature_set import EXTRACTORS
 from qe.config.distributions import Choice
 from qe.learning.learner import LEARNERS
-from qe.learning.parameters import Parameters, ends, maker, strategy_mistakes
+from qe.learning.parameters import Parameters, constructor, ends, strategy_mistakes
 from qe.learning.selector import SELECTORS
 from qe.resources.settings import settings_of
 from qe.training.check import load, mistakes
@@ -39,8 +39,8 @@ def names_of(value: Any) -> str:
 
 @pytest.mark.parametrize(("catalogue", "kind"), STRATEGIES, ids=names_of)
 def test_a_strategy_takes_its_defaults_and_what_its_own_space_draws(catalogue: Any, kind: str) -> None:
-    known = Parameters.of(maker(catalogue, kind), kind)
-    for name, value in maker(catalogue, kind)().get_params(deep=False).items():
+    known = Parameters.of(constructor(catalogue, kind), kind)
+    for name, value in constructor(catalogue, kind)().get_params(deep=False).items():
         assert not list(known.value_mistakes(name, value, name))
     for name, distribution in catalogue.get(kind).space.items():
         for value in ends(distribution):
@@ -49,7 +49,7 @@ def test_a_strategy_takes_its_defaults_and_what_its_own_space_draws(catalogue: A
 
 @pytest.mark.parametrize(("catalogue", "kind"), STRATEGIES, ids=names_of)
 def test_a_strategy_says_of_what_type_every_parameter_is(catalogue: Any, kind: str) -> None:
-    known = Parameters.of(maker(catalogue, kind), kind)
+    known = Parameters.of(constructor(catalogue, kind), kind)
     for name in known.names:
         assert name in known.hints or name in known.constraints, f"'{name}' has no annotation"
 
@@ -58,7 +58,7 @@ def test_a_strategy_says_of_what_type_every_parameter_is(catalogue: Any, kind: s
 def test_a_strategy_refuses_other_names_and_numbers_that_are_none(catalogue: Any, kind: str) -> None:
     ((place, what),) = wrong_with(catalogue, kind, {"alhpa_": 1})
     assert place == "learner.params.alhpa_" and "has no such parameter" in what
-    default = maker(catalogue, kind)().get_params(deep=False)
+    default = constructor(catalogue, kind)().get_params(deep=False)
     for name, value in default.items():
         if isinstance(value, float):
             for given in ("abc", [1.0], float("nan"), float("inf"), True):

@@ -18,7 +18,7 @@ from qe.config.experiment import Experiment, SearchSection, SplitSection
 from qe.data.format import FORMATS
 from qe.language.engine import ENGINES
 from qe.learning.learner import LEARNERS
-from qe.learning.parameters import Parameters, maker
+from qe.learning.parameters import Parameters, constructor
 from qe.learning.selector import SELECTORS
 from qe.statistics.metric import METRICS
 
@@ -171,7 +171,7 @@ def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
 def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
     """Those of an estimator; of a strategy whose package is not installed, any."""
     try:
-        known = Parameters.of(maker(catalogue, name), name)
+        known = Parameters.of(constructor(catalogue, name), name)
     except ModuleNotFoundError:
         return {"type": "object"}
     typed = {key: _of_hint(known.hints[key]) if key in known.hints else {} for key in known.names}

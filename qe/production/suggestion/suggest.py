@@ -1,4 +1,4 @@
-"""Suggestions: of a pool of translations without labels, those whose labels would teach most."""
+"""Suggestions: the translations of a pool whose labels would teach most."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,7 @@ from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
 from qe.language.programs.made_columns import with_made_columns
-from qe.production.suggestion.committee import disagreement
-from qe.production.suggestion.space import components, standardised
-from qe.production.suggestion.spread import spread
+from qe.production.suggestion.choice import choose
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
@@ -64,19 +62,6 @@ def suggest(
     )
     progress("choosing", 1, 1)
     return Suggestions(free[chosen], uncertainty[chosen], len(prepared.training), len(free))
-
-
-def choose(
-    labelled: FloatArray, labels: FloatArray, pool: FloatArray, count: int, seed: int
-) -> tuple[NDArray[np.int64], FloatArray]:
-    """Rows of the (m, d) pool, the first drawn first; and (m,) the disagreement about all of it.
-
-    Drawn by the variance of the predictions of a committee, far from each other and from what is labelled.
-    """
-    rows, others = standardised(labelled, pool)
-    uncertain = disagreement(rows, labels, others, seed)
-    known, points = components(rows, others)
-    return spread(points, uncertain**2, known, count, seed), uncertain
 
 
 def _segments(

@@ -27,7 +27,7 @@ _LARGEST = 2**31 - 1  # the counts of a part are 32 bits wide
 Level = tuple[Ints, Ints, Ints]  # last words, first child of each context, counts
 
 
-def makers(session: Any) -> Mapping[str, Callable[..., Resource]]:
+def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
     """What `features.core.bundle.build` runs on Spark, by kind."""
 
     def build(

@@ -171,7 +171,7 @@ def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tm
     bundles.build(corpus, folder, [])
     for left in (".scratch.killed", ".source_ngrams.killed", ".mine.kept"):
         (folder / left / "below").mkdir(parents=True)
-    bundles.build(corpus, folder, ORDER[:1], makers={"ngrams": make})
+    bundles.build(corpus, folder, ORDER[:1], builders={"ngrams": make})
     assert len(seen) == 1
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
         ".mine.kept",
@@ -230,7 +230,7 @@ def test_a_maker_of_a_part_goes_before_that_of_its_kind(tmp_path: Path) -> None:
         raise AssertionError("of the kind")
 
     bundle = bundles.build(
-        corpus, tmp_path / "b", ["source_ngrams"], makers={"ngrams": fail, "source_ngrams": make}
+        corpus, tmp_path / "b", ["source_ngrams"], builders={"ngrams": fail, "source_ngrams": make}
     )
     assert bundle.manifest["parts"]["source_ngrams"]["settings"]["order"] == 1
 
@@ -250,7 +250,7 @@ def die(*_, **__):
 
 if at == "corpus":
     ParallelCorpus.save = die
-bundle.build(corpus, folder, ORDER, settings={"source_ngrams": {"order": 2}}, makers={ORDER[2]: die})
+bundle.build(corpus, folder, ORDER, settings={"source_ngrams": {"order": 2}}, builders={ORDER[2]: die})
 """
 
 

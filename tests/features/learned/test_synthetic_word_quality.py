@@ -71,8 +71,8 @@ def bundle(
 ) -> Bundle:
     parts = parts_needed([{"kind": "word_quality", "knowledge": ["pretrained", "predictor"]}])
     folder = tmp_path_factory.mktemp("synthetic") / "bundle"
-    makers = {"synthetic_word_quality": lambda *_, **__: resource}
-    return build(lambda: corpus, folder, parts, makers=makers)
+    builders = {"synthetic_word_quality": lambda *_, **__: resource}
+    return build(lambda: corpus, folder, parts, builders=builders)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def bundle(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> 
         lambda: corpus,
         tmp_path_factory.mktemp("translated"),
         parts_needed([{"kind": family} for family in FAMILIES]),
-        makers=annotations.makers({}),
+        builders=annotations.builders({}),
         wanted=annotations.wanted,
         settings={"translated_corpus": {"pairs": TRANSLATED}},
     )
@@ -210,6 +210,9 @@ def test_a_corpus_without_dependencies_says_what_to_give(corpus: ParallelCorpus,
     annotations = Annotations.alike({"source": from_column(bare)})
     with pytest.raises(InputError, match="some words have no head.*--task dependencies"):
         build(
-            lambda: small, tmp_path / "b", ["source_dependency_annotation"], makers=annotations.makers({}),
+            lambda: small,
+            tmp_path / "b",
+            ["source_dependency_annotation"],
+            builders=annotations.builders({}),
             wanted=annotations.wanted,
-        )  # fmt: skip
+        )

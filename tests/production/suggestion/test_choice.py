@@ -5,10 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-from qe.production.suggestion.committee import _predicted, disagreement
-from qe.production.suggestion.space import components, standardised
-from qe.production.suggestion.spread import spread
-from qe.production.suggestion.suggest import choose
+from qe.production.suggestion.choice import _predicted, choose, components, disagreement, spread, standardised
 
 GENERATOR = np.random.default_rng(0)
 ROWS = GENERATOR.normal(size=(200, 4)) * [1, 1, 1, 0.2]

@@ -144,5 +144,5 @@ def test_flags_stand_beside_the_score(demo_model: Path, tmp_path: Path) -> None:
     assert "numbers: 15, 50" in first["flags"] and "numbers" not in second["flags"]
     assert summary.flagged["numbers"] == 1 and summary.not_checked == {}
     assert list(first) == ["id", "score", "flags", "reason"]
-    assert Options(flags=True).recipe != Options().recipe
+    assert Options(flags=True).key != Options().key
     assert kinds_of(first["flags"])

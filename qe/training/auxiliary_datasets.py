@@ -1,4 +1,4 @@
-"""Datasets behind the first one of an experiment: read already, made ready to help to learn."""
+"""Auxiliary training datasets: read already, made ready to help to learn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

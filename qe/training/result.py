@@ -1,4 +1,4 @@
-"""Made: what a run has made, for those who report it."""
+"""TrainingResult: what a run has made, for those who report it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from qe.training.words import Words
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class TrainingResult:
     """Everything between preparation and report.
 
     repeats      (repeats, n) out-of-fold predictions of the training rows
@@ -25,7 +25,7 @@ class Made:
     """
 
     prepared: Prepared
-    result: SearchResult
+    search: SearchResult
     objective: Objective
     repeats: FloatArray
     nested: FloatArray | None

@@ -1,4 +1,4 @@
-"""Recipe: everything that a bundle is built from; it knows its fingerprint, and can build."""
+"""BundleSource: everything that a bundle is built from; it knows its cache key, and can build."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from features.basics.progress import Progress, silent
 from features.core import bundle as bundles
-from features.core.bundle import Bundle, Makers
+from features.core.bundle import Builders, Bundle
 from features.storage.files import digest
 from features.text.corpus import ParallelCorpus
 from qe.resources.annotations import Annotations
@@ -16,7 +16,7 @@ from qe.resources.inputs import Inputs
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class BundleSource:
     """What a bundle is built from.
 
     corpus       the sentence pairs
@@ -29,7 +29,7 @@ class Recipe:
     tokenizers: Tokenizers
     annotations: Annotations = field(default_factory=Annotations)
     inputs: Inputs = field(default_factory=Inputs)
-    engine: Makers = field(default_factory=dict)
+    engine: Builders = field(default_factory=dict)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -43,12 +43,12 @@ class Recipe:
 
         Raises InputError for settings that parts do not take.
         """
-        content = {**self.provenance, **self.inputs.key(self._makers())}
+        content = {**self.provenance, **self.inputs.key(self._builders())}
         return digest(sorted((k, repr(v)) for k, v in content.items()))
 
     def check_used(self, parts: Sequence[str]) -> None:
         """Raises InputError for inputs that none of these parts takes."""
-        self.inputs.check_used(parts, self._makers())
+        self.inputs.check_used(parts, self._builders())
 
     def build(self, directory: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
         """The bundle in `directory`; parts that are there as wanted are kept.
@@ -59,21 +59,21 @@ class Recipe:
         def read() -> ParallelCorpus:
             return self.corpus.read(self.tokenizers, progress)
 
-        makers = self._makers()
+        builders = self._builders()
         return bundles.build(
             read,
             directory,
             parts,
             provenance=self.provenance,
             progress=progress,
-            makers=makers,
+            builders=builders,
             wanted=self.inputs.wanted(self.annotations),
-            settings=self.inputs.checked_settings(makers),
+            settings=self.inputs.checked_settings(builders),
         )
 
     def cached(self, cache: Path, parts: Sequence[str], progress: Progress = silent) -> Bundle:
-        """The bundle in a folder of the cache that is this recipe's own."""
+        """The bundle in a folder of the cache that is named after the fingerprint."""
         return self.build(cache / "resources" / self.fingerprint, parts, progress)
 
-    def _makers(self) -> Makers:
-        return self.inputs.makers(self.annotations, self.engine)
+    def _builders(self) -> Builders:
+        return self.inputs.builders(self.annotations, self.engine)

@@ -1,0 +1,132 @@
+"""Choice of rows to label: a committee disagrees about them, and they lie far from each other."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.basics.array_types import FloatArray
+
+MEMBERS: Final = 16
+_PENALTIES: Final = np.logspace(-4, 1, 11)  # times the number of rows
+_FARTHEST: Final = 4.0  # standard deviations: outliers are not what annotators should see first
+_COMPONENTS: Final = 30
+
+
+def choose(
+    labelled: FloatArray, labels: FloatArray, pool: FloatArray, count: int, seed: int
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Rows of the (m, d) pool, the first drawn first; and (m,) the disagreement about all of it.
+
+    Drawn by the variance of the predictions of a committee, far from each other and from what is labelled.
+    """
+    rows, others = standardised(labelled, pool)
+    uncertain = disagreement(rows, labels, others, seed)
+    known, points = components(rows, others)
+    return spread(points, uncertain**2, known, count, seed), uncertain
+
+
+def standardised(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both tables scaled by mean and deviation of all rows, and cut at four deviations.
+
+    What is undefined is the median; columns that say the same of all rows are left out.
+    """
+    table = np.vstack([labelled, pool])
+    table = table[:, np.isfinite(table).any(axis=0)]
+    table = np.where(np.isfinite(table), table, np.nanmedian(table, axis=0))
+    deviation = table.std(axis=0)
+    varies = deviation > 1e-12 * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    scaled = (table[:, varies] - table[:, varies].mean(axis=0)) / deviation[varies]
+    scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
+    return scaled[: len(labelled)], scaled[len(labelled) :]
+
+
+def components(labelled: FloatArray, pool: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both tables as their first principal components, each of variance 1."""
+    table = np.vstack([labelled, pool])
+    centred = table - table.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(table))
+    kept = np.argsort(-values)[:_COMPONENTS]
+    kept = kept[values[kept] > 1e-9 * max(1e-300, float(values.max(initial=0.0)))]
+    points = centred @ vectors[:, kept] / np.sqrt(values[kept])
+    return points[: len(labelled)], points[len(labelled) :]
+
+
+def disagreement(
+    labelled: FloatArray, labels: FloatArray, pool: FloatArray, seed: int, members: int = MEMBERS
+) -> FloatArray:
+    """(m,) standard deviation of the members' predictions for (m, d) rows of the pool.
+
+    labelled  (n, d) rows on the scale of the pool's
+    labels    (n,)
+
+    All members have the penalty that generalised cross-validation chooses for all labelled rows (Golub, Heath
+    and Wahba 1979). What they disagree about is what the labels there do not yet settle (query by bagging,
+    Abe and Mamitsuka 1998).
+    """
+    penalty = len(labelled) * _penalty(labelled, labels)
+    generator = np.random.default_rng(seed)
+    predictions = np.empty((members, len(pool)))
+    for member in range(members):
+        rows = generator.integers(0, len(labelled), len(labelled))
+        predictions[member] = _predicted(labelled[rows], labels[rows], pool, penalty)
+    return np.asarray(predictions.std(axis=0), np.float64)
+
+
+def _predicted(rows: FloatArray, labels: FloatArray, others: FloatArray, penalty: float) -> FloatArray:
+    """Ridge regression with an intercept."""
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    gram = centred.T @ centred + penalty * np.eye(rows.shape[1])
+    weights = np.linalg.solve(gram, centred.T @ (labels - labels.mean()))
+    return np.asarray((others - mean) @ weights + labels.mean(), np.float64)
+
+
+def _penalty(rows: FloatArray, labels: FloatArray) -> float:
+    """The penalty, by row, with the least generalised cross-validation error."""
+    left, values, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    centred = labels - labels.mean()
+    errors = []
+    for penalty in _PENALTIES:
+        shrunk = values**2 / (values**2 + penalty * len(rows))
+        residual = centred - left @ (shrunk * (left.T @ centred))
+        errors.append(float(residual @ residual) / max(1e-9, 1 - (1 + shrunk.sum()) / len(rows)) ** 2)
+    return float(_PENALTIES[int(np.argmin(errors))])
+
+
+def spread(
+    points: FloatArray, weights: FloatArray, known: FloatArray, count: int, seed: int
+) -> NDArray[np.int64]:
+    """`count` of the (m, d) points, in the order drawn, none twice.
+
+    Each is drawn with a probability proportional to its weight, times its squared distance to the nearest
+    point that is drawn or `known` (k-means++, Arthur and Vassilvitskii 2007). Points in the place of another
+    are drawn last, in their order.
+
+    weights  (m,) not negative
+    known    (n, d) points that are taken already
+    """
+    generator, left = np.random.default_rng(seed), np.asarray(weights, np.float64).copy()
+    nearest = _nearest(points, known)
+    chosen: list[int] = []
+    while len(chosen) < count:
+        mass = nearest * left
+        total = float(mass.sum())
+        if not total > 0:
+            free = np.setdiff1d(np.arange(len(points)), chosen)
+            return np.array([*chosen, *free[: count - len(chosen)]], np.int64)
+        possible = np.flatnonzero(mass)
+        place = np.searchsorted(np.cumsum(mass[possible]), generator.random() * total, side="right")
+        drawn = int(possible[min(int(place), len(possible) - 1)])
+        chosen.append(drawn)
+        left[drawn] = 0
+        nearest = np.minimum(nearest, ((points - points[drawn]) ** 2).sum(axis=1))
+    return np.array(chosen, np.int64)
+
+
+def _nearest(points: FloatArray, known: FloatArray) -> FloatArray:
+    """(m,) squared distance to the nearest known point; 1 for all if there is none."""
+    if not len(known):
+        return np.ones(len(points))
+    squares = (points**2).sum(axis=1)[:, np.newaxis] + (known**2).sum(axis=1) - 2 * points @ known.T
+    return np.asarray(np.maximum(squares, 0).min(axis=1), np.float64)
