@@ -125,9 +125,9 @@ def _objective(experiment: Experiment, dataset: Dataset, folds: Sequence[FoldDat
     return Objective(folds, space, experiment.search.objective, dataset.scale, experiment.seed)
 
 
-def _directed(section: StrategySection, maker: Callable[..., Any], dataset: Dataset) -> StrategySection:
+def _directed(section: StrategySection, constructor: Callable[..., Any], dataset: Dataset) -> StrategySection:
     """Tells strategies that rank which labels are good, where they ask (`label_sign`)."""
-    if dataset.scale.higher_is_better or "label_sign" not in maker().get_params():
+    if dataset.scale.higher_is_better or "label_sign" not in constructor().get_params():
         return section
     return section.model_copy(update={"params": {"label_sign": dataset.scale.sign, **section.params}})
 
