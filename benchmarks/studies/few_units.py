@@ -41,7 +41,7 @@ def documents(rng: np.random.Generator, units: int, gain: float) -> list[Array]:
     ]
 
 
-def of_documents(units: int, simulations: int, margin: float = 2.0) -> dict[str, float]:
+def of_documents(units: int, simulations: int, margin: float = 10.0) -> dict[str, float]:
     """Shares of simulations, by question."""
     hits = dict.fromkeys(("tost jackknife", "tost bootstrap", "jackknife", "percentile"), 0)
     for number in range(simulations):

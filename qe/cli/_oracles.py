@@ -22,7 +22,12 @@ class OracleOptions:
 
 
 def scored_oracles(
-    options: OracleOptions, gold: "ScoreFile", scale: "LabelScale", samples: int | None, seed: int
+    options: OracleOptions,
+    gold: "ScoreFile",
+    scale: "LabelScale",
+    groups: Mapping[str, list[str]] | None,
+    samples: int | None,
+    seed: int,
 ) -> "dict[str, Oracle]":
     """The oracles asked for, by name.
 
@@ -34,7 +39,8 @@ def scored_oracles(
         check_oracle(name)
     texts = _texts(options, gold)
     return {
-        name: oracle(name, gold.scores, scale, texts, samples=samples, seed=seed) for name in options.names
+        name: oracle(name, gold.scores, scale, texts, groups=groups, samples=samples, seed=seed)
+        for name in options.names
     }
 
 

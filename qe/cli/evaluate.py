@@ -173,7 +173,7 @@ def evaluate(
     from qe.cli._oracles import OracleOptions, oracles_json, scored_oracles
 
     options = OracleOptions(oracle or (), target, post_edit, target_language)
-    oracles = scored_oracles(options, labels, scale, samples, seed)
+    oracles = scored_oracles(options, labels, scale, groups(group or []), samples, seed)
     if not systems:
         content: dict[str, Any] = {"systems": {}, "comparisons": []} | oracles_json(oracles, {})
         emit(content, json, output)
@@ -187,7 +187,9 @@ def evaluate(
     text = None if target is None else ("translation", list(read_lines(target)))
     own = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
     parts = BucketOptions(bucket or [], bands, corpus, text, own).read()
-    probabilities = _bayes(labels, systems, scale.sign, margin or [], bayes_folds, seed) if bayes else []
+    probabilities = (
+        _bayes(labels, systems, scale.sign, margin or [], bayes_folds, group or [], seed) if bayes else []
+    )
     names: Any = {"test": test, "correction": correct, "family": family}
     with progress_bar(quiet) as progress:
         report = evaluate_systems(
@@ -232,6 +234,7 @@ def _bayes(
     sign: float,
     margin: list[str],
     folds: Path | None,
+    group: list[str],
     seed: int,
 ) -> "list[BayesianComparison]":
     from features.basics.errors import InputError
@@ -245,7 +248,9 @@ def _bayes(
         raise InputError("a submission of ranks has no scores to compare", where="--bayes")
     lines = None if folds is None else list(read_lines(folds))
     ropes = margins(margin, DEFAULT_METRICS)
-    return bayesian_comparisons(sign * labels.scores, columns, ropes, folds=lines, seed=seed)
+    return bayesian_comparisons(
+        sign * labels.scores, columns, ropes, folds=lines, groups=groups(group), seed=seed
+    )
 
 
 def _print_bayes(probabilities: "list[BayesianComparison]") -> None:

@@ -14,6 +14,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
 from qe.evaluation.evaluate import evaluate
+from qe.statistics.groups import Groups
 
 ORACLES = ("effort", "hter", "bleu")
 RANKING, SCORING = ("delta_avg", "spearman"), ("mae", "rmse")
@@ -46,7 +47,7 @@ class Oracle:
     quality    (n,) what it ranks by; higher is better
     scores     (n,) its predictions, on the label's scale
     metrics    DeltaAvg and Spearman of `quality`, MAE and RMSE of `scores`
-    ci         metric -> 95 % bootstrap interval; empty without resampling
+    ci         metric -> 95 % jackknife interval; empty without resampling
     mapped_to  (worst, best) label that the 5 % and 95 % quantiles of `quality` became; None for the labels
                themselves
     """
@@ -83,6 +84,7 @@ def oracle(
     texts: PostEdited | None = None,
     *,
     mapped_to: tuple[float, float] | None = None,
+    groups: Groups | Mapping[str, Groups] | None = None,
     samples: int | None = None,
     seed: int = 0,
 ) -> Oracle:
@@ -93,7 +95,8 @@ def oracle(
 
     mapped_to  (worst, best) label; by default [1.5, 5] for labels from 1 to 5, as in the source, otherwise
                the 5 % and 95 % quantiles of the labels
-    samples    bootstrap samples of the intervals (default 1000); 0: none
+    groups     units of the intervals, as in `evaluate`
+    samples    0: no intervals
 
     Raises InputError for an unknown name, absent post-edits, and post-edits that are empty.
 
@@ -104,10 +107,10 @@ def oracle(
     samples = SAMPLES if samples is None else samples
     labels = np.asarray(gold, np.float64)
     if name == "effort":
-        return _scored(name, labels, scale, scale.sign * labels, labels, None, samples, seed)
+        return _scored(name, labels, scale, scale.sign * labels, labels, None, groups, samples, seed)
     quality = _quality(name, texts, len(labels))
     ends = mapped_to or _ends(labels, scale)
-    return _scored(name, labels, scale, quality, mapped(quality, ends), ends, samples, seed)
+    return _scored(name, labels, scale, quality, mapped(quality, ends), ends, groups, samples, seed)
 
 
 def check_oracle(name: str) -> None:
@@ -206,13 +209,16 @@ def _scored(
     quality: FloatArray,
     scores: FloatArray,
     ends: tuple[float, float] | None,
+    groups: Groups | Mapping[str, Groups] | None,
     samples: int,
     seed: int,
 ) -> Oracle:
     metrics: dict[str, float] = {}
     ci: dict[str, tuple[float, float]] = {}
     for values, family in ((scale.sign * quality, RANKING), (scores, SCORING)):
-        report = evaluate(gold, {name: values}, scale, metrics=family, samples=samples, seed=seed)
+        report = evaluate(
+            gold, {name: values}, scale, metrics=family, samples=samples, seed=seed, groups=groups
+        )
         metrics |= report.systems[name].metrics
         ci |= report.systems[name].ci
     return Oracle(name, quality, scores, metrics, ci, ends)

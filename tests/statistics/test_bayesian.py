@@ -10,6 +10,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.cli import main
+from qe.evaluation.bayes import bayesian_comparisons
 from qe.statistics.bayesian import correlated_t, signed_rank
 
 
@@ -59,4 +60,52 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     assert [outcome["worse"], outcome["equal"], outcome["better"]] == pytest.approx(expected, abs=1e-9)
     with pytest.raises(SystemExit):
         main([*map(str, arguments)])
-    assert "Bayesian signed-rank test, mae within 0.05: P(a better than b) = " in capsys.readouterr().out
+    assert (
+        "Bayesian signed-rank test of segments, mae within 0.05: P(a better than b) = "
+        in capsys.readouterr().out
+    )
+    (tmp_path / "documents").write_text("".join(f"{i // 25}\n" for i in range(100)))
+    with pytest.raises(SystemExit):
+        main([*map(str, [*arguments, "--group", tmp_path / "documents"])])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "a against b cannot be decided: there are 4 groups" in printed and "takes 6 groups" in printed
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [*map(str, [*arguments, "--group", tmp_path / "documents", "--bayes-folds", tmp_path / "folds"])]
+        )
+    assert ended.value.code == 2 and "folds of whole groups" in capsys.readouterr().err
+
+
+def test_documents_are_the_units_where_they_are_given() -> None:
+    """Mean differences of documents, by baycomp; .95 is passed no more often than new documents allow."""
+    rng = np.random.default_rng(3)
+    documents = np.repeat(np.arange(12), 10)
+    gold = np.zeros(120)
+    sides = {name: rng.normal(1, 0.1, 120) + rng.normal(0, 0.3, 12)[documents] for name in ("a", "b")}
+    (outcome,) = bayesian_comparisons(gold, sides, {"mae": 0.05}, groups=documents, samples=4000)
+    means = [np.abs(side).reshape(12, 10).mean(axis=1) for side in sides.values()]
+    expected = baycomp.SignedRankTest.probs(*means, 0.05, nsamples=4000, random_state=3)
+    assert [outcome.worse, outcome.equal, outcome.better] == pytest.approx(expected[::1], abs=0.035)
+    with pytest.raises(InputError, match="one kind of units"):
+        bayesian_comparisons(gold, sides, {"mae": 0.05}, groups={"a": documents, "b": documents})
+
+
+def test_equal_systems_seldom_look_better_by_documents() -> None:
+    """What segments pass off as certain: errors that go together in 8 documents of 20 segments."""
+    surest = {"segments": 0, "documents": 0}
+    documents = np.repeat(np.arange(8), 20)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sides = {name: np.abs(rng.normal(1, 0.3, 160) + rng.normal(0, 0.3, 8)[documents]) for name in "ab"}
+        for name, groups in (("segments", None), ("documents", documents)):
+            (outcome,) = bayesian_comparisons(
+                np.zeros(160), sides, {"mae": 0.001}, groups=groups, samples=500, seed=seed
+            )
+            surest[name] += max(outcome.better, outcome.worse) > 0.95
+    assert surest["documents"] <= 15 < surest["segments"]  # 6 of 60 are what .95 says
+
+
+def test_too_few_units_give_no_probability() -> None:
+    (outcome,) = bayesian_comparisons(np.zeros(5), {"a": np.ones(5), "b": np.full(5, 2.0)}, {"mae": 0.05})
+    assert np.isnan(outcome.better) and "that takes 6 segments" in outcome.undecided
+    assert outcome.to_json()["better"] is None
