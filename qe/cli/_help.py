@@ -144,7 +144,16 @@ def filled(text: str) -> str:
     >>> filled("Metrics: {qe.systems.mt_metrics}.").startswith("Metrics: bleu, ")
     True
     """
-    return _PACKAGE.sub(lambda match: ", ".join(Catalogue(match[1], object, "").names), text)
+    return _PACKAGE.sub(lambda match: ", ".join(_files(match[1])), text)
+
+
+def named_in(text: str) -> list[str]:
+    """The names that `filled` puts into a help."""
+    return [name for package in _PACKAGE.findall(text) for name in _files(package)]
+
+
+def _files(package: str) -> tuple[str, ...]:
+    return Catalogue(package, object, "").names
 
 
 def _row(name: str, text: str, column: int, width: int) -> Iterator[str]:

@@ -6,12 +6,20 @@ from typing import Annotated, Any
 import typer
 
 SHELLS = ("bash", "zsh")
+# Of zsh: what reads scripts of bash needs the completion of zsh, which a plain shell has not begun.
+_ZSH = """\
+(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}
+autoload -Uz bashcompinit && bashcompinit
+{script}"""
 _BASH = """\
 _qe() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" path="${{COMP_WORDS[1]}} " words=""
+    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
+    local path="${{COMP_WORDS[1]}} "
     [ "$COMP_CWORD" -gt 2 ] && path+="${{COMP_WORDS[2]}} "
+    [ "$before" = "=" ] && before="${{COMP_WORDS[COMP_CWORD-2]}}"
+    [ "$current" = "=" ] && current=""
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="{verbs}"
+        words="{verbs} --help --version"
     else
         case "$path" in
 {cases}
@@ -19,6 +27,9 @@ _qe() {{
         case "$current" in
             -*) ;;
             *) [ "$COMP_CWORD" -eq 2 ] && words="${{words%%--*}}" || words="" ;;
+        esac
+        case "$path$before" in
+{values}
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -28,9 +39,9 @@ complete -o default -F _qe qe
 
 
 def completion(
-    shell: Annotated[str, typer.Argument(help="bash or zsh.")] = "bash",
+    shell: Annotated[str, typer.Argument(metavar="bash|zsh", help="The shell.")] = "bash",
 ) -> None:
-    """Print a script by which the shell completes verbs and options; file names complete as ever.
+    """Print a script by which the shell completes verbs, options and their choices; files as ever.
 
     Examples:
 
@@ -42,28 +53,51 @@ def completion(
 
     if shell not in SHELLS:
         raise unknown_name("shell", shell, SHELLS)
-    if shell == "zsh":
-        typer.echo("autoload -U +X bashcompinit && bashcompinit")
-    typer.echo(_script(), nl=False)
+    typer.echo(_script() if shell == "bash" else _ZSH.format(script=_script()), nl=False)
 
 
 def _script() -> str:
-    """For bash. A case for each subcommand, and then for each verb."""
-    from qe.cli._verbs import command, verbs
+    """For bash: cases for each command, the longest names first, and for each option that has choices."""
+    from qe.cli._verbs import GROUPS, commands, verbs
 
-    cases = [case for verb in verbs() for case in _cases(verb, command(verb))]
-    rows = "\n".join(f'            "{pattern}"*) words="{words}" ;;' for pattern, words in cases)
-    return _BASH.format(verbs=" ".join(verbs()), cases=rows)
+    every = sorted(
+        (pair for verb in verbs() for pair in commands(verb)), key=lambda pair: (-pair[0].count(" "), pair[0])
+    )
+    below = {
+        name: [other.split()[1] for other, _ in every if other.startswith(f"{name} ")] for name, _ in every
+    }
+    cases = [f'"{name} "*) words="{" ".join([*below[name], *_words(one)])}" ;;' for name, one in every]
+    values = [
+        f'"{name} "*{option}) words="{" ".join(choices)}" ;;'
+        for name, one in every
+        for option, choices in _choices(one)
+    ]
+    return _BASH.format(
+        verbs=" ".join(" ".join(GROUPS.values()).split()),
+        cases="\n".join(f"            {case}" for case in cases),
+        values="\n".join(f"            {value}" for value in values),
+    )
 
 
-def _cases(verb: str, command: Any) -> Iterator[tuple[str, str]]:
-    """What the line begins with, and the words that can follow: subcommands before options."""
-    inner = getattr(command, "commands", {})
-    for name, subcommand in inner.items():
-        yield f"{verb} {name} ", " ".join(_options(subcommand))
-    yield f"{verb} ", " ".join([*inner, *_options(command)])
+def _words(command: Any) -> list[str]:
+    """What can follow a command: choices of its arguments, then its options."""
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [
+        name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")
+    ]
+    return [*(choice for one in arguments for choice in _of(one)), *options, "--help"]
 
 
-def _options(command: Any) -> list[str]:
-    names = [name for option in command.params for name in (*option.opts, *option.secondary_opts)]
-    return [*(name for name in names if name.startswith("--")), "--help"]
+def _choices(command: Any) -> Iterator[tuple[str, list[str]]]:
+    """Options that have choices, and these."""
+    for option in command.params:
+        if option.param_type_name == "option" and (choices := _of(option)):
+            yield from ((name, choices) for name in option.opts)
+
+
+def _of(parameter: Any) -> list[str]:
+    """The values of a parameter: a metavar such as `a|b`, or the names of the catalogue in its help."""
+    from qe.cli._help import named_in
+
+    metavar = parameter.metavar or ""
+    return metavar.split("|") if "|" in metavar else named_in(parameter.help or "")

@@ -2,13 +2,14 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from qe.cli import main
 from qe.cli._verbs import verbs
 
-BASH = shutil.which("bash")
+BASH, ZSH = shutil.which("bash"), shutil.which("zsh")
 
 
 @pytest.fixture
@@ -37,7 +38,16 @@ def offered(script: str, *words: str) -> list[str]:
         (("data", "check", "--fo"), ["--format"]),
         (("train", "x.yaml", "--over"), ["--overwrite"]),
         (("init", "x.tsv", "--higher"), ["--higher-is-better"]),
+        (("evaluate", "wo"), ["words"]),
+        (("evaluate", "words", "--lay"), ["--layout"]),
+        (("evaluate", "--test", ""), ["ar", "bootstrap", "tukey"]),
+        (("evaluate", "--gold", "g", "--correct", "ho"), ["holm"]),
+        (("evaluate", "words", "--layout", "=", "w"), ["words"]),
+        (("compare", "--metrics", "ch"), ["chrf"]),
+        (("completion", ""), ["bash", "zsh"]),
+        (("--ver",), ["--version"]),
         (("train", "x"), []),  # files, by `-o default`
+        (("train", "--output", "x"), []),
         (("data", "check", "x"), []),
     ],
 )
@@ -47,10 +57,23 @@ def test_what_is_offered(script: str, words: tuple[str, ...], expected: list[str
 
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 def test_every_verb_is_offered(script: str) -> None:
-    assert offered(script, "") == verbs()
+    assert sorted(offered(script, "")) == sorted([*verbs(), "--help", "--version"])
 
 
-def test_zsh_reads_the_script_of_bash(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_shell_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["completion", "zhs"])
+    assert "unknown shell 'zhs'; known: bash, zsh; did you mean 'zsh'?" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(ZSH is None, reason="zsh is not installed")
+def test_zsh_completes_in_a_shell_that_has_not_begun_its_completion(
+    script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["completion", "zsh"])
-    assert capsys.readouterr().out == "autoload -U +X bashcompinit && bashcompinit\n" + script
+    (tmp_path / "qe.zsh").write_text(printed := capsys.readouterr().out)
+    assert printed.endswith(script) and ZSH
+    command = [ZSH, "-f", "-c", f"source {tmp_path}/qe.zsh; print -- $_comps[qe]"]
+    done = subprocess.run(command, capture_output=True, text=True, env={"HOME": str(tmp_path)}, check=True)
+    assert done.stderr == "" and "_qe" in done.stdout
