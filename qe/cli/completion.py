@@ -60,12 +60,11 @@ def _script() -> str:
     """For bash: cases for each command, the longest names first, and for each option that has choices."""
     from qe.cli._verbs import GROUPS, commands, verbs
 
-    every = sorted(
-        (pair for verb in verbs() for pair in commands(verb)), key=lambda pair: (-pair[0].count(" "), pair[0])
-    )
+    pairs = [pair for verb in verbs() for pair in commands(verb)]
     below = {
-        name: [other.split()[1] for other, _ in every if other.startswith(f"{name} ")] for name, _ in every
+        name: [other.split()[1] for other, _ in pairs if other.startswith(f"{name} ")] for name, _ in pairs
     }
+    every = sorted(pairs, key=lambda pair: -pair[0].count(" "))
     cases = [f'"{name} "*) words="{" ".join([*below[name], *_words(one)])}" ;;' for name, one in every]
     values = [
         f'"{name} "*{option}) words="{" ".join(choices)}" ;;'

@@ -43,7 +43,7 @@ def offered(script: str, *words: str) -> list[str]:
         (("evaluate", "--test", ""), ["ar", "bootstrap", "tukey"]),
         (("evaluate", "--gold", "g", "--correct", "ho"), ["holm"]),
         (("evaluate", "words", "--layout", "=", "w"), ["words"]),
-        (("compare", "--metrics", "ch"), ["chrf"]),
+        (("compare", "--metrics", "chr"), ["chrf"]),
         (("completion", ""), ["bash", "zsh"]),
         (("--ver",), ["--version"]),
         (("train", "x"), []),  # files, by `-o default`
