@@ -14,8 +14,8 @@ RUN pip install --no-cache-dir --no-deps /tmp/mtqe && rm -rf /tmp/mtqe /tmp/requ
     && useradd --create-home --uid 10001 qe
 USER 10001
 
-# Compiled kernels and resources are kept here; mount a volume to keep them between containers.
-ENV NUMBA_CACHE_DIR=/tmp/numba QE_CACHE_DIR=/tmp/qe
+# Compiled kernels (in `numba`) and resources are kept here; mount a volume to keep them between containers.
+ENV XDG_CACHE_HOME=/home/qe/.cache
 WORKDIR /data
 ENTRYPOINT ["qe"]
 CMD ["--help"]

@@ -3,12 +3,16 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from features.storage.surroundings import keep_out
+
 if TYPE_CHECKING:
     from features.core.extractor import Extractor, Feature, FittedExtractor
     from features.core.feature_set import FeatureSet
     from features.core.segments import Segments
 
 __all__ = ["Extractor", "Feature", "FeatureSet", "FittedExtractor", "Segments"]
+
+keep_out()  # before anything imports Numba
 
 _HOMES = {
     "Extractor": "extractor",

@@ -8,8 +8,19 @@
 0.25
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+
+# `python -m qe` begins, and Python has put the working directory first: it may be a folder from elsewhere, so
+# no module is taken from there, unless this package itself is. No import stands before this.
+_HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path and os.path.realpath(sys.path[0]) != _HOME:
+    sys.path[:] = [entry for entry in sys.path if entry != sys.path[0]]
+
+import importlib  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+import features  # noqa: E402, F401 (first: it keeps settings of the working directory out of libraries)
 
 if TYPE_CHECKING:
     from features.basics.errors import InputError

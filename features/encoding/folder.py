@@ -3,23 +3,24 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
 from features.basics.errors import InputError
 from features.encoding.encoded import TextEncoder
+from features.encoding.external import external_files
+from features.encoding.growth import growth_of
 from features.encoding.guarded import GuardedEncoder, guarded
 from features.encoding.onnx import OnnxEncoder, Pooling
 from features.encoding.static import StaticEncoder
 from features.encoding.tokenizing import REMEDY
 from features.storage.checksums import checksum
-from features.storage.damage import read_json
+from features.storage.damage import read_json, whole
 from features.storage.files import clone_or_copy
 
 TOKENIZER: Final = "tokenizer.json"
-# Where exporters write it, the likeliest first; what lies beside ONNX holds large tensors.
+# Where exporters write it, the likeliest first.
 WEIGHTS: Final = ("model.onnx", "onnx/model.onnx", "model.safetensors", "0_StaticEmbedding/model.safetensors")
-BESIDE: Final = ("_data", ".data")
 POOLING: Final = "1_Pooling/config.json"  # of sentence-transformers
 _PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
@@ -65,10 +66,13 @@ class EncoderFolder:
         )
 
     def files(self) -> tuple[str, ...]:
-        """Those that are read, as relative paths."""
-        beside = [self.weights + ending for ending in BESIDE]
-        optional = [name for name in (*beside, POOLING) if (self.path / name).is_file()]
-        return (self.weights, self.tokenizer, *optional)
+        """Those that are read, as relative paths. Raises InputError if weights lie outside the folder."""
+        weights = PurePosixPath(self.weights)
+        is_onnx = weights.suffix == ".onnx"
+        names = external_files(self.path / weights) if is_onnx else ()
+        optional = [POOLING] if (self.path / POOLING).is_file() else []
+        beside = [str(weights.parent / name) for name in names]
+        return (self.weights, self.tokenizer, *beside, *optional)
 
     def checksums(self) -> dict[str, str]:
         """File -> SHA-256."""
@@ -81,12 +85,18 @@ class EncoderFolder:
             clone_or_copy(self.path / name, target / name)
 
     def load(self, settings: EncoderSettings) -> TextEncoder:
-        """Raises InputError if files are absent or damaged, or a package is not installed."""
+        """Raises InputError if files are absent, damaged or elsewhere, or a package is not installed."""
         weights, tokenizer = self.path / self.weights, self.path / self.tokenizer
+        self.files()
         with guarded(self.path):
-            return GuardedEncoder(self._loaded(weights, tokenizer, settings), self.path)
+            encoder = self._loaded(weights, tokenizer, settings)
+            with whole("the tokenizer", tokenizer, REMEDY):
+                growth = growth_of(encoder.tokenizer)
+            return GuardedEncoder(encoder, growth, self.path)
 
-    def _loaded(self, weights: Path, tokenizer: Path, settings: EncoderSettings) -> TextEncoder:
+    def _loaded(
+        self, weights: Path, tokenizer: Path, settings: EncoderSettings
+    ) -> StaticEncoder | OnnxEncoder:
         if weights.suffix == ".safetensors":
             return StaticEncoder.load(weights, tokenizer)
         return OnnxEncoder.load(

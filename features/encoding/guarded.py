@@ -7,6 +7,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.encoding.encoded import EncodedText, TextEncoder
+from features.encoding.growth import Growth
 from features.encoding.tokenizing import REMEDY
 from features.storage.damage import whole
 
@@ -16,10 +17,12 @@ class GuardedEncoder:
     """An encoder that was loaded from `path`: what looks whole may fail when it reads the first text."""
 
     encoder: TextEncoder
+    growth: Growth
     path: Path
 
     def encode(self, texts: Sequence[str]) -> list[EncodedText]:
         with guarded(self.path):
+            self.growth.check(texts, self.path)
             return self.encoder.encode(texts)
 
 

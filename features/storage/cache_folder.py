@@ -1,7 +1,12 @@
-"""The user's cache folder for this project."""
+"""The user's cache folder for this project, and whether others could write what lies there."""
 
+import grp
 import os
+import pwd
+import stat
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from features.basics.errors import InputError
 
@@ -11,11 +16,50 @@ def default_cache() -> Path:
 
     Raises InputError if none is named and the user has no home.
     """
-    given, base = os.environ.get("QE_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    if given:
-        return Path(given)
-    try:
-        return (Path(base) if base else Path("~/.cache").expanduser()) / "qe"
-    except RuntimeError:
+    given = os.environ.get("QE_CACHE_DIR")
+    folder = Path(given) if given else user_cache()
+    if folder is None:
         remedy = "name a folder in QE_CACHE_DIR, or with --cache-dir"
-        raise InputError("no home for the cache", remedy=remedy) from None
+        raise InputError("no home for the cache", remedy=remedy)
+    return folder
+
+
+def user_cache() -> Path | None:
+    """`qe` in XDG_CACHE_HOME, or in ~/.cache if that is no absolute path; None without a home."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    with suppress(RuntimeError):  # nobody knows this user
+        base = base if base.is_absolute() else Path("~/.cache").expanduser()
+    return base / "qe" if base.is_absolute() else None
+
+
+def of_user_alone(folder: Path) -> bool:
+    """Makes the folder if it can be made. Whether only the user can write it, or rename what leads to it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+        folder = folder.resolve()
+        own, *above = (place.stat() for place in (folder, *folder.parents))
+    except (OSError, RuntimeError):
+        return False
+    return own.st_uid == os.geteuid() and not _open(own) and not any(map(_replaceable, above))
+
+
+def _replaceable(place: os.stat_result) -> bool:
+    """Whether others could rename what lies there: a sticky folder (/tmp) lets only owners do so."""
+    sticky = place.st_mode & stat.S_ISVTX
+    return place.st_uid not in (0, os.geteuid()) or (_open(place) and not sticky)
+
+
+def _open(place: os.stat_result) -> bool:
+    """Whether others than the owner may write: a group that is the user's alone is nobody else."""
+    if place.st_mode & stat.S_IWOTH:
+        return True
+    return bool(place.st_mode & stat.S_IWGRP) and not _own_group(place.st_gid)
+
+
+def _own_group(number: int) -> bool:
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and number == user.pw_gid and not group.gr_mem

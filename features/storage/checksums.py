@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +21,40 @@ _LARGE = 1 << 20  # bytes; checksums of files from here on are remembered
 _SETTLED = 2 * 10**9  # nanoseconds after a change, within which another one might leave the same times
 
 
-def checksum(path: Path) -> str:
+def checksum(path: Path, *, anew: bool = False) -> str:
     """SHA-256 of a file, in hex.
 
-    That of a large file is computed once, and remembered by its device, inode, size and times of change.
+    That of a large file is computed once, and remembered by its device, inode, size and times of change;
+    `anew` computes it again, whatever is remembered.
     """
     before = path.stat()
-    if before.st_size < _LARGE:
+    if anew or before.st_size < _LARGE:
         return sha256(path)
-    name, stamp = f"{before.st_dev:x}-{before.st_ino:x}", _stamp(before)
+    device, inode, *stamp = identity_of(before)
+    name = f"{device}-{inode}"
     known = (recall(name) or "").split()
     if known[:-1] == stamp:
         return known[-1]
     settled = time.time_ns() - max(before.st_mtime_ns, before.st_ctime_ns) > _SETTLED
     digest = sha256(path)
-    if settled and _stamp(path.stat()) == stamp:
+    if settled and identity_of(path.stat()) == (device, inode, *stamp):
         keep(name, " ".join([*stamp, digest]))
     return digest
 
 
-def _stamp(status: os.stat_result) -> list[str]:
-    return [str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
+def identity_of(status: os.stat_result) -> tuple[str, ...]:
+    """Device, inode (both in hex), size, times of change: they tell a file from others, and if it changes."""
+    times = (str(number) for number in (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return f"{status.st_dev:x}", f"{status.st_ino:x}", *times
 
 
-def checksums(folder: Path, names: Collection[str] | None = None) -> dict[str, str]:
+def checksums(folder: Path, names: Collection[str] | None = None, *, anew: bool = False) -> dict[str, str]:
     """Relative path (with `/`) -> checksum of the files in a folder, or of those named.
 
     Raises InputError for links and devices, as `regular_files` does.
     """
     chosen = sorted(regular_files(folder) if names is None else names)
-    digests = side_by_side(checksum, [folder / name for name in chosen])
+    digests = side_by_side(partial(checksum, anew=anew), [folder / name for name in chosen])
     return dict(zip(chosen, digests, strict=True))
 
 
@@ -78,13 +83,15 @@ def _walk(folder: Path) -> Iterator[Path]:
                 )
 
 
-def verify(folder: Path, recorded: Mapping[str, str], besides: Collection[str] = ()) -> None:
+def verify(
+    folder: Path, recorded: Mapping[str, str], besides: Collection[str] = (), *, anew: bool = False
+) -> None:
     """Compares a folder with the checksums recorded of it; `besides` names files that are not among them.
 
     Raises Damaged with the names of files that are gone, changed, or new; InputError as `regular_files`.
     """
     there = set(regular_files(folder)) - set(besides)
-    actual = checksums(folder, there & recorded.keys())
+    actual = checksums(folder, there & recorded.keys(), anew=anew)
     wrong = [f"{name} is gone" for name in sorted(recorded.keys() - there)]
     wrong += [f"{name} has changed" for name, value in actual.items() if value != recorded[name]]
     wrong += [f"{name} is not one of them" for name in sorted(there - recorded.keys())]

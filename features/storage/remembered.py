@@ -1,11 +1,14 @@
-"""What was found out about large files, kept in the user's cache folder so that it costs time only once."""
+"""What was found out about large files, kept in the user's cache folder so that it costs time only once.
+
+Only in a folder that nobody else can write or exchange: what is kept there is believed.
+"""
 
 import contextlib
 import os
 from pathlib import Path
 
 from features.basics.errors import InputError
-from features.storage.cache_folder import default_cache
+from features.storage.cache_folder import default_cache, of_user_alone
 from features.storage.files import atomic_file
 
 _MOST = 10_000  # entries; beyond it the older half goes
@@ -14,17 +17,20 @@ _MOST = 10_000  # entries; beyond it the older half goes
 def recall(name: str) -> str | None:
     """The text kept under a name; None if there is none, or the folder cannot be read."""
     try:
-        return (_folder() / name).read_text("utf-8")
-    except (OSError, ValueError, RuntimeError):  # not readable, not text, no home
+        folder = _folder()
+        return (folder / name).read_text("utf-8") if folder.is_dir() and of_user_alone(folder) else None
+    except (OSError, ValueError, InputError):  # not readable, not text, no home
         return None
 
 
 def keep(name: str, text: str) -> None:
-    """Keeps a text under a name; a folder that cannot be written costs time later, and is no error."""
-    with contextlib.suppress(OSError, InputError, RuntimeError):
-        with atomic_file(_folder() / name) as temporary:
-            temporary.write_text(text, "utf-8")
-        _prune(_folder())
+    """Keeps a text under a name; a folder that cannot be used costs time later, and is no error."""
+    with contextlib.suppress(OSError, InputError):
+        folder = _folder()
+        if of_user_alone(folder):
+            with atomic_file(folder / name) as temporary:
+                temporary.write_text(text, "utf-8")
+            _prune(folder)
 
 
 def _folder() -> Path:

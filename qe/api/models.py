@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from qe.models.description import one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
@@ -64,12 +65,13 @@ def load_model(model: str | Path, *, require_signature: Path | None = None) -> L
     Loading runs no code from the files (docs/security.md). Raises qe.InputError for what is no model, is
     damaged, or is not signed as required.
     """
-    folder = model_folder(str(model), require_signature)
-    return LoadedModel(folder, Model.load(folder))
+    folder, identity = model_folder(str(model), require_signature)
+    return LoadedModel(folder, Model.load(folder, identity))
 
 
-def model_folder(model: str, require_signature: Path | None = None) -> Path:
-    """The model directory that a path or an MLflow URI names.
+def model_folder(model: str, require_signature: Path | None = None) -> tuple[Path, str]:
+    """The model directory that a path or an MLflow URI names, and the identity of the model that lies there:
+    what is loaded after this must be that one.
 
     Raises InputError if it is not signed with the key (a public one, PEM) that is required, if any is.
     """
@@ -79,11 +81,12 @@ def model_folder(model: str, require_signature: Path | None = None) -> Path:
         folder = model_directory(model)
     else:
         folder = Path(model)
-    if require_signature is not None:
-        from qe.models.signatures import verify
+    with one_model(folder) as identity:
+        if require_signature is not None:
+            from qe.models.signatures import verify
 
-        verify(folder, require_signature)
-    return folder
+            verify(folder, require_signature)
+    return folder, identity
 
 
 def is_uri(model: str) -> bool:
@@ -99,7 +102,7 @@ def sign_model(model: str, key: Path) -> tuple[Path, str]:
     from qe.models.description import NAME, SIGNATURE
     from qe.models.signatures import sign
 
-    folder = model_folder(model)
+    folder, _ = model_folder(model)
     fingerprint = sign(folder, key)
     if is_uri(model):
         from qe.tracking.logged_models import publish

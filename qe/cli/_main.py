@@ -9,7 +9,7 @@ from features.basics.packages import missing, version
 from qe.cli._help import line_width, listed
 from qe.cli._process import (
     Stopped,
-    compile_cache,
+    safe_children,
     standard_streams,
     stopped_by_signals,
     thread_limits,
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     name = f"qe {verb}" if verb in verbs() else "qe"
     without_telemetry()
     try:
-        with stopped_by_signals(), compile_cache(), standard_streams(), thread_limits():
+        with stopped_by_signals(), safe_children(), standard_streams(), thread_limits():
             _check_text(arguments)
             _run(verb, arguments[1:])
     except InputError as error:

@@ -9,11 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
-from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, TextIO, cast
 
-import features
 from features.basics.errors import InputError, visible
 from features.basics.threads import THREADS, cores
 
@@ -93,36 +90,6 @@ def standard_streams() -> Iterator[None]:
             _flush(watched)
         finally:
             sys.stdout = stream
-
-
-@contextmanager
-def compile_cache() -> Iterator[None]:
-    """A place for what Numba compiles: beside the code, or in the user's cache, as Numba chooses. If neither
-    can be written (a read-only installation, no home), a temporary folder of this run's own.
-
-    It is not shared: Numba's cache is code, and would be run from a folder that others could write.
-    """
-    places = [Path(features.__file__).parent, Path(__file__).resolve().parents[1]]
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 (never raises)
-    if "NUMBA_CACHE_DIR" in os.environ or all(map(_writable, places)) or _writable(Path(home) / "numba"):
-        yield
-        return
-    with TemporaryDirectory(prefix="qe-numba-", ignore_cleanup_errors=True) as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["NUMBA_CACHE_DIR"]
-
-
-def _writable(folder: Path) -> bool:
-    """Whether a folder can be written, or made."""
-    there = next((above for above in (folder, *folder.parents) if above.exists()), folder)
-    try:
-        TemporaryFile(dir=there).close()
-    except OSError:
-        return False
-    return True
 
 
 # Colours, which Rich writes, and a carriage return.
@@ -239,9 +206,29 @@ def thread_limits() -> Iterator[None]:
     What the user has set stays; all is as before when the block ends. Raises InputError for a wrong
     QE_THREADS.
     """
-    names = (THREADS, _LIBRARIES)
+    with _restored(THREADS, _LIBRARIES):
+        os.environ.setdefault(_LIBRARIES, str(cores()))
+        yield
+
+
+def use_threads(number: int | None) -> None:
+    """What --threads asks for, inside `thread_limits`; processes that are started have it, too."""
+    if number is not None:
+        os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
+
+
+@contextmanager
+def safe_children() -> Iterator[None]:
+    """Python processes that are started in the block import nothing from the working directory."""
+    with _restored("PYTHONSAFEPATH"):
+        os.environ["PYTHONSAFEPATH"] = "1"
+        yield
+
+
+@contextmanager
+def _restored(*names: str) -> Iterator[None]:
+    """Variables of the environment are as before when the block ends."""
     before = {name: os.environ.get(name) for name in names}
-    os.environ.setdefault(_LIBRARIES, str(cores()))
     try:
         yield
     finally:
@@ -250,12 +237,6 @@ def thread_limits() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def use_threads(number: int | None) -> None:
-    """What --threads asks for, inside `thread_limits`; processes that are started have it, too."""
-    if number is not None:
-        os.environ[THREADS] = os.environ[_LIBRARIES] = str(number)
 
 
 def without_telemetry() -> None:

@@ -65,8 +65,8 @@ def distill(
     from qe.training.check import check
     from qe.training.train import train
 
-    folder = model_folder(model, require_signature)
-    teacher = Model.load(folder)
+    folder, identity = model_folder(model, require_signature)
+    teacher = Model.load(folder, identity)
     experiment = student_of(teacher, student, data_root, settings or ())
     plan = check(experiment, in_memory=True)
     check_apart(output, [input_, folder, *experiment.inputs()])

@@ -127,7 +127,8 @@ def _threshold(
     from qe.api.models import model_folder
     from qe.scoring.scorer import Options, Scorer
 
-    scorer = Scorer.load(model_folder(model, signature), Options(drift=False))
+    folder, identity = model_folder(model, signature)
+    scorer = Scorer.load(folder, Options(drift=False), identity=identity)
     return Threshold(worst, scorer.model.scale.higher_is_better, scorer)
 
 

@@ -94,7 +94,7 @@ def verify(
     from qe.api.models import model_folder
     from qe.models.signatures import verify as verified
 
-    folder = model_folder(model)
+    folder, _ = model_folder(model)
     _report(folder, verified(folder, key), "is what was signed with", as_json)
 
 

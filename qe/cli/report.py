@@ -62,7 +62,8 @@ def report(
         from qe.api.models import model_folder
         from qe.reports.scored import scored_page
 
-        page = scored_page(target, model_folder(model, require_signature), drift=drift, costs=triage)
+        folder, identity = model_folder(model, require_signature)
+        page = scored_page(target, folder, identity=identity, drift=drift, costs=triage)
     with atomic_file(place) as temporary:
         temporary.write_text(page, "utf-8")
     if not quiet:

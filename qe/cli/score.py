@@ -180,7 +180,7 @@ def score(
         from qe.evaluation.word_level import check_threshold_metric
 
         check_threshold_metric(tags, "--tags")
-    folder = model_folder(model, require_signature)
+    folder, identity = model_folder(model, require_signature)
     of_files = any(translation_kind(Path(name)) for name in input_)
     if of_files:
         others: dict[str, object] = {"--resume": resume, "--workers": workers, "--engine": engine != "local"}
@@ -195,7 +195,7 @@ def score(
         _only_local({"--outside": outside})
         _only_local({"--suffix": suffix, "--safe-cells": safe_cells})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
-        _score_on_spark(folder, input_, output, options, overwrite, chunk, master, quiet, as_json)
+        _score_on_spark(folder, identity, input_, output, options, overwrite, chunk, master, quiet, as_json)
         return
     from features.storage.outputs import check_output
 
@@ -206,7 +206,7 @@ def score(
 
         check_output(drift, [*map(Path, input_), Path(output), folder, *([triage] if triage else [])])
         Profile.load(folder)  # says so before any work where the model has none
-    thresholds = None if triage is None else _thresholds(triage, folder)
+    thresholds = None if triage is None else _thresholds(triage, folder, identity)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     options = Options(
         interval,
@@ -229,6 +229,7 @@ def score(
             folder,
             Path(input_[0]),
             Path(output),
+            identity=identity,
             options=options,
             file_options=FileOptions(headers, asked, layout, overwrite),
         )
@@ -238,6 +239,7 @@ def score(
                 folder,
                 [Path(name) for name in input_],
                 Path(output),
+                identity=identity,
                 options=options,
                 columns=headers,
                 keep=keep,
@@ -264,11 +266,12 @@ def score(
             print(f"  {action:12} {count:>10,}  {share:6.1%}  {rule}")
 
 
-def _thresholds(path: Path, model: Path) -> "Thresholds":
+def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":
     from qe.models import description
     from qe.production.thresholds import Thresholds
 
-    return Thresholds.given(path, model, description.read(model).scale)
+    with description.one_model(model, identity):
+        return Thresholds.given(path, model, description.read(model).scale)
 
 
 def _only_of_tables(options: dict[str, object]) -> None:
@@ -300,6 +303,7 @@ def _only_local(options: dict[str, object]) -> None:
 
 def _score_on_spark(
     model: Path,
+    identity: str,
     inputs: list[str],
     output: str,
     options: "Options",
@@ -317,7 +321,14 @@ def _score_on_spark(
     check_apart(Path(output), [Path(source), model])
     with spark_session(master, quiet=quiet or as_json) as session:
         summary = score_table(
-            session, model, source, output, options=options, overwrite=overwrite, chunk=chunk
+            session,
+            model,
+            source,
+            output,
+            identity=identity,
+            options=options,
+            overwrite=overwrite,
+            chunk=chunk,
         )
     _print(summary, output, quiet, as_json)
 

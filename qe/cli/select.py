@@ -232,7 +232,7 @@ def _apply(
         raise InputError("--model chooses without --references, --features and --new-source")
     if output is None:
         raise InputError("the chosen translations need a folder", remedy="give --output FOLDER")
-    preferences = choose_by_model(Model.load(model_folder(model)), translations)
+    preferences = choose_by_model(Model.load(*model_folder(model)), translations)
     _write(output, translations, {"model": preferences}, by, None)
     taken = shares(preferences.choice(by, translations.documents), len(translations.names))
     shares_of = dict(zip(translations.names, map(float, taken), strict=True))

@@ -54,7 +54,8 @@ def serve(
         from qe.api.models import model_folder
         from qe.production.server.service import Service
 
-        return Service.load(model_folder(model, require_signature), limits, level=interval, triage=triage)
+        folder, identity = model_folder(model, require_signature)
+        return Service.load(folder, limits, identity=identity, level=interval, triage=triage)
 
     with bound(host, port) as held:
         address = address_of(held)

@@ -27,10 +27,10 @@ def ui(
     from features.basics.errors import InputError
     from features.basics.passwords import without_passwords
     from qe.production.listening import bound
-    from qe.tracking.address import check_reachable, is_database
+    from qe.tracking.address import absolute, check_reachable, is_database
     from qe.tracking.settings import artifact_root, tracking_uri
 
-    uri = tracking_uri()
+    uri = absolute(tracking_uri())
     if not is_database(uri):
         raise InputError(
             "is no database that a UI could be opened on",
@@ -48,6 +48,9 @@ def ui(
     # Not as arguments: these are shown to whoever lists processes, and the address may have a password.
     os.environ["MLFLOW_BACKEND_STORE_URI"] = os.environ["MLFLOW_REGISTRY_STORE_URI"] = uri
     os.environ["MLFLOW_DEFAULT_ARTIFACT_ROOT"] = artifact_root()
+    os.environ.setdefault("MLFLOW_ARTIFACTS_DESTINATION", artifact_root())
     # MLflow's jobs (judges of language models) would be eight more processes beside the server.
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
+    # The server imports modules from where it starts: not from the working directory, which may be anybody's.
+    os.chdir(sys.prefix)
     os.execv(sys.executable, command)

@@ -1,7 +1,8 @@
 """model.json: what a model is, with the checksums of its other files and its own."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -9,9 +10,9 @@ from typing import Any, TypeVar, get_type_hints
 from features.basics.errors import InputError
 from features.basics.hints import described, fits
 from features.basics.packages import DISTRIBUTION
-from features.storage.checksums import checksums, is_sealed, sealed, verify
+from features.storage.checksums import checksums, identity_of, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
-from features.storage.files import atomic_file
+from features.storage.files import atomic_file, sha256
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
 from qe.models.pipeline import Candidate
@@ -20,6 +21,7 @@ NAME = "model.json"
 SIGNATURE = "model.sig"  # a signature of model.json, which has no place among the files that model.json lists
 FORMAT = 2
 REMEDY = "restore the folder from a copy, or train the model again"
+_REPLACED = "run the command again, with one model from its beginning to its end"
 
 Kind = TypeVar("Kind")
 
@@ -92,8 +94,44 @@ def write(folder: Path, content: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(sealed({**content, "files": files}), indent=1) + "\n", "utf-8")
 
 
-def read(folder: Path) -> Description:
-    """What model.json says, the folder's files compared with it.
+@contextmanager
+def one_model(folder: Path, expected: str | None = None) -> Iterator[str]:
+    """Lets one model be loaded in the block: yields the SHA-256 of its model.json, which lists all others.
+
+    expected  the SHA-256 that it must have, such as that of a model that was verified
+
+    Raises InputError if it is another, or if the folder or a file in it was replaced meanwhile.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        raise InputError(f"is not a model directory (no {NAME})", where=folder)
+    before, found = _stamps(folder), sha256(path)
+    if expected not in (None, found):
+        raise InputError("is no longer the model that the command began with", where=folder, remedy=_REPLACED)
+    try:
+        yield found
+    except (InputError, OSError):
+        _check_unchanged(folder, before)
+        raise
+    _check_unchanged(folder, before)
+
+
+def _check_unchanged(folder: Path, before: list[tuple[str, ...]]) -> None:
+    if _stamps(folder) != before:
+        raise InputError("was replaced while it was loaded", where=folder, remedy=_REPLACED) from None
+
+
+def _stamps(folder: Path) -> list[tuple[str, ...]]:
+    """What tells a folder and its files from any other ones: a rename or a change leaves its time."""
+    try:
+        places = [folder, *(folder / name for name in regular_files(folder))]
+        return [(str(place), *identity_of(place.stat())) for place in places]
+    except OSError:  # replaced just now
+        return []
+
+
+def read(folder: Path, *, anew: bool = False) -> Description:
+    """What model.json says, the folder's files compared with it; `anew`: without what is remembered of them.
 
     Raises InputError if there is no model.json, if it is damaged or of a newer version, or if files
     are not those that it lists.
@@ -113,7 +151,7 @@ def read(folder: Path) -> Description:
         if not is_sealed(content):
             raise Damaged("its content does not go with its checksum")
     with whole("the model", folder, REMEDY):
-        verify(folder, described.files, (NAME, SIGNATURE))
+        verify(folder, described.files, (NAME, SIGNATURE), anew=anew)
     return described
 
 

@@ -60,6 +60,7 @@ class Model:
     limits        the worst and best score that it gives, in ascending order: the label's declared ends, or
                   those of the training labels; None: no limit
     guard         takes the score of rubbish to the worst; None: scores are the pipeline's
+    identity      of a model that was loaded: the SHA-256 of its model.json
     """
 
     name: str
@@ -73,6 +74,7 @@ class Model:
     made_columns: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[float, float] | None = None
     guard: Guard | None = None
+    identity: str | None = None
 
     def columns(self) -> tuple[str, ...]:
         """The input columns that scoring needs."""
@@ -163,12 +165,19 @@ class Model:
         }
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path, identity: str | None = None) -> Self:
         """What `save` wrote; needs neither the training data nor the network, and loads no pickle.
 
-        Raises InputError if `path` is no model, was written by a newer version, is damaged, or holds
-        resources or columns other than those it was trained with.
+        identity  what `identity` must be
+
+        Raises InputError if `path` is no model, or another than it must be; was written by a newer version,
+        is damaged, or holds resources or columns other than those it was trained with.
         """
+        with description.one_model(path, identity) as identity:
+            return replace(cls._loaded(path), identity=identity)
+
+    @classmethod
+    def _loaded(cls, path: Path) -> Self:
         described = description.read(path)
         source, target = described.tokenizers
         with whole(description.NAME, path / description.NAME, REMEDY):

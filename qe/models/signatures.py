@@ -41,8 +41,8 @@ def sign(folder: Path, key: Path) -> str:
 def verify(folder: Path, key: Path) -> str:
     """Verifies that the model in `folder` is as it was signed with a key; the fingerprint of its public key.
 
-    Raises InputError if it is not signed, by another key, or has changed since, in any file; and for a
-    public key (PEM) that cannot be used.
+    Every file is read, whatever is remembered of its checksum. Raises InputError if it is not signed, by
+    another key, or has changed since, in any file; and for a public key (PEM) that cannot be used.
     """
     from cryptography.exceptions import InvalidSignature
 
@@ -68,7 +68,7 @@ def verify(folder: Path, key: Path) -> str:
             where=folder,
             remedy=description.REMEDY,
         ) from None
-    description.read(folder)
+    description.read(folder, anew=True)
     return fingerprint
 
 

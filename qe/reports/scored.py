@@ -43,14 +43,27 @@ class ActionBand:
     cost: float | None
 
 
-def scored_page(scored: Path, model: Path, *, drift: Path | None = None, costs: Path | None = None) -> str:
+def scored_page(
+    scored: Path,
+    model: Path,
+    *,
+    identity: str | None = None,
+    drift: Path | None = None,
+    costs: Path | None = None,
+) -> str:
     """The page of what `qe score` wrote with that model.
 
+    identity  of the model that must lie there, if it is known
     drift  what `qe score --drift` wrote
     costs  a cost table, for what to do
 
     Raises InputError for files that are not of that kind.
     """
+    with description.one_model(model, identity):
+        return _page(scored, model, drift, costs)
+
+
+def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> str:
     rows = _rows(scored)
     described = description.read(model)
     scale = described.scale

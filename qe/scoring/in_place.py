@@ -53,10 +53,13 @@ def score_translations(
     source: Path,
     output: Path,
     *,
+    identity: str | None = None,
     options: Options | None = None,
     file_options: FileOptions | None = None,
 ) -> ScoredFile:
     """Scores every segment of an XLIFF, TMX or XLSX file, into a file of the same kind or a table.
+
+    identity  of the model that must lie there, if it is known
 
     In place, XLIFF and TMX are the same but for the notes; those of an earlier scoring are replaced. XLSX is
     what openpyxl keeps of it.
@@ -69,7 +72,7 @@ def score_translations(
     check_output(output, [source, model])
     if output.exists() and not how.overwrite:
         raise InputError("is there already", where=output, remedy="name another file, or add --overwrite")
-    scorer = Scorer.load(model, options or Options(cache=0))
+    scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     source_language, target_language = (each.language for each in scorer.model.tokenizers)
     file = opened(source, (source_language, target_language), how.asked)
     names = _names(scorer, file, how.columns, source)

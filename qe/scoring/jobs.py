@@ -62,6 +62,7 @@ def score_file(
     source: Sequence[Path],
     output: Path,
     *,
+    identity: str | None = None,
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
     keep: bool = False,
@@ -75,6 +76,7 @@ def score_file(
 ) -> ScoredFile:
     """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
 
+    identity  of the model that must lie there, if it is known; worker processes load no other than the job
     options  add columns (intervals, explanations, ...)
     columns  name of a column that the model reads -> the input's own name of it
     keep     whether all columns of the input stay, before those that are added
@@ -89,7 +91,7 @@ def score_file(
     """
     kind = tables.kind_of(output)
     check_output(output, [*source, model_path])
-    scorer = Scorer.load(model_path, options or Options())
+    scorer = Scorer.load(model_path, options or Options(), identity=identity)
     names = Names(columns or {})
     given = open_input(source)
     names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
@@ -98,7 +100,7 @@ def score_file(
     workers = workers or processes(own_memory())  # each will hold what this process has loaded
     with locked_file(output):
         asked = _asked(scorer.options, names, (keep, suffix, safe))
-        fingerprint = _fingerprint(scorer.model, model_path, source, chunk, kind, asked)
+        fingerprint = _fingerprint(scorer.model, source, chunk, kind, asked)
         rows = _begun(given.rows(whole=keep))
         total = None if progress is silent else _total(given)
         job = _Job.open(output, fingerprint, resume, overwrite)
@@ -143,13 +145,10 @@ def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tu
     return (*options.key, sorted(names.headers.items()), layout)
 
 
-def _fingerprint(
-    model: Model, path: Path, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]
-) -> str:
+def _fingerprint(model: Model, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
     """What the pieces of a job depend on; an input changed since is another job."""
     inputs = [(str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns) for p in source]
-    description = (path / "model.json").read_bytes()
-    return digest(description, inputs, chunk, kind, model.feature_set.fingerprint, asked)
+    return digest(model.identity, inputs, chunk, kind, model.feature_set.fingerprint, asked)
 
 
 def score_rows(model: Model, rows: Sequence[Row], start: int = 0) -> list[dict[str, Any]]:
@@ -246,8 +245,8 @@ class _Worker:
     work: _Work
 
     @classmethod
-    def start(cls, path: Path, options: Options, rest: tuple[Any, ...]) -> None:
-        cls.work = _Work(Scorer.load(path, options), *rest)
+    def start(cls, path: Path, identity: str | None, options: Options, rest: tuple[Any, ...]) -> None:
+        cls.work = _Work(Scorer.load(path, options, identity=identity), *rest)
 
     @classmethod
     def piece(cls, number: int, batch: Sequence[Row]) -> _Piece:
@@ -269,7 +268,9 @@ def _scored_chunks(
     rest = (work.kind, work.chunk, work.names, work.kept, work.safe)
     waiting: _Waiting = {}
     try:
-        with WorkerPool(workers, _Worker.start, (model_path, work.scorer.options, rest)) as pool:
+        scorer = work.scorer
+        start = (model_path, scorer.model.identity, scorer.options, rest)
+        with WorkerPool(workers, _Worker.start, start) as pool:
             for number, batch in _until_damaged(todo, waiting, job):
                 if job.has(number):
                     yield len(batch), False

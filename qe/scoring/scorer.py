@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
 from features.core.tree_columns import numbers
+from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
 from qe.models.intervals import Intervals
@@ -111,11 +112,20 @@ class Scorer:
     _known: dict[bytes, _Known] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path, options: Options, model: Model | None = None) -> Self:
+    def load(
+        cls, path: Path, options: Options, model: Model | None = None, identity: str | None = None
+    ) -> Self:
         """The model of the folder `path`; `model`, where it was loaded from there already.
 
-        Raises InputError if it is no model or lacks what the options ask for.
+        identity  that of the model that must lie there, if it is known
+
+        Raises InputError if it is no model, or another one, or lacks what the options ask for.
         """
+        with one_model(path, identity if model is None else model.identity):
+            return cls._loaded(path, options, model)
+
+    @classmethod
+    def _loaded(cls, path: Path, options: Options, model: Model | None) -> Self:
         intervals = None if options.level is None else Intervals.load(path)
         if intervals is not None and options.level is not None:
             intervals.check_level(options.level)

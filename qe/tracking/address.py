@@ -33,6 +33,15 @@ def database_file(uri: str) -> Path | None:
     return Path(path).absolute() if kind_of(uri) == "sqlite" and path not in ("", ":memory:") else None
 
 
+def absolute(uri: str) -> str:
+    """The address that names the same SQLite file from every working directory."""
+    file = database_file(uri)
+    if file is None:
+        return uri
+    scheme, _, rest = uri.partition(":///")
+    return f"{scheme}:///{file}" + "".join(rest.partition("?")[1:])
+
+
 def check_reachable(uri: str) -> None:
     """Raises InputError, after seconds, if no store can be; MLflow would try for minutes."""
     kind, file = kind_of(uri), database_file(uri)

@@ -73,6 +73,8 @@ def quiet() -> None:
         os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
         set_telemetry_client()  # type: ignore[no-untyped-call]  # what was made when mlflow was imported goes
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    # A project of uv in the working directory is not the model's: MLflow would put its files into the model.
+    os.environ.setdefault("MLFLOW_UV_AUTO_DETECT", "false")
     # On stdout, where a server tracks: it would stand in the middle of what --json prints.
     os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
     for name in ("mlflow", "alembic"):

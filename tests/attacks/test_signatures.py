@@ -2,17 +2,29 @@
 
 import base64
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from features.basics.errors import InputError
+from features.storage import checksums, remembered
+from features.storage.files import sha256
+from qe.api.models import model_folder
 from qe.cli import main
+from qe.models import description
+from qe.models.model import Model
+from qe.models.pipeline import Candidate
 from qe.models.signatures import sign, verify
-from tests.attacks.models import copy_of, edit, sealed_again, unsealed
+from qe.production.server.limits import Limits
+from qe.production.server.service import Service
+from qe.scoring.jobs import score_file
+from qe.scoring.scorer import Options, Scorer
+from tests.attacks.models import Workshop, copy_of, edit, sealed_again, unsealed
 
 PEM, NO_PASSWORD = serialization.Encoding.PEM, serialization.NoEncryption()
 PRIVATE, PUBLIC = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -155,3 +167,106 @@ def test_a_signed_model_scores_with_its_key_required(
         main([*map(str, command), "--require-signature", str(tmp_path / "own.pub"), "--quiet"])
     assert ended.value.code in (None, 0), capsys.readouterr().err
     assert len((tmp_path / "out.tsv").read_text().splitlines()) == 2
+
+
+def altered(folder: Path) -> Path:
+    """A large file of the model with another last byte; its name."""
+    path = max(folder.rglob("*.npy"), key=lambda file: file.stat().st_size)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    return path
+
+
+def test_what_is_remembered_of_a_signed_models_files_is_not_asked(
+    signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksums, "_LARGE", 1)
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    path = max(signed.rglob("*.npy"), key=lambda file: file.stat().st_size)
+    right = checksums.checksum(path)
+    assert altered(signed) == path
+    device, inode, *stamp = checksums.identity_of(path.stat())
+    remembered.keep(f"{device}-{inode}", " ".join([*stamp, right]))
+    assert checksums.checksum(path) == right  # the planted entry is one that is believed: without a signature
+    description.read(signed)
+    with pytest.raises(InputError, match=f"{path.name} has changed"):
+        verify(signed, tmp_path / "own.pub")
+
+
+@pytest.mark.parametrize("place", ["checked", "."])
+def test_entries_that_others_could_have_written_are_not_believed(
+    place: str, signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksums, "_LARGE", 1)
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    path = altered(signed)
+    device, inode, *stamp = checksums.identity_of(path.stat())
+    remembered.keep(f"{device}-{inode}", " ".join([*stamp, "0" * 64]))
+    assert checksums.checksum(path) == "0" * 64
+    (tmp_path / "cache" / place).chmod(0o777)
+    assert checksums.checksum(path) == sha256(path)
+
+
+def exchanged(folder: Path, other: Path) -> None:
+    """As `mv` does it."""
+    folder.rename(folder.with_name("old"))
+    shutil.copytree(other, folder)
+
+
+def test_a_model_that_is_exchanged_after_its_signature_was_verified_is_not_loaded(
+    signed: Path, workshop: Workshop, tmp_path: Path
+) -> None:
+    folder, identity = model_folder(str(signed), tmp_path / "own.pub")
+    exchanged(signed, workshop.model("another"))
+    for load in (
+        lambda: Model.load(folder, identity),
+        lambda: Scorer.load(folder, Options(), identity=identity),
+        lambda: Service.load(folder, Limits(), identity=identity),
+        lambda: score_file(folder, [], tmp_path / "out.tsv", identity=identity),
+    ):
+        with pytest.raises(InputError, match="is no longer the model that the command began with"):
+            load()
+
+
+def test_a_model_that_is_exchanged_there_and_back_while_it_is_loaded(
+    signed: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, read = workshop.model("another"), description.read
+
+    def exchanges(folder: Path) -> description.Description:
+        described = read(folder)
+        signed.rename(signed.with_name("old"))
+        shutil.copytree(other, signed)
+        shutil.rmtree(signed)
+        signed.with_name("old").rename(signed)
+        return described
+
+    monkeypatch.setattr(description, "read", exchanges)
+    with pytest.raises(InputError, match="was replaced while it was loaded"):
+        Model.load(signed)
+
+
+@pytest.mark.parametrize("key", [True, False], ids=["signed", "not signed"])
+def test_worker_processes_load_the_model_that_the_job_began_with(
+    key: bool, signed: Path, workshop: Workshop, tmp_path: Path
+) -> None:
+    rows = tmp_path / "in.tsv"
+    rows.write_text("source\ttarget\n" + "a b\tc d\n" * 6, "utf-8")
+    folder, identity = model_folder(str(signed), tmp_path / "own.pub" if key else None)
+    other = workshop.model("another", Candidate("ridge"))
+
+    def progress(what: str, done: int, total: int | None) -> None:
+        if not done:  # the job's own process has loaded its model, and no worker has begun
+            exchanged(signed, other)
+
+    def score(**more: Any) -> None:
+        score_file(folder, [rows], tmp_path / "out.tsv", identity=identity, workers=2, chunk=2, **more)
+
+    with pytest.raises(InputError, match="is no longer the model that the command began with"):
+        score(progress=progress)
+    assert not (tmp_path / "out.tsv").exists()
+    shutil.rmtree(signed)
+    signed.with_name("old").rename(signed)
+    score()
+    assert (tmp_path / "out.tsv").read_text().count("\n") == 7

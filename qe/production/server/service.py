@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from features.basics.errors import InputError
-from features.storage.files import digest
 from qe.models.model import versions
 from qe.production.server.answers import Answer, Refused, json_answer
 from qe.production.server.extras import Extras, asked_for
@@ -39,15 +38,23 @@ class Service:
 
     @classmethod
     def load(
-        cls, folder: Path, limits: Limits, *, level: float | None = None, triage: Path | None = None
+        cls,
+        folder: Path,
+        limits: Limits,
+        *,
+        identity: str | None = None,
+        level: float | None = None,
+        triage: Path | None = None,
     ) -> Self:
         """The model of a folder; `level` of intervals that every answer has, `triage` a file of thresholds.
+
+        identity  of the model that must lie there, if it is known
 
         Raises InputError if the model cannot be loaded, has no intervals though a level is given, and
         for a file without thresholds.
         """
         # No cache: threads share the scorer.
-        scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0))
+        scorer = plain = Scorer.load(folder, Options(level=level, drift=False, cache=0), identity=identity)
         lacks = {}
         for name, options in {
             "interval": Options(level=level or _TRIED),
@@ -65,7 +72,7 @@ class Service:
                 )
         thresholds = None if triage is None else Thresholds.read(triage, scorer.model.scale)
         _warm(plain)
-        about = _about(plain, folder)
+        about = _about(plain)
         return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level))
 
     def answer(self, body: bytes, kind: Kind, query: bytes) -> Answer:
@@ -115,12 +122,12 @@ def _warm(scorer: Scorer) -> None:
         scorer.score([({"source": "a", "target": "a"}, "")])
 
 
-def _about(scorer: Scorer, folder: Path) -> dict[str, Any]:
+def _about(scorer: Scorer) -> dict[str, Any]:
     """What /version says: which model, made of what, run by what."""
     model = scorer.model
     return {
         "model": model.name,
-        "fingerprint": digest((folder / "model.json").read_bytes()),
+        "fingerprint": model.identity,
         "features": model.feature_set.fingerprint,
         "columns": list(scorer.columns()),
         "versions": versions(),

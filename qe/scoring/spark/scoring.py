@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from features.basics.errors import InputError
+from qe.models.description import one_model
 from qe.scoring import tables
 from qe.scoring.scorer import Options, Scorer
 from qe.scoring.spark.output import written_folder
@@ -34,6 +35,7 @@ def score_table(
     source: str,
     output: str,
     *,
+    identity: str | None = None,
     options: Options | None = None,
     overwrite: bool = False,
     chunk: int = CHUNK,
@@ -49,11 +51,13 @@ def score_table(
     """
     options = options or Options()
     kind = tables.kind_of(Path(output))
-    needed = Scorer.load(model_path, options).columns()
+    scorer = Scorer.load(model_path, options, identity=identity)
+    needed = scorer.columns()
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(chunk))
     with written_folder(session, output, overwrite) as folder, tempfile.TemporaryDirectory() as temporary:
         rows, outcomes = read_table(session, source, needed)
-        archive = ship_folder(session, model_path)
+        with one_model(model_path, scorer.model.identity):
+            archive = ship_folder(session, model_path)
         udf = _udf(session, Path(temporary), archive, options)
         scored = _scored(rows, udf, needed, options)
         _write(scored, folder, kind, options.columns, output.lower().endswith(".gz"))

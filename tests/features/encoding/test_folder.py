@@ -1,6 +1,9 @@
 """Folders of encoders: what is read of them, and what is said where something is wrong."""
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from features.encoding.external import external_files
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.guarded import guarded
 from tests.features.encoding.made import BEGIN, END, TOKENS, Tiny, ids_of, onnx_folder, static_folder
@@ -209,3 +213,161 @@ def test_panics_of_libraries_are_one_message(tmp_path: Path) -> None:
         raise PanicException("index out of bounds")
     with pytest.raises(KeyboardInterrupt), guarded(tmp_path):
         raise KeyboardInterrupt
+
+
+# --- files from elsewhere ------------------------------------------------------------------------------
+
+
+def external(folder: Path, location: str) -> None:
+    """Moves the model's table of vectors into a file of that name."""
+    import onnx
+    from onnx.external_data_helper import set_external_data
+
+    model = onnx.load(folder / "model.onnx")
+    table = next(tensor for tensor in model.graph.initializer if tensor.name == "vectors")
+    target = (folder / "model.onnx").parent / location
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(table.raw_data)
+    set_external_data(table, location)
+    table.ClearField("raw_data")
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("location", ["weights.bin", "a/b/vectors", "model.onnx_data", "Ü x.data"])
+def test_weights_in_another_file_are_read_copied_and_part_of_the_checksum(
+    location: str, tmp_path: Path
+) -> None:
+    folder = onnx_folder(tmp_path / "e", TINY)
+    expected = encoded(folder, ["ab c"])[0].vector
+    external(folder, location)
+    assert set(EncoderFolder(folder).checksums()) == {"model.onnx", "tokenizer.json", location}
+    EncoderFolder(folder).copy(tmp_path / "copy")
+    shutil.rmtree(folder)
+    np.testing.assert_array_equal(encoded(tmp_path / "copy", ["ab c"])[0].vector, expected)
+    before = EncoderFolder(tmp_path / "copy").checksums()
+    weights = np.fromfile(tmp_path / "copy" / location, np.float32)
+    (2 * weights).tofile(tmp_path / "copy" / location)
+    assert EncoderFolder(tmp_path / "copy").checksums() != before
+
+
+def test_the_names_are_those_that_onnx_finds_wherever_tensors_lie(tmp_path: Path) -> None:
+    """In constants of nodes, in branches, in sparse tensors, in functions."""
+    import onnx
+    from onnx import TensorProto, helper
+    from onnx.external_data_helper import set_external_data
+
+    def tensor(name: str) -> TensorProto:
+        made = helper.make_tensor(name, TensorProto.FLOAT, [1], b"\0\0\0\0", raw=True)
+        set_external_data(made, name)
+        made.ClearField("raw_data")
+        (tmp_path / name).write_bytes(bytes(4))
+        return made
+
+    def constant(name: str) -> onnx.NodeProto:
+        return helper.make_node("Constant", [], [name], value=tensor(name))
+
+    def graph(*names: str, **more: Any) -> onnx.GraphProto:
+        return helper.make_graph([constant(name) for name in names], "g", [], [], **more)
+
+    branches = helper.make_node("If", ["c"], ["x"], then_branch=graph("then"), else_branch=graph("else"))
+    inner = helper.make_node("If", ["c"], ["y"], then_branch=helper.make_graph([branches], "h", [], []))
+    sparse = onnx.SparseTensorProto(values=tensor("values"), indices=tensor("indices"), dims=[4])
+    several = helper.make_node("Several", [], ["z"], many=[tensor("first"), tensor("second")])
+    main = helper.make_graph([inner, several], "m", [], [], [tensor("weight")], sparse_initializer=[sparse])
+    function = helper.make_function("d", "f", [], ["o"], [constant("of function")], [])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(helper.make_model(main, functions=[function]).SerializeToString())
+    wanted = {"then", "else", "values", "indices", "first", "second", "weight", "of function"}
+    assert set(external_files(path)) == wanted
+
+
+ELSEWHERE = ["../secret", "/etc/hostname", "a/../../secret", "", ".", "absent", "link", "folder/file", "c:x"]
+ELSEWHERE += ["*/_ORT_MEM_ADDR_/*", "a\\b"]  # an address in memory, for onnxruntime
+
+
+@pytest.mark.parametrize("location", ELSEWHERE)
+def test_weights_elsewhere_are_refused(location: str, tmp_path: Path) -> None:
+    folder = onnx_folder(tmp_path / "e", TINY)
+    external(folder, "weights.bin")
+    content = (folder / "model.onnx").read_bytes()
+    (tmp_path / "secret").write_bytes((folder / "weights.bin").read_bytes())
+    (folder / "link").symlink_to(folder / "weights.bin")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").write_bytes((folder / "weights.bin").read_bytes())
+    (folder / "folder").symlink_to(tmp_path / "outside")
+    import onnx
+
+    model = onnx.load_model_from_string(content)
+    next(t for t in model.graph.initializer if t.name == "vectors").external_data[0].value = location
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    for use in (lambda e: e.load(SETTINGS), lambda e: e.checksums(), lambda e: e.copy(tmp_path / "copy")):
+        with pytest.raises(InputError, match=r"model\.onnx: keeps weights in .*, which "):
+            use(EncoderFolder(folder))
+    assert not (tmp_path / "copy").exists()
+
+
+def with_rules(folder: Path, **rules: Any) -> Path:
+    """An encoder whose tokenizer has other rules."""
+    path = static_folder(folder, TINY) / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **rules}))
+    return folder
+
+
+def sequence(name: str, *rules: Any) -> dict[str, Any]:
+    return {"type": "Sequence", name: list(rules)}
+
+
+def replaced(pattern: str, content: str, kind: str = "String") -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
+
+
+_LETTERS = {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False}
+_BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+_META = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+_AGAIN = [{"Sequence": {"id": "A", "type_id": 0}}] * 2
+_TWICE = {"type": "TemplateProcessing", "pair": [], "special_tokens": {}, "single": _AGAIN}
+EXPLOSIVE = {
+    "a letter becomes two": {"normalizer": sequence("normalizers", *[replaced("a", "aa")] * 40)},
+    "between all letters": {"normalizer": sequence("normalizers", *[replaced("", "b", "Regex")] * 40)},
+    "one long text": {"normalizer": replaced("a", "b" * 5000)},
+    "within each other": {
+        "normalizer": sequence("normalizers", *[sequence("normalizers", *[replaced("a", "aaaa")] * 4)] * 4)
+    },
+    "ligatures": {
+        "normalizer": sequence("normalizers", *[replaced("\u064a", "\ufdfa"), {"type": "NFKD"}] * 5)
+    },
+    "bytes of bytes": {"pre_tokenizer": sequence("pretokenizers", *[_BYTES] * 20)},
+    "a mark before every piece": {"pre_tokenizer": sequence("pretokenizers", *[_LETTERS, _META] * 20)},
+    "the text again": {"post_processor": sequence("processors", *[_TWICE] * 20)},
+}
+
+
+@pytest.mark.parametrize("name", EXPLOSIVE)
+def test_rules_of_a_tokenizer_that_would_take_all_memory(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"tokenizer\.json: .* can make a text [\d,]+ times as long"):
+        EncoderFolder(with_rules(tmp_path / "e", **EXPLOSIVE[name])).load(SETTINGS)
+
+
+def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
+    """As of ALBERT: by its rules a character can become hundreds; what it does become is measured."""
+    rules = [replaced("``", '"'), {"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]
+    folder = with_rules(
+        tmp_path / "e", normalizer=sequence("normalizers", *rules, replaced(" {2,}", " ", "Regex"))
+    )
+    encoder = EncoderFolder(folder).load(SETTINGS)
+    assert encoder.encode(["abc"])[0].vector is not None
+    with pytest.raises(InputError, match=r"make 180,000 characters of a text of 10,000"):
+        encoder.encode(["\ufdfa" * 10_000])
+
+
+def test_a_rule_that_ends_the_process_without_the_check(tmp_path: Path) -> None:
+    """The library itself, with little memory: that these rules are explosive is not only our arithmetic."""
+    folder = with_rules(tmp_path / "e", **EXPLOSIVE["a letter becomes two"])
+    script = (
+        "import resource, sys, tokenizers; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
+        "tokenizers.Tokenizer.from_file(sys.argv[1]).encode('a' * 100)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder / "tokenizer.json")], capture_output=True, check=False
+    )
+    assert done.returncode != 0

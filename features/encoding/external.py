@@ -1,0 +1,107 @@
+"""The files in which a model of ONNX keeps its tensors: read from its graph, wherever they are named.
+
+ONNX is protobuf. Its fields are walked where tensors can lie, and tensors are skipped, so that gigabytes of
+weights are not read into memory for a few names.
+"""
+
+import mmap
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from features.basics.errors import InputError
+from features.encoding.tokenizing import REMEDY
+from features.storage.damage import Damaged, whole
+
+# Message -> field -> the message it holds (onnx.proto3); every way from a model to its tensors.
+_MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {13: "entry"},
+}
+_DEEPEST: Final = 100  # messages within each other, as protobuf itself has it
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # kinds of fields
+_FIXED: Final = {_EIGHT: 8, _FOUR: 4}
+
+
+def external_files(weights: Path) -> tuple[str, ...]:
+    """The files beside a model of ONNX that hold tensors of it, as relative paths, each once.
+
+    Raises InputError if a name leads elsewhere, to a link or to no file, or if the model is damaged.
+    """
+    with whole("the encoder", weights, REMEDY), weights.open("rb") as stream:
+        if not weights.stat().st_size:
+            raise Damaged("the file is empty")
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as content:
+            names = tuple(dict.fromkeys(_locations(content, "model", 0)))
+    for name in names:
+        _check_beside(weights, name)
+    return names
+
+
+def _check_beside(weights: Path, name: str) -> None:
+    """Raises InputError unless the file lies in the model's folder, or in a folder there."""
+    parts, wrong = PurePosixPath(name).parts, ""
+    places = [weights.parent.joinpath(*parts[: i + 1]) for i in range(len(parts))]
+    if not parts or name.startswith("/") or ".." in parts or any(c in "\\:*\0" for c in name):
+        wrong = "which leads out of its folder"
+    elif any(place.is_symlink() for place in places):
+        wrong = "which is a link, or lies behind one"
+    elif not places[-1].is_file():
+        wrong = "which is not there"
+    if wrong:
+        raise InputError(
+            f"keeps weights in {name!r}, {wrong}",
+            where=weights,
+            remedy="put the file itself beside the model, or export it again",
+        )
+
+
+def _locations(content: memoryview, message: str, depth: int) -> Iterator[str]:
+    """The locations of tensors in a message."""
+    if depth > _DEEPEST:
+        raise Damaged(f"more than {_DEEPEST} messages within each other")
+    for field, value in _fields(content):
+        inner = _MESSAGES[message].get(field)
+        if inner == "entry":
+            entry = dict(_fields(value))
+            if bytes(entry.get(1, b"")) == b"location":
+                yield str(entry.get(2, b""), "utf-8")
+        elif inner is not None:
+            yield from _locations(value, inner, depth + 1)
+
+
+def _fields(content: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Number and bytes of every field that holds bytes; numbers are passed over. Raises Damaged."""
+    at = 0
+    while at < len(content):
+        tag, at = _varint(content, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, at = _varint(content, at)
+        elif kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind == _BYTES:
+            size, at = _varint(content, at)
+            yield tag >> 3, content[at : at + size]
+            at += size
+        else:
+            raise Damaged("no model of ONNX")
+    if at > len(content):
+        raise Damaged("it ends too early")
+
+
+def _varint(content: memoryview, at: int) -> tuple[int, int]:
+    """A number, seven bits a byte, and where the next one begins."""
+    value = shift = 0
+    while at < len(content) and shift < 64:
+        byte = content[at]
+        value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
+        if byte < 128:
+            return value, at
+    raise Damaged("it ends too early")

@@ -1,0 +1,96 @@
+"""How much longer the rules of a tokenizer can make a text: `tokenizer.json` may come from anywhere.
+
+A few dozen rules that double a text would take all memory, inside a library that ends the process then. So
+what rules can do at most is computed from them, and what the normalizer does is measured before others run.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+from features.basics.errors import InputError
+from features.encoding.tokenizing import REMEDY
+from features.storage.damage import Damaged
+
+_MOST: Final = 1024  # characters that the normalizer may make of one, by its rules
+_UNMEASURED: Final = 16  # up to which texts are not looked at
+_MOST_PIECES: Final = 16  # ... and the steps after it
+_SPARE: Final = 10_000  # characters that are added to a text once
+# By type of rule. Of Unicode's forms: UAX 15, section 12 (NFKC: one character becomes 18).
+_NORMALIZERS: Final[Mapping[str, int]] = {
+    "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4,
+    "Strip": 1, "StripAccents": 1, "Nmt": 1, "Prepend": 1,
+}  # fmt: skip
+_PIECES: Final[Mapping[str, int]] = {"ByteLevel": 4, "Metaspace": 2}
+_PARTS: Final = ("normalizers", "pretokenizers", "processors")  # of a Sequence
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """What has to be asked of a text before it is tokenized: nothing, where `normalize` is None."""
+
+    normalize: Callable[[str], str] | None
+
+    def check(self, texts: Iterable[str], where: Path) -> None:
+        """Raises InputError for a text that the normalizer makes too long."""
+        if self.normalize is None:
+            return
+        for text in texts:
+            length = len(self.normalize(text))
+            if length > _UNMEASURED * len(text) + _SPARE:
+                raise InputError(
+                    f"the rules of its tokenizer make {length:,} characters of a text of {len(text):,}",
+                    where=where,
+                    remedy=REMEDY,
+                )
+
+
+def growth_of(tokenizer: Any) -> Growth:
+    """Raises Damaged for rules that could make a text far longer."""
+    normalizing = prod(map(_of_normalizer, _rules(tokenizer.normalizer)))
+    pieces = prod(_PIECES.get(rule["type"], 1) for rule in _rules(tokenizer.pre_tokenizer))
+    pieces *= prod(map(_of_processor, _rules(tokenizer.post_processor)))
+    for stage, most, limit in (("normalizer", normalizing, _MOST), ("steps after it", pieces, _MOST_PIECES)):
+        if most > limit:
+            raise Damaged(f"the rules of its {stage} can make a text {most:,.0f} times as long")
+    return Growth(tokenizer.normalizer.normalize_str if normalizing > _UNMEASURED else None)
+
+
+def _rules(part: Any) -> Sequence[Mapping[str, Any]]:
+    """The rules of a part of a tokenizer as it was read, those within each other one after the other."""
+    return [] if part is None else _flat(json.loads(part.__getstate__()))
+
+
+def _flat(rule: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if rule["type"] != "Sequence":
+        return [rule]
+    inner = next(rule[name] for name in _PARTS if name in rule)
+    return [one for each in inner for one in _flat(each)]
+
+
+def _of_normalizer(rule: Mapping[str, Any]) -> float:
+    if rule["type"] == "Replace":
+        content, pattern = len(rule["content"]), rule["pattern"]
+        literal = len(pattern.get("String", ""))  # a regular expression may match between any two characters
+        return max(1.0, content / literal) if literal else content + 1
+    if rule["type"] == "Precompiled":
+        return _longest(base64.b64decode(rule["precompiled_charsmap"]))
+    return _NORMALIZERS.get(rule["type"], _UNMEASURED + 1)
+
+
+def _longest(charsmap: bytes) -> int:
+    """Characters of the longest replacement: after the size of a trie and the trie, each ends with NUL."""
+    size = int.from_bytes(charsmap[:4], "little")
+    return max(
+        (len(text.decode("utf-8", "replace")) for text in charsmap[4 + size :].split(b"\0")), default=1
+    )
+
+
+def _of_processor(rule: Mapping[str, Any]) -> int:
+    """How often a template repeats the text; marks are added once."""
+    template = rule.get("single", ())
+    return max(1, sum("Sequence" in piece for piece in template)) + len(template) // _SPARE

@@ -1,0 +1,100 @@
+"""Keeps settings and compiled code that others wrote out of the libraries that would take them.
+
+Numba and Matplotlib read settings in the working directory, which may be a folder from elsewhere. Numba's
+name the folder of what it has compiled, and its index files there are pickles: reading one runs code.
+"""
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from features.storage.cache_folder import of_user_alone, user_cache
+
+_NUMBA: Final = "numba.core.config"
+_FOLDER: Final = "NUMBA_CACHE_DIR"
+
+
+def keep_out() -> None:
+    """From now on Numba and Matplotlib are loaded without the settings of the working directory.
+
+    A Numba that is already loaded forgets what it has read there.
+    """
+    if any(isinstance(finder, _Apart) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, _Apart())
+    if _NUMBA in sys.modules:
+        _own_cache()
+        _without_file(sys.modules[_NUMBA])
+        sys.modules[_NUMBA].reload_config()
+
+
+class _Apart(MetaPathFinder):
+    """Finds modules that read the working directory as others find them, and has them run elsewhere."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in (_NUMBA, "matplotlib"):
+            return None
+        others = [finder for finder in sys.meta_path if not isinstance(finder, _Apart)]
+        specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            # On this loader alone: it stays the reader of sources and data files that others expect.
+            setattr(spec.loader, "exec_module", _apart(name, spec.loader.exec_module))  # noqa: B010
+        return spec
+
+
+def _apart(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+    def run(module: ModuleType) -> None:
+        if name == _NUMBA:
+            _own_cache()
+        with _elsewhere():
+            execute(module)
+        if name == _NUMBA:
+            _without_file(module)
+
+    return run
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """In the folder of the interpreter, which is trusted as its code is; for moments: threads share it."""
+    here = None
+    with suppress(OSError):  # a working directory that is gone holds no settings
+        here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
+    os.chdir(sys.prefix)
+    try:
+        yield
+    finally:
+        if here is not None:
+            os.fchdir(here)
+            os.close(here)
+
+
+def _without_file(config: ModuleType) -> None:
+    """Numba looks for its file again whenever it compiles: now for one that is no file."""
+    setattr(config, "_config_fname", os.devnull)  # noqa: B010
+
+
+def _own_cache() -> None:
+    """A folder for what Numba compiles, here and in processes that are started; one that is named stays."""
+    if not os.environ.get(_FOLDER):
+        os.environ[_FOLDER] = str(compile_cache())
+
+
+def compile_cache() -> Path:
+    """The user's folder of compiled code; a temporary one if others could write there, or nobody can."""
+    folder = user_cache()
+    if folder is not None and of_user_alone(folder / "numba"):
+        return folder / "numba"
+    temporary = tempfile.mkdtemp(prefix="qe-numba-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
