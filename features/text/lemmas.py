@@ -8,6 +8,7 @@ from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGU
 
 from features.basics.errors import InputError
 from features.text.annotation import NOTHING
+from features.text.scripts import without_blanks
 from features.text.tokens import Tokens
 
 
@@ -17,8 +18,12 @@ def base_forms(words: Iterable[str], language: str) -> list[str]:
     >>> base_forms(["convierte", "las", "horas", "xyz"], "es")
     ['convertir', 'el', 'hora', 'xyz']
 
+    Tokens of languages without blanks are characters, which have no other forms.
+
     Raises InputError for a language without a dictionary.
     """
+    if without_blanks(language):
+        return [word.lower() for word in words]
     if language not in SUPPORTED_LANGUAGES:
         raise InputError(
             f"no base forms for the language '{language}'",

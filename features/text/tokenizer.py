@@ -7,10 +7,12 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, TypeVar, get_args
 
-from features.basics.errors import unknown_name
+from features.basics.errors import InputError, unknown_name
 from features.text._chunks import ChunkTokenizer
 from features.text._moses import moses_2012_rules, moses_rules
 from features.text.languages import check_language
+from features.text.scripts import characters, without_blanks
+from features.text.segmenter import SEGMENTERS, Segmenter
 from features.text.tokens import Tokens, TokensBuilder
 
 _SMALL = 16  # fewer texts are faster one by one
@@ -64,39 +66,59 @@ class Tokenizer:
                organisers of the WMT 2012 task tokenized: for features comparable with theirs) or
                `whitespace`
     normalise  apply `normalise` first
+    segmenter  what splits a language without blanks (zh, ja, th, ...) into words, such as `jieba`; by default
+               its tokens are characters. `whitespace` splits at blanks, whatever the language
     """
 
     language: str = "en"
     kind: Kind = "moses"
     normalise: bool = True
+    segmenter: str = ""
 
     def __post_init__(self) -> None:
         check_language(self.language)  # another code would silently get the rules of no language
+        if self.segmenter and self.language not in (known := SEGMENTERS.get(self.segmenter).languages):
+            raise InputError(
+                f"the segmenter '{self.segmenter}' splits {' and '.join(known)}, not {self.language}"
+            )
         if self.kind not in get_args(Kind):
             raise unknown_name("tokenizer", self.kind, get_args(Kind))
 
     def split(self, text: str) -> list[str]:
         """The tokens of one text.
 
-        >>> Tokenizer("en").split("The cat’s mat.")
-        ['The', 'cat', "'s", 'mat', '.']
+        >>> Tokenizer("en").split("The cat’s mat."), Tokenizer("zh").split("好的。")
+        (['The', 'cat', "'s", 'mat', '.'], ['好', '的', '。'])
         """
         text = composed(text)
+        if self._by_chunks:
+            return self._chunks.split(text)
+        if self.normalise:
+            text = normalise(text)
         if self.kind == "whitespace":
-            return (normalise(text) if self.normalise else text).split()
-        return self._chunks.split(text)
+            return text.split()
+        return self._segmenter.words(text) if self.segmenter else characters(text)
 
     def tokens(self, texts: Iterable[str]) -> Tokens:
         """The tokens of many texts: `split` of each, but several times faster."""
-        if self.kind == "whitespace":
+        if not self._by_chunks:
             return Tokens.from_lists(self.split(text) for text in texts)
         builder = TokensBuilder()
         for batch in batches(map(composed, texts), _BATCH):
             if len(batch) < _SMALL:
-                builder.add(Tokens.from_lists(map(self.split, batch)))
+                builder.add(Tokens.from_lists(map(self._chunks.split, batch)))
                 continue
             builder.add_arrays(*self._chunks.tokens(batch))
         return builder.tokens()
+
+    @property
+    def _by_chunks(self) -> bool:
+        """Whether Moses' rules split it: neither blanks alone nor a language without them."""
+        return self.kind != "whitespace" and not without_blanks(self.language)
+
+    @cached_property
+    def _segmenter(self) -> Segmenter:
+        return SEGMENTERS.get(self.segmenter)()
 
     @cached_property
     def _chunks(self) -> ChunkTokenizer:

@@ -57,10 +57,15 @@ AuxiliaryWeight = Annotated[Literal["auto"] | float, BeforeValidator(_auto_or_po
 
 
 class TextSection(Section):
-    """How text becomes tokens; None leaves what the format says."""
+    """How text becomes tokens; None leaves what the format says.
+
+    `segmenters: {zh: jieba}`: words of a language without blanks between them; by default its tokens are
+    characters.
+    """
 
     tokenizer: Literal["moses", "moses-2012", "whitespace"] | None = None
     normalise: bool | None = None
+    segmenters: dict[str, str] = Field(default_factory=dict)
 
 
 class ResourcesSection(Section):

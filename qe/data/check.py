@@ -1,7 +1,7 @@
 """What a dataset holds, and everything that is wrong with it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.text.scripts import seems_without_blanks, without_blanks
 from qe.config.overrides import override
 from qe.data.agreement import krippendorff_alpha, weighted_kappa
 from qe.data.dataset import Dataset, LabelScale, Split
@@ -21,6 +22,7 @@ from qe.data.judges import MAX_DIFFERENCE, judged_labels
 from qe.data.reading import Reading
 
 _BINS = 10
+_LOOKED_AT = 1000  # texts in which blanks are looked for
 _GRADES = 10  # range of scales on which a difference of 1 means something
 
 
@@ -299,12 +301,30 @@ def _defects(name: str, split: Split) -> list[str]:
         ]
         if empty:
             defects.append(f"{name}: {len(empty)} segments have an empty {side} (first: {empty[0]})")
+    defects += [f"{name}: {what}" for what in _unsplit(split)]
     if split.scores is not None and len(split) > 1 and len(np.unique(split.scores)) == 1:
         defects.append(f"{name}: all labels are {split.scores[0]:g}, so there is nothing to learn")
     contradictions = _contradictions(split)
     if contradictions:
         defects.append(f"{name}: {contradictions} repeated pairs of source and target have different labels")
     return defects
+
+
+def _unsplit(split: Split) -> Iterator[str]:
+    """Sides that have no blanks between words, though blanks are what splits them."""
+    segments = split.segments
+    sides = {
+        "source": (segments.source, segments.source_tokenizer),
+        "target": (segments.target, segments.target_tokenizer),
+    }
+    for side, (texts, tokenizer) in sides.items():
+        at_blanks = tokenizer.kind == "whitespace" or not without_blanks(tokenizer.language)
+        if at_blanks and seems_without_blanks(list(texts[:_LOOKED_AT])):
+            yield (
+                f"the {side} texts seem to have no blanks between words, but are split at blanks "
+                f"(language {tokenizer.language}, tokenizer {tokenizer.kind}): "
+                "set its language (zh, ja, th, ...), or `text: {tokenizer: moses}`"
+            )
 
 
 def _contradictions(split: Split) -> int:

@@ -1,11 +1,13 @@
 """Checks of an experiment: everything that is wrong with it is said before anything is read or built."""
 
+import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError, shown, together, unknown_name
+from features.basics.packages import missing
 from features.core.bundle import Bundle, known_parts, unknown_part
 from features.core.feature_set import (
     EXTRACTORS,
@@ -16,6 +18,7 @@ from features.core.feature_set import (
     setting_errors,
 )
 from features.core.tree_columns import make_trees
+from features.text.segmenter import SEGMENTERS
 from qe.config import experiment as experiment_file
 from qe.config.experiment import IN_MEMORY, DatasetSection, Experiment, ResourcesSection
 from qe.config.spaces import grid
@@ -102,8 +105,23 @@ def _of_others(experiment: Experiment) -> Iterator[str]:
                 yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
 
 
+def _of_segmenter(language: str, name: str) -> Iterator[str]:
+    """A segmenter that is unknown, splits another language, or needs a package that is missing."""
+    place = f"text.segmenters.{language}"
+    if name not in SEGMENTERS.names:
+        yield f"{place}: {unknown_name(SEGMENTERS.noun, name, SEGMENTERS.names)}"
+        return
+    segmenter = SEGMENTERS.get(name)
+    if language not in segmenter.languages:
+        yield f"{place}: '{name}' splits {' and '.join(segmenter.languages)}"
+    elif importlib.util.find_spec(segmenter.package) is None:
+        yield f"{place}: {missing(segmenter.package)}"
+
+
 def _of_programs(experiment: Experiment) -> Iterator[str]:
     """Only their names: whether a program is installed for the languages is seen when it is asked."""
+    for language, name in experiment.text.segmenters.items():
+        yield from _of_segmenter(language, name)
     if experiment.translations:
         from qe.language.engine import ENGINES
 

@@ -1,5 +1,6 @@
 """Reading: the datasets of an experiment, and their splits and folds."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.text.tokenizer import Tokenizer
 from qe.config.experiment import DatasetSection, Experiment
 from qe.config.schema import MOST_SEED
 from qe.data.dataset import Dataset, Split, concatenate
@@ -41,9 +43,10 @@ def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
     """The dataset, tokenized as the experiment's `text` section says."""
     changes = {"kind": experiment.text.tokenizer, "normalise": experiment.text.normalise}
     changes = {key: value for key, value in changes.items() if value is not None}
-    if not changes:
+    segmenters = experiment.text.segmenters
+    if not (changes or segmenters):
         return dataset
-    splits = {name: _retokenized(split, changes) for name, split in dataset.splits.items()}
+    splits = {name: _retokenized(split, changes, segmenters) for name, split in dataset.splits.items()}
     return replace(dataset, splits=splits)
 
 
@@ -61,16 +64,14 @@ def translated(
     return replace(dataset, splits=splits)
 
 
-def _retokenized(split: Split, changes: dict[str, Any]) -> Split:
+def _retokenized(split: Split, changes: dict[str, Any], segmenters: Mapping[str, str]) -> Split:
+    def changed(tokenizer: Tokenizer) -> Tokenizer:
+        segmenter = segmenters.get(tokenizer.language, tokenizer.segmenter)
+        return replace(tokenizer, **changes, segmenter=segmenter)
+
     segments = split.segments
-    return replace(
-        split,
-        segments=replace(
-            segments,
-            source_tokenizer=replace(segments.source_tokenizer, **changes),
-            target_tokenizer=replace(segments.target_tokenizer, **changes),
-        ),
-    )
+    source, target = changed(segments.source_tokenizer), changed(segments.target_tokenizer)
+    return replace(split, segments=replace(segments, source_tokenizer=source, target_tokenizer=target))
 
 
 def training_split(dataset: Dataset, experiment: Experiment) -> Split:

@@ -173,3 +173,15 @@ def test_text_that_is_none_is_seen(tmp_path: Path, source: str, message: str) ->
     }
     with pytest.raises(InputError, match=re.escape(message)):
         make_format("table", {**options, "columns": {"scores": "score"}}).read(path)
+
+
+@pytest.mark.parametrize(
+    "language, tokenizer, wrong", [("zh", "moses", 0), ("zh", "whitespace", 1), ("es", "moses", 1)]
+)
+def test_texts_without_blanks_that_are_split_at_blanks(
+    texts: Path, language: str, tokenizer: str, wrong: int
+) -> None:
+    (texts / "t").write_text("他昨天去了北京。\n天气很好。\n请发给我。\n", "utf-8")
+    settings = options(train=TRAIN) | {"target_language": language, "tokenizer": tokenizer}
+    defects = check(texts, "parallel_text", settings).defects
+    assert sum("target texts seem to have no blanks" in defect for defect in defects) == wrong

@@ -14,7 +14,7 @@ from sacremoses import MosesTokenizer
 
 from features.basics.intern import intern_chunks
 from features.text.corpus import ParallelCorpus
-from features.text.tokenizer import Tokenizer, normalise
+from features.text.tokenizer import Tokenizer, composed, normalise
 from features.text.tokens import Tokens
 
 Find = Callable[[str], Path]
@@ -32,7 +32,8 @@ LINES = st.lists(PIECES, max_size=12).map("".join)
 
 
 def sacremoses(line: str, language: str, normalised: bool) -> list[str]:
-    text = normalise(line) if normalised else line
+    text = composed(line)  # as every text here
+    text = normalise(text) if normalised else text
     return list(MosesTokenizer(language).tokenize(text, escape=False))
 
 

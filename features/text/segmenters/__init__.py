@@ -1,0 +1,1 @@
+"""Programs that split texts without blanks into words, one a file; each needs its package."""

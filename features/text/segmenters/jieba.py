@@ -1,0 +1,28 @@
+"""jieba: words of Chinese."""
+
+from functools import cached_property
+from tempfile import mkdtemp
+from typing import Any
+
+from features.text.segmenter import Segmenter
+
+
+class Jieba(Segmenter):
+    """jieba's default mode, with its own dictionary and its hidden Markov model for unknown words."""
+
+    package = "jieba"
+    languages = ("zh",)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        import logging
+
+        import jieba
+
+        jieba.setLogLevel(logging.WARNING)
+        tokenizer = jieba.Tokenizer()
+        tokenizer.tmp_dir = mkdtemp()  # it reads a cache that lies there: nobody else may write it
+        return tokenizer
+
+    def words(self, text: str) -> list[str]:
+        return [word for word in self._tokenizer.lcut(text) if word.strip()]
