@@ -69,7 +69,8 @@ def _word_lines(words: Mapping[str, Any]) -> list[str]:
     return [
         f"{part} (out of fold): "
         + ", ".join(f"{titles[m]} {_cell(section['tagged_by'][m], m, True)}" for m in titles)
-        + f", ECE {_cell(section['tagged_by']['f1_mult'], 'ece', True)}"
+        + f", ECE {_cell(section['tagged_by']['f1_mult'], 'ece', False)}"
+        + f" (by chance {_cell(section['tagged_by']['f1_mult'], 'ece_by_chance', False)})"
         for part, section in words.items()
     ]
 

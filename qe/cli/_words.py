@@ -232,6 +232,8 @@ def _cell(report: WordReport, name: str, metric: str) -> str:
     if metric not in report.scores[name]:
         return "-"
     score = f"{report.scores[name][metric]:.3f}"
+    if metric == "ece":
+        return f"{score}\n(chance {report.scores[name]['ece_by_chance']:.3f})"
     if not report.ci:
         return score
     low, high = report.ci[name][metric]
@@ -249,7 +251,7 @@ def word_notes(reports: dict[str, WordReport]) -> list[str]:
     if any("ece" in _shown(report) for report in reports.values()):
         lines.append(
             f"ECE: mean of |mean P(BAD) - share of BAD| over {BINS} bins of equal mass, weighted by their"
-            " tags; intervals: basic bootstrap, since resamples overstate it"
+            " tags; chance: what true probabilities would have on these segments"
         )
     if any(report.comparisons for report in reports.values()):
         sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())

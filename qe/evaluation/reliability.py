@@ -48,6 +48,21 @@ def ece(sums: FloatArray) -> FloatArray:
         return np.asarray(np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1])
 
 
+def ece_by_chance(sums: FloatArray) -> float:
+    """What true probabilities would have for a calibration error on these segments; NaN for one segment.
+
+    sums  (n, bins + 1) by segment, see `calibration_sums`
+
+    Each bin's sum of P(BAD) less BAD tags is then noise around 0, about normal, whose variance is that of the
+    segments' sums: the mean of its size is sqrt(2 / pi) standard deviations.
+    """
+    n = len(sums)
+    if n < 2:
+        return float("nan")
+    spreads = np.sqrt(n * np.var(sums[:, :-1], axis=0, ddof=1))
+    return float(np.sqrt(2 / np.pi) * spreads.sum() / sums[:, -1].sum())
+
+
 @dataclass(frozen=True)
 class Bin:
     """Mean P(BAD) and share of BAD tags of the n tags in a bin."""

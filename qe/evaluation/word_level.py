@@ -13,13 +13,12 @@ from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.data.splits import make_folds
 from qe.evaluation.pairs import CONFIDENCE, Comparison
-from qe.evaluation.reliability import Bin, calibration_sums, ece, reliability
-from qe.statistics.bootstrap import bootstrap_scores
+from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
 from qe.statistics.cautions import cautions
 from qe.statistics.clusters import clusters
 from qe.statistics.corrections import correct
 from qe.statistics.family import Key, Rule, Scope, Table, copies_of
-from qe.statistics.intervals import basic_interval, percentile_interval
+from qe.statistics.intervals import jackknife_interval, jackknife_scores
 from qe.statistics.levels import Levels
 from qe.statistics.randomization import randomization_tests
 from qe.statistics.result import LEVEL, Measure, TestResult, check_enough, check_seed
@@ -141,12 +140,14 @@ def cross_thresholded(
 class WordReport:
     """Scores of all systems on the same tags.
 
-    scores       system -> metric -> score; `ece` where probabilities are known
-    ci           system -> metric -> 95 % percentile interval over segments (`ece`: basic bootstrap); empty
-                 without resampling
+    scores       system -> metric -> score; where probabilities are known, `ece`, and the `ece_by_chance` that
+                 true probabilities would have on these segments
+    ci           system -> metric -> 95 % jackknife interval over segments, none of `ece`, which is of one
+                 sign whatever the truth; empty without resampling
     reliability  system -> bins of its probabilities, where these are known
     comparisons  all pairs, or each system with each baseline, by every metric
-    clusters     metric -> systems that cannot be told apart, best first; empty with baselines
+    clusters     metric -> systems that cannot be told apart, best first; empty with baselines, absent where
+                 nothing can be decided
     segments     how many there are
     tags         how many there are, and how many of them are BAD
     """
@@ -220,26 +221,32 @@ def evaluate_words(
     known = dict(probabilities or {})
     sums = {name: calibration_sums(gold, bad, offsets) for name, bad in known.items()}
     for name, by_bin in sums.items():
-        scores[name]["ece"] = float(ece(by_bin.sum(axis=0)))
-    resampled = _resampled(counts, sums, drawn, seed) if drawn else {}
+        scores[name] |= {"ece": float(ece(by_bin.sum(axis=0))), "ece_by_chance": ece_by_chance(by_bin)}
+    left_out = {
+        name: {m: jackknife_scores(one, metric) for m, metric in METRICS.items()}
+        for name, one in counts.items()
+    }
     results = _tested(counts, pairs, drawn, seed, progress) if drawn else {}
     judged = table.judge(results) if results else {}
     comparisons = []
     for (a, b, metric), one in judged.items():
-        interval = percentile_interval(resampled[a][metric] - resampled[b][metric], CONFIDENCE)
+        without = left_out[a][metric] - left_out[b][metric]
+        interval = jackknife_interval(one.result.difference, [without], CONFIDENCE)
         comparisons.append(Comparison(a, b, metric, one.result, one.p_corrected, interval))
     return WordReport(
         scores,
         {
-            name: {m: _interval(m, values, scores[name][m]) for m, values in by_metric.items()}
-            for name, by_metric in resampled.items()
-        },
+            name: {m: _interval(m, scores[name][m], values) for m, values in by_metric.items()}
+            for name, by_metric in left_out.items()
+        }
+        if drawn
+        else {},
         comparisons,
         _clusters(scores, comparisons) if judged and not baselines else {},
         len(offsets) - 1,
         (len(gold), int(gold.sum())),
         {
-            "samples": drawn, "seed": seed, "confidence": CONFIDENCE, "interval": "percentile bootstrap",
+            "samples": drawn, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
             "units": "segments", "correction": correction, "family": table.to_json(),
         },
         cautions(table, judged, Levels.of(None, len(offsets) - 1)) if judged else (),
@@ -247,10 +254,10 @@ def evaluate_words(
     )  # fmt: skip
 
 
-def _interval(metric: str, resampled: FloatArray, observed: float) -> tuple[float, float]:
-    if metric == "ece":
-        return basic_interval(resampled, observed, CONFIDENCE, low=0.0)
-    return percentile_interval(resampled, CONFIDENCE)
+def _interval(metric: str, score: float, left_out: FloatArray) -> tuple[float, float]:
+    """Within what the metric can be."""
+    low, high = jackknife_interval(score, [left_out], CONFIDENCE)
+    return max(low, -1.0 if metric == "mcc" else 0.0), min(high, 1.0)
 
 
 def _check(
@@ -272,18 +279,6 @@ def _check(
     check_seed(seed)
     if samples:
         check_enough(samples)
-
-
-def _resampled(
-    counts: Mapping[str, FloatArray], calibration: Mapping[str, FloatArray], samples: int, seed: int
-) -> dict[str, dict[str, FloatArray]]:
-    """System -> metric -> (samples,) scores of the same virtual test sets."""
-    runs = np.stack(list(counts.values()))
-    sums = bootstrap_scores(runs, lambda drawn: drawn, samples=samples, seed=seed)
-    scores = {name: {m: metric(sums[i]) for m, metric in METRICS.items()} for i, name in enumerate(counts)}
-    for name, one in calibration.items():
-        scores[name]["ece"] = bootstrap_scores(one, ece, samples=samples, seed=seed)[0]
-    return scores
 
 
 def _tested(
@@ -309,5 +304,6 @@ def _clusters(
     for metric in METRICS:
         order = sorted(scores, key=lambda name: -np.nan_to_num(scores[name][metric], nan=-np.inf))
         p_values = {(c.system, c.baseline): c.p_corrected for c in comparisons if c.metric == metric}
-        grouped[metric] = clusters(order, p_values, LEVEL)
+        if not all(np.isnan(p) for p in p_values.values()):
+            grouped[metric] = clusters(order, p_values, LEVEL)
     return grouped

@@ -67,23 +67,6 @@ def percentile_interval(scores: FloatArray, confidence: float = 0.95) -> tuple[f
     return float(low), float(high)
 
 
-def basic_interval(
-    scores: FloatArray, observed: float, confidence: float = 0.95, low: float = -np.inf
-) -> tuple[float, float]:
-    """The bootstrap scores' central share, turned around the score on the real test set; NaN if any is NaN.
-
-    For a score that resamples overstate, such as a mean of absolute differences: what they overstate it by is
-    taken off, as the real test set overstates it itself. `low` is the least value that there is. Source:
-    Davison and Hinkley 1997, section 5.2.
-
-    >>> basic_interval(np.array([0.375, 0.375]), 0.25)
-    (0.125, 0.125)
-    """
-    ends = np.array(percentile_interval(scores, confidence))
-    below, above = np.maximum(2 * observed - ends[::-1], low)
-    return float(below), float(above)
-
-
 def bca_interval(
     scores: FloatArray, observed: float, jackknife: FloatArray, confidence: float = 0.95
 ) -> tuple[float, float]:

@@ -1,12 +1,11 @@
-"""Calibration error: bins of equal mass by hand, closed forms, and its bootstrap."""
+"""Calibration error: bins of equal mass by hand, closed forms, and what chance makes of it."""
 
 import numpy as np
 import pytest
 
 from features.basics.array_types import BoolArray, FloatArray
-from qe.evaluation.reliability import BINS, calibration_sums, ece, equal_mass_bins, reliability
+from qe.evaluation.reliability import BINS, calibration_sums, ece, ece_by_chance, equal_mass_bins, reliability
 from qe.evaluation.word_level import evaluate_words
-from qe.statistics.intervals import basic_interval, percentile_interval
 
 
 def drawn(n: int, seed: int) -> tuple[BoolArray, FloatArray]:
@@ -54,25 +53,35 @@ def test_true_probabilities_have_nearly_none_and_a_shift_is_found() -> None:
     assert np.isnan(ece(np.zeros(BINS + 1)))
 
 
-def test_the_interval_is_of_whole_segments_and_takes_the_bias_off() -> None:
+def test_true_probabilities_have_the_error_of_chance_and_no_interval() -> None:
+    """60 segments whose words go together: the mean error of 300 test sets is what each of them expects."""
+    errors, expected = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(5, 30, 60))])
+        level = np.repeat(rng.normal(0, 1, 60), np.diff(offsets)) + rng.normal(0, 1, offsets[-1]) - 1.2
+        probability = 1 / (1 + np.exp(-level))
+        sums = calibration_sums(rng.random(len(level)) < probability, probability, offsets)
+        errors.append(float(ece(sums.sum(axis=0))))
+        expected.append(ece_by_chance(sums))
+    assert np.mean(expected) == pytest.approx(np.mean(errors), abs=0.002)  # both .042
+    assert np.isnan(ece_by_chance(sums[:1]))
+
+
+def test_what_a_report_says_of_calibration() -> None:
     gold, probability = drawn(4000, 2)
-    probability = np.minimum(probability + 0.05, 1)
     offsets = np.arange(0, 4001, 10)
+    shifted = np.minimum(probability + 0.05, 1)
     report = evaluate_words(
-        gold, {"a": probability >= 0.3}, offsets, probabilities={"a": probability}, samples=2000
+        gold,
+        {"true": probability >= 0.3, "shifted": shifted >= 0.3},
+        offsets,
+        probabilities={"true": probability, "shifted": shifted},
+        samples=100,
     )
-    sums = calibration_sums(gold, probability, offsets)
-    rows = np.random.default_rng(5).integers(0, 400, (2000, 400))
-    scores = np.array([float(ece(sums[some].sum(axis=0))) for some in rows])
-    low, high = np.quantile(scores, [0.025, 0.975])
-    point = report.scores["a"]["ece"]
-    assert report.ci["a"]["ece"] == pytest.approx((2 * point - high, 2 * point - low), abs=0.003)
-    assert report.to_json()["reliability"]["a"][0]["n"] == 200
-
-
-def test_a_basic_interval_is_a_percentile_interval_turned_around() -> None:
-    scores = np.random.default_rng(0).normal(3, 1, 5000)
-    low, high = percentile_interval(scores)
-    assert basic_interval(scores, 2.5) == pytest.approx((5 - high, 5 - low))
-    assert basic_interval(scores, 1.0, low=0.0) == pytest.approx((0, 2 - low))
-    assert np.isnan(basic_interval(np.array([1, np.nan]), 1.0, low=0.0)).all()
+    for name in ("true", "shifted"):
+        assert set(report.ci[name]) == {"mcc", "f1_mult", "f1_bad", "f1_ok"}
+    true, other = report.scores["true"], report.scores["shifted"]
+    assert true["ece"] == pytest.approx(true["ece_by_chance"], abs=0.01)
+    assert other["ece"] > 2 * other["ece_by_chance"]
+    assert report.to_json()["reliability"]["shifted"][0]["n"] == 200

@@ -147,7 +147,7 @@ def test_words_and_gaps_have_figures_of_their_own(files: Path, capsys: pytest.Ca
     both = "evaluate words --gold gold.tags --predictions a.tags b=b.probs --threshold 0.5 -q"
     run(both.split())
     printed = " ".join(capsys.readouterr().out.split())
-    assert "1,000 samples of 2 whole segments, seed 0; 95 % intervals: percentile bootstrap" in printed
+    assert "1,000 samples of 2 whole segments, seed 0; 95 % intervals: jackknife" in printed
     assert "approximate randomization; corrected (holm) within families of comparisons (mcc: 1," in printed
     assert "note: 2 segments only" in printed
     plain = "evaluate words --layout words --gold w.tags --predictions c=w.tags -q"
