@@ -1,23 +1,41 @@
 """Which phrases of source and target the phrase table knows, and which of them translate each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.comparisons.phrase_matches import LONGEST, Matches, matching_block, matching_share
+from features.basics.errors import InputError
+from features.comparisons.phrase_matches import (
+    LONGEST,
+    Matches,
+    matching_block,
+    matching_columns,
+    matching_share,
+)
 from features.core.columns import Column, features_of
+from features.core.configured import PartName
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.resources.phrase_table import PhraseTable
-from features.text.tokens import ratio, segment_mean, segment_sum
+from features.resources.phrase_table import PhraseTable, part_of_units
+from features.syntax.phrase_units import WHAT, Units, in_units
+from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 
 _MEHDAD = "Mehdad et al. 2012 (adequacy, WMT12), section 3: phrase table matching"
 _DCU = "DCU-SYMC at WMT12, section 2.1"
 _OWN = "this project: cover of the segment by matching phrase pairs"
 _KNOWN = "this project: n-grams that the phrase table knows"
+_PT = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: phrase table matching (PT)"
+_SPT = "Mehdad et al. 2012 (adequacy, WMT12), section 3.1: semantic phrase tables (SPT)"
+_ORIGINS: Mapping[Units, str] = {
+    "lemma": f"{_PT}, lemmas",
+    "stem": f"{_PT}, stems",
+    "name": f"{_SPT}, entities by form",
+    "entity": _SPT,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +43,61 @@ class PhraseTableFeatures(Extractor):
     """Shares of known and of matching n-grams, and segmentations into as few phrases as possible.
 
     An n-gram is known where it is a phrase of its side of the table, and matches where one of its
-    translations in the table occurs in the other side's text. Here it is tokens; of the other levels of
-    Mehdad et al. are `lemma_phrases`, `stem_phrases`, `name_phrases` and `entity_phrases`. Everything is NaN
-    if the source or the target has no tokens; shares of n-grams even if the text is shorter than n.
+    translations in the table occurs in the other side's text. Everything is NaN if the source or the target
+    has no tokens; shares of n-grams even if the text is shorter than n.
+
+    units  what n-grams are made of. Of other units than `word` there are shares of matching n-grams alone, by
+           the part of that name (`lemma_phrase_table`): base forms by simplemma (`lemma`); the first five
+           letters (`stem`); types of entities in their place, a word with a digit a number (`entity`); or
+           labels for words with a capital that begin no text and for words with a digit (`name`). Several
+           labels of a type in a row are one token.
+
+    Raises InputError for a language without base forms (`lemma`), words without an entity tag (`entity`), and
+    a table of other units.
     """
 
-    phrase_table: PhraseTable
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"units": "lemma"},
+        {"units": "stem"},
+        {"units": "name"},
+        {"units": "entity"},
+    )
+
+    phrase_table: Annotated[PhraseTable, PartName(part_of_units)]
+    units: Units = "word"
+
+    def __post_init__(self) -> None:
+        if self.phrase_table.units != self.units:
+            raise InputError(
+                f"units are `{self.units}`, but the phrases of the table are of `{self.phrase_table.units}`",
+                where="extractor 'phrase_table'",
+                remedy="leave out `phrase_table`, or name a part with phrases of these units",
+            )
+
+    @property
+    def columns(self) -> tuple[Column[Matches], ...]:
+        if self.units == "word":
+            return COLUMNS
+        return tuple(matching_columns(f"{self.units}_phrases", WHAT[self.units], _ORIGINS[self.units]))
 
     @property
     def features(self) -> Sequence[Feature]:
-        return features_of(COLUMNS)
+        return features_of(self.columns)
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source", "annotation_target") if self.units == "entity" else ()
 
     def extract(self, segments: Segments) -> FloatArray:
-        matches = Matches(self.phrase_table, segments.source_tokens, segments.target_tokens)
-        return matching_block(COLUMNS, matches)
+        tags = self._tags(segments)
+        source = in_units(segments.source_tokens, self.units, segments.source_tokenizer.language, tags[0])
+        target = in_units(segments.target_tokens, self.units, segments.target_tokenizer.language, tags[1])
+        return matching_block(self.columns, Matches(self.phrase_table, source.tokens, target.tokens))
+
+    def _tags(self, segments: Segments) -> tuple[Tokens | None, Tokens | None]:
+        """The entity tags of both sides, if they are looked at; raises InputError for words without."""
+        if self.units != "entity":
+            return None, None
+        return segments.source_annotated.entity_tags, segments.target_annotated.entity_tags
 
 
 def _known_share(given: Matches, side: str, n: int) -> FloatArray:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from filelock import FileLock
 
@@ -131,10 +132,11 @@ def known_parts(builders: Builders | None = None) -> dict[str, Part]:
     parts: dict[str, Part] = {}
     for kind in RESOURCES.names:
         resource = RESOURCES.get(kind)
-        own = resource_parameters(resource.build)
+        own = (*resource_parameters(resource.build), *optional_resources(resource.build))
         for name, settings in resource.parts.items():
-            needs = resource_parameters(builder_of(name, kind, builders or {}))
-            here = {need: str(settings.get(need, need)) for need in needs}
+            make = builder_of(name, kind, builders or {})
+            asked = [need for need in optional_resources(make) if need in settings]
+            here = {need: str(settings.get(need, need)) for need in (*resource_parameters(make), *asked)}
             plain = {key: value for key, value in settings.items() if key not in own}
             parts[name] = Part(name, kind, plain, here)
     return parts
@@ -157,6 +159,17 @@ def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
         name
         for name, hint in hints.items()
         if name != "return" and inspect.isclass(hint) and issubclass(hint, Resource)
+    )
+
+
+def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters annotated with a Resource class or None: parts that only some settings name."""
+    hints = get_type_hints(declaration(function))
+    inside = {name: get_args(hint) for name, hint in hints.items() if NoneType in get_args(hint)}
+    return tuple(
+        name
+        for name, kinds in inside.items()
+        if any(inspect.isclass(kind) and issubclass(kind, Resource) for kind in kinds)
     )
 
 
@@ -258,7 +271,9 @@ def _up_to_date(
     name: str, built: Mapping[str, Any], wanted: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> bool:
     """Whether the part is there as wanted, by the present version of its kind, from the parts there."""
-    if name not in built or built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
+    if name not in built or built[name]["kind"] not in RESOURCES.names:
+        return False
+    if built[name].get("version") != RESOURCES.get(built[name]["kind"]).version:
         return False
     if built[name]["set"] != dict(settings):
         return False

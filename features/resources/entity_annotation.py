@@ -13,7 +13,7 @@ from features.text.corpus import ParallelCorpus, Side
 
 _REMEDY = (
     "give annotators with the task `entities` (qe annotate train --task entities, spacy:NAME, "
-    "stanza:LANGUAGE), or CoNLL-U with NER= in MISC; `name_phrases` needs no entities"
+    "stanza:LANGUAGE), or CoNLL-U with NER= in MISC; `units: name` needs no entities"
 )
 
 

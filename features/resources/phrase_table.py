@@ -1,7 +1,7 @@
 """PhraseTable: phrase pairs of the aligned corpus with phrase probabilities and lexical weights."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numba
@@ -16,7 +16,10 @@ from features.core.resource import Builder, Parts, Resource
 from features.resources._phrase_counts import TargetPhrases, assembled, count_phrases
 from features.resources._phrases import MOST_WORDS, AlignedSide, AlignedText, find, keys_of
 from features.resources.aligner import Aligner, Symmetrization
+from features.resources.entity_annotation import EntityAnnotation
 from features.storage.arrays import finite, rising, rows, typed
+from features.syntax.labelled import moved
+from features.syntax.phrase_units import Units, in_units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 from features.text.tokens import Tokens
@@ -26,6 +29,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
+Entities = tuple[EntityAnnotation, EntityAnnotation]
 
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its logarithm is taken
 
@@ -34,23 +38,31 @@ _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its
 class PhraseTableBuilder(Builder):
     """Aligns the corpus, extracts, counts and scores; pairs seen fewer than `minimum` times are left out.
 
-    Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded.
+    Memory grows with the tokens, the links and the pairs that are kept; the count's own is bounded. Links are
+    those of the words, whatever `units` phrases are made of.
     """
 
     aligner: Aligner
+    units: Units = "word"
+    source_entity_annotation: EntityAnnotation | None = None
+    target_entity_annotation: EntityAnnotation | None = None
     longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
     minimum: Count = 2
     symmetrization: Symmetrization = "grow-diag-final-and"
 
-    @property
-    def table(self) -> type["PhraseTable"]:
-        """The kind of table that is built."""
-        return PhraseTable
-
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "PhraseTable":
+        """Raises InputError for `lemma` in a language without base forms."""
         links = self.aligner.align(corpus.source, corpus.target, self.symmetrization, progress=progress)
-        provenance = {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint}
-        return self.table.from_links(corpus, links, self.longest, self.minimum, provenance, progress=progress)
+        return PhraseTable.from_links(
+            corpus,
+            links,
+            self.longest,
+            self.minimum,
+            {"symmetrization": self.symmetrization, "aligner": self.aligner.fingerprint},
+            units=self.units,
+            entities=entities_of(self.source_entity_annotation, self.target_entity_annotation),
+            progress=progress,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +81,21 @@ class PhraseTable(Resource):
     target_words    the words of target phrase t are target_words[target_starts[t] : target_starts[t + 1]],
                     ids of `target_vocabulary`
 
-    Words are lower-cased.
+    Words are lower-cased. Phrases can be of other `units` than words, with the links of the words (Mehdad et
+    al. 2012, section 3.1): base forms by simplemma, stems (the first five letters), text with types of
+    entities in their place (there the labelled text is aligned anew), or, where no annotator of entities is
+    at hand, with labels of names and numbers told by their form.
     """
 
-    parts: ClassVar[Parts] = {"phrase_table": {}}
+    parts: ClassVar[Parts] = {
+        "phrase_table": {},
+        **{f"{units}_phrase_table": {"units": units} for units in ("lemma", "stem", "name")},
+        "entity_phrase_table": {
+            "units": "entity",
+            "source_entity_annotation": "source_entity_annotation",
+            "target_entity_annotation": "target_entity_annotation",
+        },
+    }
     builder: ClassVar[type[Builder]] = PhraseTableBuilder
 
     source_vocabulary: Vocabulary = field(metadata={"stored": "source"})
@@ -98,9 +121,13 @@ class PhraseTable(Resource):
         minimum: int = 2,
         provenance: Mapping[str, Any] | None = None,
         *,
+        units: Units = "word",
+        entities: Entities | None = None,
         progress: Progress = silent,
     ) -> Self:
         """From links made elsewhere (`Links.read`); `provenance` joins the settings.
+
+        entities  of both sides, for `units` of entities
 
         Raises InputError if the links are of another number of pairs, or point outside a sentence, and for
         phrases of more than 255 words.
@@ -110,8 +137,10 @@ class PhraseTable(Resource):
         if len(links) != len(corpus):
             raise InputError(f"expected links of {len(corpus)} sentence pairs, but found {len(links)}")
         links.check(corpus.source.lengths, corpus.target.lengths, "links")
-        settings = {"longest": longest, "minimum": minimum, **(provenance or {})}
-        corpus, links = cls.units(corpus, links)
+        settings = {"longest": longest, "minimum": minimum, "units": units, **(provenance or {})}
+        if entities is not None:
+            settings["entities"] = [side.fingerprint for side in entities]
+        corpus, links = _in_units(corpus, links, units, entities)
         source_vocabulary, source = _encoded(corpus.source)
         target_vocabulary, target = _encoded(corpus.target)
         text = _weighted(source, target, links)
@@ -128,10 +157,10 @@ class PhraseTable(Resource):
             **table,
         )
 
-    @classmethod
-    def units(cls, corpus: ParallelCorpus, links: Links) -> tuple[ParallelCorpus, Links]:
-        """The corpus in the units that phrases are made of, and their links: here the words themselves."""
-        return corpus, links
+    @property
+    def units(self) -> str:
+        """What phrases are made of."""
+        return str(self.settings.get("units", "word"))
 
     @property
     def longest(self) -> int:
@@ -166,6 +195,31 @@ class PhraseTable(Resource):
         """The words of a target phrase."""
         first, last = self.target_starts[target], self.target_starts[target + 1]
         return " ".join(self.target_vocabulary.word(word) for word in self.target_words[first:last])
+
+
+def part_of_units(settings: Mapping[str, Any]) -> str:
+    """The part of a bundle with phrases of the `units` in settings.
+
+    >>> part_of_units({"units": "word"}), part_of_units({"units": "stem"})
+    ('phrase_table', 'stem_phrase_table')
+    """
+    return "phrase_table" if settings["units"] == "word" else f"{settings['units']}_phrase_table"
+
+
+def entities_of(source: EntityAnnotation | None, target: EntityAnnotation | None) -> Entities | None:
+    """Both sides' entities, or None where there are none."""
+    return None if source is None or target is None else (source, target)
+
+
+def _in_units(
+    corpus: ParallelCorpus, links: Links, units: Units, entities: Entities | None
+) -> tuple[ParallelCorpus, Links]:
+    """The corpus in the units that phrases are made of, and their links."""
+    tags = (None, None) if entities is None else (entities[0].layer("entity"), entities[1].layer("entity"))
+    source = in_units(corpus.source, units, corpus.source_tokenizer.language, tags[0])
+    target = in_units(corpus.target, units, corpus.target_tokenizer.language, tags[1])
+    made = replace(corpus, source=source.tokens, target=target.tokens)
+    return made, moved(links, source, target, (corpus.source, corpus.target))
 
 
 def _encoded(tokens: Tokens) -> tuple[Vocabulary, Tokens]:

@@ -194,6 +194,12 @@ class Annotated:
                 )
         return self.trees
 
+    @property
+    def entity_tags(self) -> Tokens:
+        """The entity tag of every word. Raises InputError if a word has none."""
+        _ = self.entities
+        return self.layer("entity")
+
     @cached_property
     def entities(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
         """(n,) the (start, end, type) of every text's entities, in tokens.

@@ -1,6 +1,6 @@
 """Word alignments of a corpus made elsewhere, for the parts that are extracted from aligned text."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,22 +11,16 @@ import numpy as np
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
-from features.core.resource import Resource, kind_of
+from features.core.resource import Resource
 from features.resources.entity_annotation import EntityAnnotation
-from features.resources.entity_phrase_table import EntityPhraseTable
-from features.resources.lemma_phrase_table import LemmaPhraseTable
-from features.resources.name_phrase_table import NamePhraseTable
-from features.resources.phrase_table import PhraseTable
-from features.resources.stem_phrase_table import StemPhraseTable
+from features.resources.phrase_table import PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
 from features.storage.files import sha256
+from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus
 from features.text.links import Links
 
-TABLES: Final[tuple[type[PhraseTable], ...]] = (
-    PhraseTable, LemmaPhraseTable, StemPhraseTable, NamePhraseTable,
-)  # fmt: skip
-KINDS: Final[tuple[type[Resource], ...]] = (*TABLES, EntityPhraseTable, TupleLM)
+KINDS: Final[tuple[type[Resource], ...]] = (PhraseTable, TupleLM)
 
 
 @dataclass(frozen=True)
@@ -51,8 +45,7 @@ class Alignments:
         """How `features.core.bundle.build` makes parts that take the corpus' links, without our aligner."""
         if self.path is None:
             return {}
-        tables = {kind_of(table): self._phrases(table) for table in TABLES}
-        return {**tables, "entity_phrase_table": self._entity_phrases, "tuple_lm": self._tuple_lm}
+        return {"phrase_table": self._phrases, "tuple_lm": self._tuple_lm}
 
     def check_used(self, parts: Iterable[str]) -> None:
         """Raises InputError if there is a file, but none of these parts takes it."""
@@ -68,31 +61,21 @@ class Alignments:
         """The settings those parts must have: of other links, they are built again."""
         return {part: {"alignments": self.fingerprint} for kind in KINDS for part in kind.parts}
 
-    def _phrases(self, table: type[PhraseTable]) -> Callable[..., PhraseTable]:
-        """What makes a kind of phrase table."""
-
-        def make(
-            corpus: ParallelCorpus, *, longest: int = 5, minimum: int = 2, progress: Progress = silent
-        ) -> PhraseTable:
-            links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-            return table.from_links(corpus, links, longest, minimum, provenance, progress=progress)
-
-        return make
-
-    def _entity_phrases(
+    def _phrases(
         self,
         corpus: ParallelCorpus,
         *,
-        source_entity_annotation: EntityAnnotation,
-        target_entity_annotation: EntityAnnotation,
+        units: Units = "word",
+        source_entity_annotation: EntityAnnotation | None = None,
+        target_entity_annotation: EntityAnnotation | None = None,
         longest: int = 5,
         minimum: int = 2,
         progress: Progress = silent,
-    ) -> EntityPhraseTable:
+    ) -> PhraseTable:
         links, provenance = self._links(corpus, progress), {"alignments": self.fingerprint}
-        entities = source_entity_annotation, target_entity_annotation
-        return EntityPhraseTable.from_entities(
-            corpus, links, entities, longest, minimum, provenance, progress=progress
+        entities = entities_of(source_entity_annotation, target_entity_annotation)
+        return PhraseTable.from_links(
+            corpus, links, longest, minimum, provenance, units=units, entities=entities, progress=progress
         )
 
     def _tuple_lm(

@@ -15,7 +15,7 @@ from features.core.resource import declaration
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 
 # What the name of a part says: another value would make it another part.
-_IN_THE_NAME = ("side", "direction", "given", "other", "quarter")
+_IN_THE_NAME = ("side", "direction", "given", "other", "quarter", "units")
 _TAKES = {bool: "true or false", int: "a whole number from 0", float: "a number from 0", str: "a text"}
 
 

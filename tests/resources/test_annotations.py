@@ -15,7 +15,7 @@ from features.basics.progress import silent
 from features.core.bundle import Bundle, build
 from features.core.segments import Segments
 from features.resources.annotation import Annotation
-from features.resources.entity_phrase_table import EntityPhraseTable
+from features.resources.phrase_table import PhraseTable
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
@@ -248,12 +248,12 @@ def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
         )  # fmt: skip
 
     bundle = built()
-    table = cast(EntityPhraseTable, bundle.part("entity_phrase_table"))
+    table = cast(PhraseTable, bundle.part("entity_phrase_table"))
     assert "<person>" in table.source_vocabulary.words and "ana" not in table.source_vocabulary.words
     entities = {"source_entity_annotation", "target_entity_annotation"}
     assert set(bundle.manifest["parts"]) == {"entity_phrase_table", *entities}
     entity_blocks(files["source"], [line.lower() for line in texts["s"]])
-    again = cast(EntityPhraseTable, built().part("entity_phrase_table"))
+    again = cast(PhraseTable, built().part("entity_phrase_table"))
     assert "ana" in again.source_vocabulary.words and "ana" not in again.target_vocabulary.words
 
 
@@ -266,4 +266,4 @@ def test_parts_that_need_entities() -> None:
 def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="entities are needed, but the source side") as raised:
         build(corpus, tmp_path / "b", ["source_entity_annotation"])
-    assert "--task entities" in str(raised.value) and "name_phrases" in str(raised.value)
+    assert "--task entities" in str(raised.value) and "units: name" in str(raised.value)

@@ -15,11 +15,11 @@ NONE = -1  # a word that stays
 @dataclass(frozen=True, eq=False)
 class Labelled:
     """tokens  texts with labels; labels of one kind in a row are one token
-    places  (n_words,) the place, in its text, of the token that every word went into
+    places  (n_words,) the place, in its text, of the token that every word went into; None: its own
     """
 
     tokens: Tokens
-    places: NDArray[np.int64]
+    places: NDArray[np.int64] | None = None
 
 
 def labelled(tokens: Tokens, labels: NDArray[np.int64], names: Sequence[str]) -> Labelled:
@@ -51,6 +51,8 @@ def moved(links: Links, source: Labelled, target: Labelled, before: tuple[Tokens
 
     before  source and target as they were
     """
+    if source.places is None or target.places is None:
+        return links
     segment = np.repeat(np.arange(len(links)), np.diff(links.offsets))
     left = source.places[before[0].offsets[segment] + links.source]
     right = target.places[before[1].offsets[segment] + links.target]
