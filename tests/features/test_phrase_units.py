@@ -72,8 +72,8 @@ def test_an_empty_side_has_no_shares(units: Units) -> None:
 
 
 def test_a_language_without_base_forms_is_one_message() -> None:
-    text = Segments(("red",), ("x",), ENGLISH, Tokenizer("zh", "whitespace"))
-    with pytest.raises(InputError, match="no base forms for the language 'zh'"):
+    text = Segments(("red",), ("x",), ENGLISH, Tokenizer("ko", "whitespace"))
+    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
         extractor("lemma", *LEMMAS).extract(text)
 
 
