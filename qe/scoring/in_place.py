@@ -1,18 +1,19 @@
 """Files of translation tools: the same file with a score at every segment, or a table of the scores."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from features.basics.errors import InputError
+from features.basics.errors import InputError, shown
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Asked, Opened, opened
 from qe.data.translation_files.row import FileRow
-from qe.data.translation_files.xlsx import Sheet
+from qe.data.translation_files.xlsx import NO_VALUE, Sheet
 from qe.scoring import tables
 from qe.scoring.flags import kinds_of
 from qe.scoring.jobs import ScoredFile
@@ -74,7 +75,8 @@ def score_translations(
         raise InputError("is there already", where=output, remedy="name another file, or add --overwrite")
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     source_language, target_language = (each.language for each in scorer.model.tokenizers)
-    file = opened(source, (source_language, target_language), how.asked)
+    reader = partial(opened, languages=(source_language, target_language), asked=how.asked)
+    file = reader(source)
     names = _names(scorer, file, how.columns, source)
     batch = scorer.score([_row(row, names, scorer.columns()) for row in file.rows], 0)
     scored = _Scored(source, file, batch.rows, scorer.output_columns, how.layout)
@@ -83,7 +85,34 @@ def score_translations(
             scored.write_table(temporary, tables.kind_of(output), output.suffix.lower() == ".gz", names)
         else:
             scored.write_in_place(temporary)
+            _check_written(file, partial(reader, temporary, kind=kind), source)
     return _summary(batch, scorer)
+
+
+def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:
+    """Raises InputError unless what was written can be read, and holds the same texts."""
+    try:
+        wrong = _difference(file, read())
+    except InputError as error:
+        wrong = error.what
+    if wrong:
+        raise InputError(
+            f"cannot be scored in place: the result would be no such file ({wrong})",
+            where=source,
+            remedy="score it into a table, such as scores.tsv",
+        )
+
+
+def _difference(file: Opened, again: Opened) -> str:
+    """What texts are not the same; empty if there are none. Formulas get their values from a spreadsheet."""
+    if len(file.rows) != len(again.rows):
+        return f"{len(again.rows)} segments of {len(file.rows)}"
+    names = file.header if isinstance(file, Sheet) else ["id", "source", "target"]
+    for one, other in zip(file.rows, again.rows, strict=True):
+        for name in names:
+            if other.texts.get(name) != one.texts[name] and NO_VALUE not in other.reasons.get(name, ""):
+                return f"{shown(one.texts[name])} would be {shown(other.texts.get(name, ''))}"
+    return ""
 
 
 def _output_kind(source: Path, output: Path) -> str:

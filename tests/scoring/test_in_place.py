@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from translate.storage import tmx as toolkit_tmx
@@ -11,6 +12,8 @@ from translate.storage import xliff as toolkit_xliff
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.translation_files.opened import Asked, Where
+from qe.data.translation_files.segments import TranslationFile
+from qe.data.translation_files.xlsx import Sheet
 from qe.models.model import Model
 from qe.scoring.in_place import FileOptions, Layout, score_translations
 from qe.scoring.input import open_input, read_rows
@@ -224,3 +227,80 @@ def test_a_sheet_and_its_header_row(demo_model: Path, tmp_path: Path) -> None:
     assert [cell.value for cell in made[2]] == ["source", "target", "score", "reason"]
     (score,) = scores_of(demo_model, [("Ka vlozdark", "Lu yamu")])
     assert f"score {made['C3'].value:.3f}" == score and made["C1"].value is None
+
+
+UNITS = """<unit id="u"><segment id="1"><source>a b</source></segment><segment id="2"><source>c</source>
+<target>d]]&gt;</target></segment><segment id="3"><source>e</source></segment></unit>
+<unit id="v"><notes/><segment><source>a</source><target/></segment></unit>
+<unit id="w"><notes><note>x<!-- </notes> --></note></notes><segment><source>a</source>
+<target><![CDATA[</target>]]></target></segment></unit>"""
+FIRST = """<xliff version="1.2"><file source-language="en" target-language="es"><body>
+<trans-unit id="1"><source>a</source><target>{}</target><note/></trans-unit></body></file></xliff>"""
+SECOND = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="es">
+<file id="f">{}</file></xliff>"""
+NASTY = {  # what earlier versions wrote no XML for, or other texts
+    "utf-8": SECOND.format(UNITS),
+    "utf-16-le": '<?xml version="1.0" encoding="UTF-16"?>' + FIRST.format("\U0001f600 &#x10FFFF;"),
+    "gbk": '<?xml version="1.0" encoding="GBK"?>' + FIRST.format("\u4e2d\u6587"),
+}
+
+
+@pytest.mark.parametrize("encoding", NASTY)
+def test_what_is_written_is_the_same_texts_for_another_reader(
+    encoding: str, demo_model: Path, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "in.xlf", tmp_path / "out.xlf"
+    source.write_bytes(NASTY[encoding].encode(encoding))
+    score_translations(demo_model, source, output)
+
+    def texts(path: Path) -> list[str]:
+        root = ElementTree.fromstring(re.sub(r"^<\?.*?\?>", "", path.read_bytes().decode(encoding)))
+        return [
+            "".join(e.itertext()) for e in root.iter() if e.tag.rpartition("}")[2] in ("source", "target")
+        ]
+
+    assert texts(output) == texts(source) and b"score" in output.read_bytes().replace(b"\0", b"")
+
+
+@pytest.mark.parametrize("wrong", ["<note>", "</trans-unit>", "<note>&nbsp;</note>", "\0"])
+def test_a_file_that_would_not_be_the_same_replaces_nothing(
+    wrong: str, demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong in writing: what stood there before stays."""
+    source, output = tmp_path / "in.xlf", tmp_path / "out.xlf"
+    source.write_text(XLIFF, "utf-8")
+    output.write_text("before", "utf-8")
+    monkeypatch.setattr(TranslationFile, "with_notes", spoilt(TranslationFile.with_notes, wrong))
+    with pytest.raises(InputError, match=r"in\.xlf: cannot be scored in place: .*; score it into a table"):
+        score_translations(demo_model, source, output, file_options=FileOptions(overwrite=True))
+    assert output.read_text() == "before" and {path.name for path in tmp_path.iterdir()} == {
+        "in.xlf",
+        "out.xlf",
+    }
+
+
+def spoilt(write: Any, wrong: str) -> Any:
+    return lambda *given: write(*given).replace(b"</target>", f"</target>{wrong}".encode(), 1)
+
+
+def test_a_workbook_that_would_not_be_the_same_replaces_nothing(
+    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "in.xlsx", tmp_path / "out.xlsx"
+    workbook(source, [["source", "target"], ["a b", "c d"], ["=A2", "e"]])
+    output.write_text("before", "utf-8")
+    other = [["source", "target"], ["a", "c d"], ["", "e"]]
+    for spoil in (lambda _, path: path.write_bytes(b"PK"), lambda _, path: workbook(path, other)):
+        monkeypatch.setattr(Sheet, "save", spoil)
+        with pytest.raises(InputError, match=r"in\.xlsx: cannot be scored in place"):
+            score_translations(demo_model, source, output, file_options=FileOptions(overwrite=True))
+        assert output.read_text() == "before"
+
+
+def workbook(path: Path, rows: list[list[str]]) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)

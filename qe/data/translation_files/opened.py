@@ -28,10 +28,13 @@ class Asked:
     where: Where = field(default_factory=Where)
 
 
-def opened(path: Path, languages: tuple[str, str], asked: Asked | None = None) -> Opened:
+def opened(
+    path: Path, languages: tuple[str, str], asked: Asked | None = None, kind: str | None = None
+) -> Opened:
     """The file, its languages checked.
 
     languages  of source and target that are wanted
+    kind       of the file; None: what its name says
 
     Raises InputError for a file that cannot be read, or is of other languages.
     """
@@ -40,7 +43,7 @@ def opened(path: Path, languages: tuple[str, str], asked: Asked | None = None) -
         if side not in ("source", "target"):
             raise unknown_name("side", side, ("source", "target"), where="--languages")
     wanted = Languages(*languages, asked.known_as)
-    kind = translation_kind(path)
+    kind = kind or translation_kind(path)
     if kind == "xlsx":
         return Sheet(path, asked.where)
     if kind == "tmx":

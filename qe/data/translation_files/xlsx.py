@@ -12,7 +12,7 @@ from features.basics.errors import InputError, unknown_name
 from qe.data.translation_files.row import FileRow
 
 _LONGEST = 1 << 30  # bytes that the parts of a file may unpack to
-_NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
+NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
 _WIDEST = 16_384  # columns of a sheet (ECMA-376)
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
 
@@ -87,7 +87,7 @@ class Sheet:
             row, first = self._merged.get((number, column), (number, column))
             value = self._cells.get(row, {}).get(first)
             if value is None and column in formulas:
-                reasons[name] = f"{name} {_NO_VALUE}"
+                reasons[name] = f"{name} {NO_VALUE}"
             elif first in self._errors.get(row, {}):
                 reasons[name] = f"{name} is the error {value}"
             texts[name] = _text(value)
@@ -149,7 +149,8 @@ def _book(path: Path, **options: bool) -> Any:
         with ZipFile(path) as parts:
             if sum(part.file_size for part in parts.infolist()) > _LONGEST:
                 raise InputError("unpacks to more than 1 GiB", where=path, remedy="split it")
-        return load_workbook(path, **options)
+        with path.open("rb") as stream:  # whatever the file's name ends in
+            return load_workbook(stream, **options)
     except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:
         raise InputError(f"not an XLSX file ({error})", where=path) from None
 
