@@ -66,7 +66,7 @@ def silent(port: int, rng: random.Random, records: Records) -> None:
 
 def slow_headers(port: int, rng: random.Random, records: Records) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
-        client.sendall(b"POST /invocations HTTP/1.1\r\nHost: x\r\nX: ")
+        client.sendall(b"POST /invocations HTTP/1.1\r\nHost: localhost\r\nX: ")
         for _ in range(200):
             client.sendall(b"y")
             time.sleep(0.2)
@@ -117,7 +117,7 @@ def deaf(port: int, rng: random.Random, records: Records) -> None:
     """Asks again and again, and takes no answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=2) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 300)
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 300)
         time.sleep(5)
 
 
@@ -252,7 +252,7 @@ def passed(quiet: Phase, loud: Phase, log: int, seconds: float) -> bool:
 
 
 def _head(length: int) -> bytes:
-    lines = ["POST /invocations HTTP/1.1", "Host: x", "Content-Type: application/json"]
+    lines = ["POST /invocations HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
 
 

@@ -18,6 +18,10 @@ def serve(
         str, typer.Option(help="Address to listen on; loopback unless you say otherwise.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 5002,
+    allowed_hosts: Annotated[
+        str,
+        typer.Option(help="Host names to answer to beside loopback's and --host, such as a,b; * for any."),
+    ] = "",
     interval: Annotated[
         float | None, typer.Option(help="Answer with low and high, too, such as 0.9.")
     ] = None,
@@ -45,10 +49,12 @@ def serve(
         qe serve --model models:/qe-demo@champion --port 5002
     """
     from qe.production.listening import address_of, bound
+    from qe.production.server.hosts import Hosts
     from qe.production.server.limits import Limits
     from qe.production.serving import serve as answer_requests
 
     limits = Limits(max_bytes, max_rows, max_seconds, max_busy, max_connections)
+    hosts = Hosts.of([name for name in allowed_hosts.split(",") if name], host)
 
     def load() -> "Service":
         from qe.api.models import model_folder
@@ -64,4 +70,4 @@ def serve(
             name = service.about["model"]
             print(f"serving '{name}' on http://{address}/invocations", file=sys.stderr, flush=True)
 
-        answer_requests(load, held, limits, quiet=quiet, loaded=loaded)
+        answer_requests(load, held, limits, hosts=hosts, quiet=quiet, loaded=loaded)

@@ -11,6 +11,7 @@ import uvicorn
 
 from qe.production.server.app import App
 from qe.production.server.connections import BACKLOG, Connection, Gate, check_descriptors
+from qe.production.server.hosts import LOOPBACK, Hosts
 from qe.production.server.limits import Limits
 from qe.production.server.service import Service
 from qe.production.server.throttle import Throttle, logged
@@ -57,18 +58,20 @@ def serve(
     listening: socket.socket,
     limits: Limits,
     *,
+    hosts: Hosts = LOOPBACK,
     quiet: bool = False,
     loaded: Callable[[Service], None] = lambda service: None,
 ) -> None:
     """Answers requests until it is stopped (Ctrl-C, SIGTERM); not ready until `load` has returned.
 
+    hosts   names that are answered to
     quiet   no line per request in the log (stderr)
     loaded  told when the model is there
 
     Raises what `load` raises, and InputError where so many connections need more descriptors than there are.
     """
     check_descriptors(limits)
-    app = App(limits)
+    app = App(limits, hosts=hosts)
     server = http_server(app)
     failures: list[BaseException] = []
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from qe.production.server import openapi
 from qe.production.server.answers import Answer, Refused, json_answer, json_bytes, refusal, shortened
 from qe.production.server.bodies import Bodies, Body, Gone, Message, Receive
+from qe.production.server.hosts import LOOPBACK, Hosts
 from qe.production.server.limits import Limits
 from qe.production.server.metrics import Metrics
 from qe.production.server.parsing import Kind, kind_of
@@ -35,6 +36,7 @@ class Request:
     query: bytes
     headers: dict[str, str]
     body: Body
+    version: str = "1.1"
 
     @classmethod
     def of(cls, scope: Message, receive: Receive) -> "Request":
@@ -46,19 +48,29 @@ class Request:
         number = given if _ID.fullmatch(given) else uuid.uuid4().hex
         # h11 has checked the length: digits, and fewer than twenty.
         body = Body(receive, int(length) if length.isascii() and length.isdigit() else None)
-        return cls(number, scope["method"], scope["path"], scope["query_string"], headers, body)
+        version = scope.get("http_version", "1.1")
+        return cls(number, scope["method"], scope["path"], scope["query_string"], headers, body, version)
+
+    @property
+    def ends_unclearly(self) -> bool:
+        """Whether servers may differ on where the request ends (RFC 9112, 6.1): what follows is not read."""
+        return "transfer-encoding" in self.headers and (
+            "content-length" in self.headers or self.version == "1.0"
+        )
 
 
 @dataclass(eq=False)
 class App:
     """Answers while the model is being loaded (`service` is None), and while it is there.
 
+    hosts     names that it answers to
     stopping  whether the server takes no new requests
     busy      requests that are being scored
     """
 
     limits: Limits
     service: Service | None = None
+    hosts: Hosts = LOOPBACK
     stopping: Callable[[], bool] = lambda: False
     busy: int = 0
     bodies: Bodies = field(init=False)
@@ -74,7 +86,7 @@ class App:
         request = Request.of(scope, receive)
         try:
             answer = await self._answer(request)
-            if "expect" not in request.headers:
+            if "expect" not in request.headers and not request.ends_unclearly:
                 await request.body.discard()
         except Gone:
             self.metrics.gone()
@@ -86,6 +98,7 @@ class App:
 
     async def _answer(self, request: Request) -> Answer:
         try:
+            self._check(request)
             return await self._handler(request)(request)
         except Refused as refused:
             return refusal(refused, request.id)
@@ -95,6 +108,13 @@ class App:
             _log.exception("id=%s could not be answered", request.id)
             told = Refused(500, "the request could not be answered; the server's log says more")
             return refusal(told, request.id)
+
+    def _check(self, request: Request) -> None:
+        """Raises Refused for a request that is not for this server, or may be two."""
+        if request.ends_unclearly:
+            what = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
+            raise Refused(400, what, {"Connection": "close"})
+        self.hosts.check(request.headers.get("host"))
 
     def _handler(self, request: Request) -> Callable[[Request], Awaitable[Answer]]:
         """Raises Refused for addresses (404) and methods (405) that are none of this server's."""

@@ -20,7 +20,7 @@ from tests.production.server.asgi import connect, exchange, listening, read_answ
 
 pytestmark = pytest.mark.slow
 
-HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LIMITS = Limits(connections=6, headers=1, idle=1, seconds=1)
 PATIENT = Limits(connections=6, headers=3600, idle=3600, seconds=3600)
 SOON = 45  # seconds: more than a busy machine needs, and fewer than without LIMITS
@@ -60,7 +60,7 @@ def test_a_connection_that_says_nothing_is_closed(port: int) -> None:
 
 def test_slow_headers_are_given_up_however_steadily_they_come(port: int) -> None:
     with connect(port) as client:
-        client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX: y")
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: y")
         begun = time.monotonic()
         with pytest.raises(OSError):
             while time.monotonic() - begun < SOON:
@@ -94,7 +94,7 @@ def test_an_idle_connection_is_closed_after_its_answer(port: int) -> None:
 
 
 def test_a_body_that_nobody_wants_is_not_waited_for_long(port: int) -> None:
-    head = b"POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+    head = b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
     with connect(port) as client:
         client.sendall(head + b"{")
         status, headers, body = read_answer(client)
@@ -108,11 +108,11 @@ def test_a_body_that_nobody_wants_is_not_waited_for_long(port: int) -> None:
         b"nonsense\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 200,
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_one_json_object(port: int, sent: bytes) -> None:
@@ -124,9 +124,11 @@ def test_what_is_no_http_is_one_json_object(port: int, sent: bytes) -> None:
 
 @pytest.mark.parametrize("upgrade", [b"websocket", b"h2c"])
 def test_an_upgrade_is_an_ordinary_request(port: int, upgrade: bytes) -> None:
-    sent = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " + upgrade + b"\r\n\r\n"
+    sent = (
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: " + upgrade + b"\r\n\r\n"
+    )
     assert exchange(port, sent)[0] == 200
-    assert exchange(port, b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 404
+    assert exchange(port, b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n")[0] == 404
 
 
 def test_one_connection_more_takes_the_place_of_the_one_that_has_waited_longest(
@@ -148,7 +150,7 @@ def test_one_connection_more_takes_the_place_of_the_one_that_has_waited_longest(
 
 def test_where_all_are_at_work_one_more_is_sent_away(patient: tuple[App, int]) -> None:
     served, port = patient
-    body = b"POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    body = b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
     clients = [connect(port) for _ in range(PATIENT.connections)]
     try:
         for client in clients:
@@ -172,7 +174,7 @@ def test_an_answer_that_nobody_takes_is_given_up() -> None:
     with listening(served) as port, connect(port) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(0.5)
-        asked = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+        asked = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with pytest.raises(OSError):
             for _ in range(100_000):
                 client.sendall(asked * 100)
