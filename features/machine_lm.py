@@ -1,13 +1,9 @@
-"""Whether a translation reads like machine output: models of machine translations and of text compared.
-
-Trained on the translations of the training rows alone, so it is fitted inside each fold, though it needs no
-label.
-"""
+"""Whether a translation reads like machine output: models of machine translations and of text compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +12,9 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.core.columns import Column, block, features_of
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
+from features.learned.translated_lm import TranslatedLanguageModel
 from features.resources.language_model import LanguageModel, LMScores
 from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 
@@ -81,6 +78,11 @@ COLUMNS: tuple[Column[Compared], ...] = (
 class MachineLanguageModel(FittedExtractor):
     """A language model of machine translations, learned from the training rows, against one of human text.
 
+    It is fitted inside each fold, though it needs no label.
+
+    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
+           then nothing is learned, models of the same sentences, as our own decoder translates them and as
+           people did, are both of order 5, and no difference is one of size
     order  of both models. The model of machine translations is built at it; that of text is the target model
            cut to it. 5, the order of the target model, compares two models as they were built. Below, the cut
            counts against text: what is left of a Kneser-Ney model counts n-grams by how many words they
@@ -92,9 +94,16 @@ class MachineLanguageModel(FittedExtractor):
     Raises InputError if the training translations hold no words, or `order` is above the target model's.
     """
 
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
+
     target_lm: LanguageModel
+    corpus: Corpus = "training"
     order: Count = 3
     machine: LanguageModel | None = field(default=None, init=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -125,3 +134,31 @@ class MachineLanguageModel(FittedExtractor):
         machine = LanguageModel.load(path)
         machine.check_stored()
         return self.with_learned(machine=machine)
+
+
+COLUMNS_OF_CORPUS = tuple(
+    replace(
+        column,
+        name=column.name.replace("machine_lm", "machine_lm_translated"),
+        description=column.description.replace(", both of order `order`", ""),
+    )
+    for column in COLUMNS
+)
+
+
+@dataclass(frozen=True)
+class _OfTranslatedCorpus(Extractor):
+    """The same by models of `translated_corpus`."""
+
+    machine_text_lm: TranslatedLanguageModel
+    human_text_lm: TranslatedLanguageModel
+    corpus: Corpus = "translated"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return features_of(COLUMNS_OF_CORPUS)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        tokens = segments.target_tokens
+        human, machine = self.human_text_lm.score(tokens), self.machine_text_lm.score(tokens)
+        return block(COLUMNS_OF_CORPUS, Compared(tokens, human, machine))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
@@ -19,8 +19,9 @@ from features.comparisons.projected_edges import (
     projections,
     save_counts,
 )
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
+from features.learned.edge_counts import EdgeCounts
 from features.resources.aligner import Aligner
 from features.syntax.syntax import parsed
 from features.text.tokens import Tokens
@@ -35,7 +36,11 @@ class ProjectedDependencies(FittedExtractor):
     same place, M- the others. C+ of edges is the mean of M+ / (M+ + M-), C- that of M- / (M+ + M-), edges
     that were never seen count 0; coverage is the share of edges that were seen. Quarters and halves are of
     the edges ranked by (M+ - M-) / (M+ + M-), 0 of unseen ones, rounded up. C+ of all edges is coverage less
-    C-. `projected_dependencies_translated` has counts of a corpus and its translations instead.
+    C-.
+
+    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
+            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            system that is judged
 
     A word that is linked to several gives an edge with each of them, an unlinked one none. Everything is NaN
     of a translation without a projected edge. Base forms come from simplemma.
@@ -44,8 +49,15 @@ class ProjectedDependencies(FittedExtractor):
     rows without any projected edge.
     """
 
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
+
     aligner: Aligner
+    corpus: Corpus = "training"
     counts: Mapping[str, Counts] | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -72,12 +84,35 @@ class ProjectedDependencies(FittedExtractor):
         return measured(self._projections(segments, segments.target_tokens), self.learned(self.counts))
 
     def _projections(self, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
-        links = self.aligner.align(segments.source_tokens, tokens)
-        language = segments.target_tokenizer.language
-        return projections(parsed(segments.source_annotated), links, tokens, language)
+        return _projected(self.aligner, segments, tokens)
 
     def save(self, path: Path) -> None:
         save_counts(path, self.learned(self.counts))
 
     def restore(self, path: Path) -> Self:
         return self.with_learned(counts=load_counts(path))
+
+
+@dataclass(frozen=True)
+class _OfTranslatedCorpus(Extractor):
+    """The same by the edges of `translated_corpus`."""
+
+    edge_counts: EdgeCounts
+    aligner: Aligner
+    corpus: Corpus = "translated"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return edge_features("projected_translated")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        return measured(_projected(self.aligner, segments, segments.target_tokens), self.edge_counts.counts)
+
+
+def _projected(aligner: Aligner, segments: Segments, tokens: Tokens) -> Iterator[Projection]:
+    """The dependencies of the sources on other texts."""
+    links = aligner.align(segments.source_tokens, tokens)
+    return projections(parsed(segments.source_annotated), links, tokens, segments.target_tokenizer.language)

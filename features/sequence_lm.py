@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
@@ -20,8 +20,9 @@ from features.comparisons.sequences import (
     save_models,
     sequences,
 )
-from features.core.extractor import Feature, FittedExtractor
+from features.core.extractor import Corpus, Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
+from features.learned.sequence_models import SequenceModels
 from features.resources.aligner import Aligner
 from features.resources.language_model import LanguageModel
 from features.resources.stop_words import StopWords
@@ -34,9 +35,11 @@ class SequenceLanguageModels(FittedExtractor):
     """Perplexity by a model of the system's translations, and its ratio to that by a model of references.
 
     Both models are learned from the same training rows: the translations, and the label `reference`.
-    `sequence_lm_translated` has models of a corpus and its translations instead.
 
-    order  of the models
+    corpus  whose translations: the training rows' (`training`), or those of `translated_corpus`:
+            then nothing is learned, and our own decoder's translations stand in the place of those of the
+            system that is judged
+    order   of the models
 
     Stop words are the part `target_stop_words`; base forms come from simplemma, tags from the source's
     annotation. A perplexity is NaN for an empty sequence, as chains are where no two stop words meet. Raises
@@ -44,10 +47,17 @@ class SequenceLanguageModels(FittedExtractor):
     is nowhere.
     """
 
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"corpus": "translated"},)
+
     target_stop_words: StopWords
     aligner: Aligner
+    corpus: Corpus = "training"
     order: Count = 3
     models: Models | None = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def for_settings(cls, settings: Mapping[str, Any]) -> type[Extractor]:
+        return _OfTranslatedCorpus if settings.get("corpus") == "translated" else cls
 
     @property
     def features(self) -> Sequence[Feature]:
@@ -79,18 +89,46 @@ class SequenceLanguageModels(FittedExtractor):
 
     def _sequences(self, segments: Segments, tokens: Tokens) -> dict[str, Tokens]:
         """Name -> the sequences of translations, or references, of the segments."""
-        annotation = segments.require("annotation_source")
-        tags = layer_tokens(annotation, segments.source_tokens, "xpos", "annotation_source")
-        links = self.aligner.align(segments.source_tokens, tokens)
-        return sequences(
-            tokens,
-            segments.target_tokenizer.language,
-            aligned_tags(tags, links, tokens),
-            frozenset(self.target_stop_words.words),
-        )
+        return _sequences(self.aligner, self.target_stop_words, segments, tokens)
 
     def save(self, path: Path) -> None:
         save_models(path, self.learned(self.models))
 
     def restore(self, path: Path) -> Self:
         return self.with_learned(models=load_models(path))
+
+
+@dataclass(frozen=True)
+class _OfTranslatedCorpus(Extractor):
+    """The same by models of `translated_corpus`."""
+
+    sequence_models: SequenceModels
+    target_stop_words: StopWords
+    aligner: Aligner
+    corpus: Corpus = "translated"
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        return perplexity_features("sequence_translated")
+
+    def requires(self) -> tuple[str, ...]:
+        return ("annotation_source",)
+
+    def extract(self, segments: Segments) -> FloatArray:
+        texts = _sequences(self.aligner, self.target_stop_words, segments, segments.target_tokens)
+        return perplexities(texts, self.sequence_models.models)
+
+
+def _sequences(
+    aligner: Aligner, stop_words: StopWords, segments: Segments, tokens: Tokens
+) -> dict[str, Tokens]:
+    """Name -> the sequences of translations, or references, of the segments."""
+    annotation = segments.require("annotation_source")
+    tags = layer_tokens(annotation, segments.source_tokens, "xpos", "annotation_source")
+    links = aligner.align(segments.source_tokens, tokens)
+    return sequences(
+        tokens,
+        segments.target_tokenizer.language,
+        aligned_tags(tags, links, tokens),
+        frozenset(stop_words.words),
+    )

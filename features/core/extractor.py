@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,10 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 
 Learned = TypeVar("Learned")
+# Settings by which a family has other columns of other resources, and is named and priced apart.
+VARYING: Final = ("corpus", "knowledge", "units")
+# Whose translations a family compares: of the rows that are learned from, or of `translated_corpus`.
+Corpus = Literal["training", "translated"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Extractor(ABC):
 
     reads_files  whether values come from files that its parameters name, and not from the segments: a saved
                  model cannot have it
-    variants     settings that it is listed with beside its defaults: they give other columns
+    variants     settings, of those in `VARYING`, that it is listed with beside its defaults
     """
 
     reads_files: ClassVar[bool] = False

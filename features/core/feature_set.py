@@ -15,7 +15,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.core.bundle import Bundle
 from features.core.configured import Configured, resources_in, type_errors
-from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
 from features.core.segments import Segments
 from features.core.tree_columns import TreeColumn, make_trees, tree_table
 from features.storage.files import digest
@@ -44,11 +44,7 @@ def variant(config: Mapping[str, Any]) -> str:
     >>> variant({"kind": "surface"}), variant({"kind": "word_quality", "knowledge": ["decoder"], "seed": 1})
     ('surface', 'word_quality:knowledge=decoder')
     """
-    if not config.keys() - {"kind", "only"}:
-        return str(config["kind"])
-    kind = EXTRACTORS.get(config["kind"])
-    keys = dict.fromkeys(key for settings in kind.variants for key in settings)
-    chosen = [f"{key}={_as_text(config[key])}" for key in keys if config.get(key)]
+    chosen = [f"{key}={_as_text(config[key])}" for key in VARYING if config.get(key)]
     return ":".join([config["kind"], *chosen])
 
 
@@ -74,7 +70,7 @@ def variants(kind: str) -> list[str]:
 
 def _as_text(value: Any) -> str:
     entries = value if isinstance(value, list | tuple) else [value]
-    return "+".join(str(entry["kind"] if isinstance(entry, Mapping) else entry) for entry in entries)
+    return "+".join(str(entry.get("kind") if isinstance(entry, Mapping) else entry) for entry in entries)
 
 
 def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress
 from features.core.bundle import Bundle, build
-from features.core.extractor import Extractor, Feature, FittedExtractor
+from features.core.extractor import VARYING, Extractor, Feature, FittedExtractor
 from features.core.feature_set import (
     EXTRACTORS,
     FeatureSet,
@@ -536,6 +536,11 @@ def edge(name: str, world: World) -> tuple[str, str]:
             text = text.replace(mark, value)
         filled.append(text)
     return filled[0], filled[1]
+
+
+@pytest.mark.parametrize("kind", EXTRACTORS.names)
+def test_settings_that_make_variants_are_known_to_names_and_costs(kind: str) -> None:
+    assert all(settings.keys() <= {*VARYING} for settings in EXTRACTORS.get(kind).variants)
 
 
 @pytest.mark.slow

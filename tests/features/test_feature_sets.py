@@ -15,7 +15,7 @@ from features.core.bundle import Bundle, build
 from features.core.feature_set import EXTRACTORS, FeatureSet, expand, parts_needed, set_names
 from features.core.segments import Segments
 from features.example_precision import ExamplePrecision
-from features.machine_lm_translated import COLUMNS as OF_TRANSLATED_TEXT
+from features.machine_lm import COLUMNS_OF_CORPUS as OF_TRANSLATED_TEXT
 from features.text.corpus import ParallelCorpus
 from features.token_counts import COLUMNS
 from qe.getting_started.catalogue.features import describe

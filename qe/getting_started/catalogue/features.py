@@ -120,7 +120,7 @@ def _summary(documentation: str) -> str:
 
 def _set(name: str, costs: FeatureCosts) -> Set:
     content = set_content(name)
-    kinds = [_priced(config, costs) for config in expand([{"set": name}])]
+    kinds = [variant(config) for config in expand([{"set": name}])]
     return Set(
         name,
         content["description"],
@@ -129,12 +129,6 @@ def _set(name: str, costs: FeatureCosts) -> Set:
         tuple(content["absent"]),
         costs.of(kinds),
     )
-
-
-def _priced(config: Mapping[str, Any], costs: FeatureCosts) -> str:
-    """The name that a family's cost stands under; classes are imported only where settings cost more."""
-    kind: str = config["kind"]
-    return variant(config) if any(name.startswith(f"{kind}:") for name in costs.families) else kind
 
 
 def columns_of(configs: Sequence[Mapping[str, Any]]) -> list[Feature]:

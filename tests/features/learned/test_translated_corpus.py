@@ -36,7 +36,7 @@ from qe.resources.annotations import Annotations, from_column
 
 PAIRS, TRANSLATED = 3000, 301
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
-FAMILIES = ("machine_lm_translated", "sequence_lm_translated", "projected_dependencies_translated")
+FAMILIES = ("machine_lm", "sequence_lm", "projected_dependencies")
 
 
 def chain(line: str) -> str:
@@ -66,7 +66,7 @@ def bundle(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> 
     return build(
         lambda: corpus,
         tmp_path_factory.mktemp("translated"),
-        parts_needed([{"kind": family} for family in FAMILIES]),
+        parts_needed([{"kind": family, "corpus": "translated"} for family in FAMILIES]),
         builders=annotations.builders({}),
         wanted=annotations.wanted,
         settings={"translated_corpus": {"pairs": TRANSLATED}},
@@ -155,7 +155,7 @@ def test_language_models_are_of_both_texts(bundle: Bundle, texts: TranslatedCorp
 
 def test_machine_like_words_are_likelier_in_machine_text(bundle: Bundle, texts: TranslatedCorpus) -> None:
     """Each text under both models: the one it is from finds it likelier."""
-    extractor = make_extractor({"kind": "machine_lm_translated"}, bundle)
+    extractor = make_extractor({"kind": "machine_lm", "corpus": "translated"}, bundle)
 
     def column(name: str, tokens: Tokens) -> NDArray[np.float64]:
         lines = [" ".join(words) for words in lists(tokens)]
