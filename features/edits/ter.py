@@ -20,6 +20,7 @@ Counts = NDArray[np.int64]
 BEAM_WIDTH = 20  # tercom's defaults
 SHIFT_DISTANCE = 50
 SHIFT_SIZE = 10
+SHIFT_CANDIDATES = 0  # no limit
 
 _MATCH, _SUBSTITUTION, INSERTION, DELETION = 0, 1, 2, 3  # steps of the edit distance
 _UNREACHED = -1
@@ -92,12 +93,15 @@ def ter_edits(
     beam_width: int = BEAM_WIDTH,
     shift_distance: int = SHIFT_DISTANCE,
     shift_size: int = SHIFT_SIZE,
+    shift_candidates: int = SHIFT_CANDIDATES,
 ) -> TerEdits:
     """Edits of n pairs of texts given as ids of one vocabulary (`common_ids`) with (n + 1,) offsets.
 
     The greedy search of tercom 0.8.0: repeat the shift that lowers the edit distance most (longest first,
     then leftmost, then by target in the reference) while it lowers it by at least the shift's cost, 1.
     The edit distance keeps, in each column, the cells within `beam_width` of the best diagonal step.
+    With `shift_candidates` (sacreBLEU: 1,000) no shift is made once so many have been looked at, counted as
+    sacreBLEU counts them; 0: no limit, as tercom.
     An empty hypothesis costs one deletion per reference word, an empty reference one insertion per word.
 
     Raises ValueError if the two sides have different numbers of texts, InputError for texts longer than
@@ -117,7 +121,7 @@ def ter_edits(
         np.ascontiguousarray(hypothesis_offsets, np.int64),
         np.ascontiguousarray(reference, np.int32),
         np.ascontiguousarray(reference_offsets, np.int64),
-        np.array([beam_width, shift_distance, shift_size], np.int64),
+        np.array([beam_width, shift_distance, shift_size, shift_candidates], np.int64),
         counts,
     )
     return TerEdits(counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3], np.diff(reference_offsets))
@@ -169,11 +173,15 @@ def shifted(original: Any, ref: Any, limits: Any) -> Any:
     masks = _equality_masks(hyp, ref)
     back = np.empty((len(ref) + 1, len(hyp) + 1), np.uint8)
     edits = _beam_distance(hyp, ref, limits[0], back)
-    shifts = 0
+    shifts, looked_at = 0, 0
     while edits > 0 and limits[1] > 0 and limits[2] > 0:
         shifted_edits = _best_shift(hyp, ref, order, masks, back, edits, limits, best, best_order)
         if shifted_edits < 0:
             break
+        if limits[3] > 0:
+            looked_at += _candidates(hyp, ref, back, limits)
+            if looked_at >= limits[3]:
+                break
         hyp[:], order[:] = best, best_order
         edits = _beam_distance(hyp, ref, limits[0], back)
         shifts += 1
@@ -324,6 +332,31 @@ def _best_shift(
                     lowest, target = cost, cost - 1
                     best[:], best_order[:] = trial, trial_order
     return lowest
+
+
+@numba.njit(cache=True, nogil=True)
+def _candidates(hyp: Any, ref: Any, back: Any, limits: Any) -> int:
+    """Shifts that sacreBLEU looks at in one round: all of its order, where ours passes over hopeless ones."""
+    aligned = np.empty(len(ref), np.int64)
+    hyp_errors, ref_errors = np.empty(len(hyp) + 1, np.int64), np.empty(len(ref) + 1, np.int64)
+    _align(back, aligned, hyp_errors, ref_errors)
+    runs, count = _common_runs(hyp, ref, limits[2]), 0
+    for k in range(len(runs)):
+        start, goal = runs[k, 0], runs[k, 1]
+        if abs(goal - start) > limits[1]:
+            continue
+        for length in range(1, runs[k, 2] + 1):
+            end = start + length
+            if start <= aligned[goal] < end:
+                continue
+            if hyp_errors[end] == hyp_errors[start] or ref_errors[goal + length] == ref_errors[goal]:
+                continue
+            before = -1
+            for offset in range(-1, length):
+                place = aligned[goal + offset] + 1 if goal + offset >= 0 else 0
+                count += place != before
+                before = place
+    return count
 
 
 @numba.njit(cache=True, nogil=True)

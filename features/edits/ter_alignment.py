@@ -12,6 +12,7 @@ from features.edits.ter import (
     BEAM_WIDTH,
     DELETION,
     INSERTION,
+    SHIFT_CANDIDATES,
     SHIFT_DISTANCE,
     SHIFT_SIZE,
     common_ids,
@@ -50,7 +51,7 @@ def ter_alignment(hypothesis: Tokens, reference: Tokens) -> TerAlignment:
         raise ValueError(f"{len(hypothesis)} hypotheses, but {len(reference)} references")
     left, right = common_ids(hypothesis, reference)
     aligned, places = np.full(len(left), _NONE, np.int32), np.zeros(len(left), np.int32)
-    limits = np.array([BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE], np.int64)
+    limits = np.array([BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, SHIFT_CANDIDATES], np.int64)
     _align_batch(left, hypothesis.offsets, right, reference.offsets, limits, aligned, places)
     return TerAlignment(aligned, places)
 

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,20 @@ def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tu
         for line, *refs in zip(hypotheses, *references, strict=True)
     ]
     assert bleu.segment_scores(statistics) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "types"), [(0, 5), (1, 5), (0, 8), (0, 12)])
+def test_ter_stops_shifting_where_sacrebleu_does(seed: int, types: int) -> None:
+    """40 words of a few types in another order: sacreBLEU gives up after 1,000 candidates, tercom does not."""
+    rng = np.random.default_rng([seed, types])
+    words = np.array([f"w{number}" for number in rng.integers(0, types, 40)])
+    hypothesis, reference = " ".join(words[rng.permutation(40)]), " ".join(words)
+    expected = TER().corpus_score([hypothesis], [[reference]]).score
+    assert metric("ter", {}).score([hypothesis], [[reference]]) == pytest.approx(expected, abs=1e-9)
+    unlimited = metric("ter:shift_candidates=0", {})
+    assert unlimited.score([hypothesis], [[reference]]) < expected
+    assert "shift_candidates:0" in unlimited.signature(1)
+    assert "shift_candidates" not in metric("ter", {}).signature(1)
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ def test_figures_are_those_of_the_tags(tmp_path: Path) -> None:
     shown = section["words"]
     expected = matthews_corrcoef(words.gold["word"], words.out_of_fold["word"].tags["mcc"])
     assert shown["tagged_by"]["mcc"]["mcc"] == pytest.approx(expected) and expected > 0.2
-    assert shown["tags"] == len(words.gold["word"]) and shown["tagged_by"]["f1_mult"]["ci"]["ece"]
+    assert shown["tags"] == len(words.gold["word"]) and shown["tagged_by"]["f1_mult"]["ece_by_chance"]
     assert 0 <= shown["ece_uncalibrated"] <= 1 and json.dumps(section, allow_nan=False)
 
 

@@ -13,6 +13,8 @@ from features.text.tokens import Tokens, ratio
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
 
+SACREBLEU_CANDIDATES = 1000
+
 
 @dataclass(frozen=True)
 class Ter(TextMetric):
@@ -21,6 +23,8 @@ class Ter(TextMetric):
     normalized     tercom's normalisation: punctuation split off, XML entities read
     no_punct       without punctuation
     asian_support  both of these for Chinese, Japanese and Korean characters, too
+    shift_candidates  shifts that are looked at before no more are made: 1,000 as sacreBLEU; 0: no limit, as
+                      tercom, which differs in long translations of many repeated words
 
     statistics   edits to the reference that needs fewest, mean reference length
 
@@ -41,6 +45,7 @@ class Ter(TextMetric):
     beam_width: int = BEAM_WIDTH
     shift_distance: int = SHIFT_DISTANCE
     shift_size: int = SHIFT_SIZE
+    shift_candidates: int = SACREBLEU_CANDIDATES
     language: str = "en"
     normalized: bool = False
     no_punct: bool = False
@@ -67,7 +72,8 @@ class Ter(TextMetric):
             "case": "lc" if self.lowercase else "mixed", "tok": tok, "norm": self.normalized,
             "punct": not self.no_punct, "asian": self.asian_support,
         }  # fmt: skip
-        search = {"beam_width": BEAM_WIDTH, "shift_distance": SHIFT_DISTANCE, "shift_size": SHIFT_SIZE}
+        search = {"beam_width": BEAM_WIDTH, "shift_distance": SHIFT_DISTANCE, "shift_size": SHIFT_SIZE,
+                  "shift_candidates": SACREBLEU_CANDIDATES}  # fmt: skip
         return parts | {
             name: getattr(self, name) for name, usual in search.items() if getattr(self, name) != usual
         }
@@ -84,6 +90,7 @@ class Ter(TextMetric):
             ter_edits(
                 left, tokens[0].offsets, ids, column.offsets,
                 beam_width=self.beam_width, shift_distance=self.shift_distance, shift_size=self.shift_size,
+                shift_candidates=self.shift_candidates,
             ).edits
             for ids, column in zip(right, tokens[1:], strict=True)
         ]  # fmt: skip
