@@ -56,7 +56,7 @@ def test_smoothing_is_sacrebleus(smooth: Any, value: float | None, rows: list[tu
 
 @pytest.mark.parametrize(("seed", "types"), [(0, 5), (1, 5), (0, 8), (0, 12)])
 def test_ter_stops_shifting_where_sacrebleu_does(seed: int, types: int) -> None:
-    """40 words of a few types in another order: sacreBLEU gives up after 1,000 candidates, tercom does not."""
+    """40 words of a few types in another order: sacreBLEU gives up after 1,000 candidates."""
     rng = np.random.default_rng([seed, types])
     words = np.array([f"w{number}" for number in rng.integers(0, types, 40)])
     hypothesis, reference = " ".join(words[rng.permutation(40)]), " ".join(words)
