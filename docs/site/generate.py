@@ -16,6 +16,7 @@ from typing import Any
 import qe
 from qe.cli._help import panels_of, usage_words
 from qe.cli._verbs import GROUPS, commands, purpose, verbs
+from qe.data import format_page
 from qe.getting_started.catalogue import features as catalogue
 from qe.getting_started.catalogue.costs import FeatureCosts
 
@@ -57,6 +58,7 @@ def write(output: Path, demo: Path) -> None:
         "command-line.md": command_line(),
         "python-reference.md": python_reference(),
         "features.md": features(),
+        "formats.md": formats(),
         "gallery.md": gallery(demo, output),
     }
     for name, text in made.items():
@@ -196,6 +198,15 @@ def features() -> str:
         parts += [f"- **{entry.name}**: {_cell(entry.description)}. Source: {_cell(entry.origin)}. "
                   f"Families: {', '.join(entry.families)}."]  # fmt: skip
     return "\n".join(parts) + "\n"
+
+
+def formats() -> str:
+    """All dataset formats: what `qe data formats` says."""
+    head = (
+        "# Dataset formats\n\nMade from the formats: their keys stand under `dataset:`, beside `format` and "
+        "`path`; the examples are made up.\n\n"
+    )
+    return head + re.sub(r"^###", "##", format_page.page(), flags=re.MULTILINE)
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from qe.cli import main
+from qe.data.format import FORMATS
 
 
 def run(*arguments: object) -> int:
@@ -75,7 +76,7 @@ def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixtu
     [
         (
             ["--format", "tabel"],
-            "unknown format 'tabel'; known: mlqe_pe, parallel_text, table, wmt12, wmt_qe; did you",
+            f"unknown format 'tabel'; known: {', '.join(FORMATS.names)}; did you mean 'table'?",
         ),
         ([], "the format 'table' needs the key 'label'"),
         ([*TABLE, "--set", "quoted=true"], "the format 'table' has no key 'quoted'"),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from features.basics.errors import InputError
+from qe.config.experiment import SplitSection
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.init.table import LabelledTable
 
@@ -167,7 +168,8 @@ def _split(choices: Choices) -> list[str]:
         f"Cross-validation: {why}. `outer: 5` adds nested cross-validation: figures that the search for "
         "parameters does not flatter, at about five times the time."
     )
-    return ["", *_comment(text), f"split: {{folds: 5, by: {by}, seed: 0}}"]
+    folds = SplitSection.model_fields["folds"].default
+    return ["", *_comment(text), f"split: {{folds: {folds}, by: {by}, seed: 0}}"]
 
 
 def _learner(choices: Choices) -> list[str]:
