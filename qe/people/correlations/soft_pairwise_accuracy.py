@@ -1,7 +1,7 @@
 """Soft pairwise accuracy: how alike metric and people are in how sure they are of each pair of systems."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -19,8 +19,8 @@ class SoftPairwiseAccuracy(Correlation):
     """1 - the mean of |p by people - p by the metric| over all pairs of systems.
 
     p is that of a one-sided permutation test of the one system being better than the other; an outcome as
-    large as the observed one counts half, so that the order of a pair does not matter. Segments are those
-    that people judged for all systems; from rankings, p exchanges a pair's net wins by segment. Exchanges and
+    large as the observed one counts half, so that the order of a pair does not matter. `equal=whole` counts
+    it whole, for the system whose name comes first, as mt-metrics-eval does. Segments are those that people judged for all systems; from rankings, p exchanges a pair's net wins by segment. Exchanges and
     bootstrap samples take the normal approximation of p. Source: Thompson et al. 2024, equations 3 to 5.
     """
 
@@ -28,6 +28,7 @@ class SoftPairwiseAccuracy(Correlation):
 
     samples: int = 1000
     seed: int = 0
+    equal: Literal["half", "whole"] = "half"
 
     def problem(self, human: Human, known: BoolArray, whole_systems: bool = False) -> Problem:
         if whole_systems:
@@ -41,8 +42,9 @@ class _SoftProblem(JudgedSystems):
     def __init__(self, human: Human, known: BoolArray, correlation: SoftPairwiseAccuracy) -> None:
         super().__init__(human, known, whole_systems=False)
         self.soft = correlation
-        systems = np.flatnonzero(self.judged)
+        systems = np.array(sorted(np.flatnonzero(self.judged), key=human.systems.__getitem__))
         self.first, self.second = (systems[side] for side in np.triu_indices(len(systems), 1))
+        self.share = {"half": 0.5, "whole": 1.0}[correlation.equal]  # of an outcome that equals the observed
         self.evidence = self._evidence()
         self.human_p = self._permuted(self.evidence)
 
@@ -53,7 +55,9 @@ class _SoftProblem(JudgedSystems):
         judged = self.human.preferences
         if judged is None:
             raise ValueError("no judgements of segments")
-        return judged.net_wins(len(self.human.segments), list(zip(self.first, self.second, strict=True)))
+        sides = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        wins = judged.net_wins(len(self.human.segments), list(zip(*sides, strict=True)))
+        return np.where(self.first < self.second, wins, -wins)
 
     def _differences(self, table: FloatArray) -> FloatArray:
         rows = self.known[:, self.first] & self.known[:, self.second]
@@ -70,30 +74,30 @@ class _SoftProblem(JudgedSystems):
         null = 2 * heads - observed
         rounding = 1e-10 * np.abs(differences).sum(axis=0)
         above, equal = null > observed + rounding, np.abs(null - observed) <= rounding
-        return np.asarray(above.mean(axis=0) + equal.mean(axis=0) / 2)
+        return np.asarray(above.mean(axis=0) + self.share * equal.mean(axis=0))
 
     def weighted(self, values: FloatArray, segments: FloatArray, systems: FloatArray) -> float:
         drawn = systems[self.first] * systems[self.second]
         if drawn.sum() == 0:
             return float("nan")
-        human = _normal_p(segments @ self.evidence, segments @ self.evidence**2)
+        human = self._normal_p(segments @ self.evidence, segments @ self.evidence**2)
         table = self.matrix(values)
         if np.array_equal(self.known.any(axis=1), self.known[:, self.judged].all(axis=1)):
             table = np.nan_to_num(table)
             products = (table * segments[:, None]).T @ table
             sums, squares = segments @ table, np.diag(products)
             a, b = self.first, self.second
-            metric = _normal_p(sums[a] - sums[b], squares[a] + squares[b] - 2 * products[a, b])
+            metric = self._normal_p(sums[a] - sums[b], squares[a] + squares[b] - 2 * products[a, b])
         else:
             differences = self._differences(table)
-            metric = _normal_p(segments @ differences, segments @ differences**2)
+            metric = self._normal_p(segments @ differences, segments @ differences**2)
         return float(1 - drawn @ np.abs(metric - human) / drawn.sum())
 
-
-def _normal_p(total: FloatArray, squares: FloatArray) -> FloatArray:
-    """p-values of sums whose terms change sign: their null has mean 0 and the variance `squares`."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(squares > 1e-12, ndtr(-total / np.sqrt(np.maximum(squares, 1e-300))), 0.5))
+    def _normal_p(self, total: FloatArray, squares: FloatArray) -> FloatArray:
+        """p-values of sums whose terms change sign: their null has mean 0 and the variance `squares`."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = ndtr(-total / np.sqrt(np.maximum(squares, 1e-300)))
+        return np.asarray(np.where(squares > 1e-12, p, self.share))
 
 
 def _common(human: Human, known: BoolArray) -> BoolArray:

@@ -169,6 +169,26 @@ def test_soft_pairwise_accuracy_is_that_of_all_permutations() -> None:
     assert scored == pytest.approx(expected, abs=0.01)
 
 
+def test_soft_pairwise_accuracy_by_the_rule_of_mt_metrics_eval() -> None:
+    """pce.py there: p is the share of all sign flips with `>=`, for the system that comes first by name."""
+    gold, metric = drawn(4, segments=8, systems=3)
+    gold[:, 2] = gold[:, 0]  # people find two systems equal everywhere
+    signs = np.array([[1 - 2 * (i >> j & 1) for j in range(8)] for i in range(256)])
+
+    def p(table: np.ndarray[Any, Any], a: int, b: int) -> float:
+        differences = table[:, a] - table[:, b]
+        return float(np.mean(signs @ differences >= differences.sum() - 1e-9))
+
+    pairs = list(combinations(range(3), 2))
+    expected = 1 - np.mean([abs(p(gold, a, b) - p(metric, a, b)) for a, b in pairs])
+    text = "soft_pairwise_accuracy:samples=50000"
+    assert score(f"{text},equal=whole", human(gold), metric) == pytest.approx(expected, abs=0.01)
+    assert abs(score(text, human(gold), metric) - expected) > 0.02
+    # The order of columns is not that of names: k0, k1, k2.
+    turned = Human(("k2", "k1", "k0"), human(gold).segments, gold[:, ::-1])
+    assert score(f"{text},equal=whole", turned, metric[:, ::-1]) == pytest.approx(expected, abs=0.01)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_correlation_keeps_the_laws(text: str) -> None:
     gold, metric = drawn(7)
