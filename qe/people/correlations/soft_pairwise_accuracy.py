@@ -20,8 +20,9 @@ class SoftPairwiseAccuracy(Correlation):
 
     p is that of a one-sided permutation test of the one system being better than the other; an outcome as
     large as the observed one counts half, so that the order of a pair does not matter. `equal=whole` counts
-    it whole, for the system whose name comes first, as mt-metrics-eval does. Segments are those that people judged for all systems; from rankings, p exchanges a pair's net wins by segment. Exchanges and
-    bootstrap samples take the normal approximation of p. Source: Thompson et al. 2024, equations 3 to 5.
+    it whole, for the system whose name comes first, as mt-metrics-eval does. Segments are those that people
+    judged for all systems; from rankings, p exchanges a pair's net wins by segment. Exchanges and bootstrap
+    samples take the normal approximation of p. Source: Thompson et al. 2024, equations 3 to 5.
     """
 
     level: ClassVar[Level] = "system"
