@@ -58,48 +58,23 @@ CacheDir = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a run that is there.")]
 
 # How a table lies on disk; what is not said is seen in the file.
+_table_option = partial(typer.Option, rich_help_panel="how a table is written, where it does not show")
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="Of TSV and CSV: a character, tab, comma, semicolon or pipe; default: as the file shows.",
-        rich_help_panel=INPUT,
-    ),
+    str | None, _table_option(metavar="CHAR", help="Of TSV and CSV, or tab, comma, semicolon, pipe.")
 ]
 Quoting = Annotated[
-    bool | None,
-    typer.Option(
-        "--quoting/--no-quoting",
-        help="Whether double quotes delimit fields; default: as the file shows.",
-        rich_help_panel=INPUT,
-    ),
+    bool | None, _table_option("--quoting/--no-quoting", help="Whether double quotes delimit fields.")
 ]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Such as cp1252; default: UTF-8, UTF-16 or cp1252, as the file shows.",
-        rich_help_panel=INPUT,
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        metavar=".|,", help="Decimal sign of numbers; default: as the numbers show.", rich_help_panel=INPUT
-    ),
-]
+Encoding = Annotated[str | None, _table_option(metavar="NAME", help="Such as cp1252.")]
+Decimal = Annotated[str | None, _table_option(metavar=".|,", help="The decimal sign of numbers.")]
 SheetName = Annotated[
     str,
-    typer.Option(
-        "--sheet",
-        metavar="NAME",
-        help="Of XLSX: name or number; default: the first that is not hidden.",
-        rich_help_panel=INPUT,
-    ),
+    _table_option("--sheet", metavar="NAME", help="Of XLSX. (default: the first that is not hidden)"),
 ]
-HeaderRow = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", help="Of XLSX: the row that names the columns.", rich_help_panel=INPUT),
+HeaderRow = Annotated[int, _table_option(min=1, metavar="N", help="Of XLSX: the row of headers.")]
+Languages = Annotated[
+    list[str] | None,
+    _table_option(metavar="SIDE=TAG", help="Of XLIFF and TMX: their tags: source=TAG,target=TAG."),
 ]
 
 
@@ -112,13 +87,17 @@ def table_layout(
     sheet: str = "",
     header_row: int = 1,
     kind: str | None = None,
+    languages: list[str] | None = None,
 ) -> "Layout":
     """What the options say of a table. Raises InputError for what no table can have."""
     from qe.data.delimited import Wanted
     from qe.data.tables import Layout
-    from qe.data.translation_files.xlsx import Where
+    from qe.data.translation_files.opened import Asked, Where
+    from qe.scoring.naming import name_pairs
 
-    layout = Layout(kind, Wanted(delimiter, quoting, encoding), decimal, Where(sheet, header_row))
+    known_as = name_pairs(languages or (), "--languages", "SIDE", "TAG")
+    asked = Asked(known_as, Where(sheet, header_row))
+    layout = Layout(kind, Wanted(delimiter, quoting, encoding), decimal, asked)
     layout.check()
     return layout
 

@@ -8,13 +8,19 @@ from qe.cli._options import (
     CacheDir,
     Columns,
     DataRoot,
+    Delimiter,
+    Encoding,
+    HeaderRow,
     Json,
     Overrides,
     Overwrite,
     Quiet,
+    Quoting,
+    SheetName,
     Signed,
     input_option,
     output_option,
+    table_layout,
 )
 
 
@@ -24,7 +30,7 @@ def distill(
     ],
     input_: Annotated[
         Path,
-        input_option("--input", "-i", help="Translations without labels: TSV, CSV, JSONL or Parquet."),
+        input_option("--input", "-i", help="Translations without labels: a table, XLSX, XLIFF or TMX."),
     ],
     output: Annotated[Path, output_option("--output", "-o", help="Folder for the student's run and model.")],
     student: Annotated[
@@ -36,6 +42,11 @@ def distill(
         ),
     ] = None,
     columns: Columns = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
+    sheet: SheetName = "",
+    header_row: HeaderRow = 1,
     data_root: DataRoot = None,
     settings: Overrides = None,
     overwrite: Overwrite = False,
@@ -54,12 +65,15 @@ def distill(
 
         qe distill --model output/demo/model --input output/demo/data/new.tsv --output output/student
     """
+    from dataclasses import replace
+
     from features.storage.outputs import check_apart
     from qe.api.models import model_folder
     from qe.cli._summary import print_json, print_outcome
     from qe.models.model import Model
     from qe.production.distillation.distill import learns_words, student_of, taught
     from qe.resources.cache import default_cache
+    from qe.scoring.jobs import languages_of
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
     from qe.training.check import check
@@ -70,7 +84,14 @@ def distill(
     experiment = student_of(teacher, student, data_root, settings or ())
     plan = check(experiment, in_memory=True)
     check_apart(output, [input_, folder, *experiment.inputs()])
-    pool = read_pool(input_, name_pairs(columns or (), "--columns"))
+    pool = read_pool(
+        input_,
+        name_pairs(columns or (), "--columns"),
+        replace(
+            table_layout(delimiter, quoting, encoding, sheet=sheet, header_row=header_row),
+            languages=languages_of(teacher),
+        ),
+    )
     with progress_bar(quiet or as_json) as progress:
         dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
         outcome = train(

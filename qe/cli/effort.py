@@ -31,7 +31,7 @@ _WIDTH = 120  # of tables that go to a file or a pipe
 
 def effort(
     target: Annotated[
-        Path, input_option(help="Translations, one per line, or annotated: CoNLL-U (.conllu). May be .gz.")
+        Path, input_option(help="Translations: one per line, a table, or annotated (.conllu); .gz too.")
     ],
     post_edit: Annotated[Path, input_option(help="Their post-edits, in the same form.")],
     scores: Annotated[
@@ -119,6 +119,7 @@ def _texts(
     from features.basics.errors import InputError
     from features.text.languages import check_language
     from qe.data.reading import Reading, equal_lengths
+    from qe.data.tables import texts_of
     from qe.language.programs.taggers import tagger as make_tagger
     from qe.people.effort.texts import is_conllu, read_conllu, tagged_texts
     from qe.resources.cache import default_cache
@@ -134,7 +135,10 @@ def _texts(
         return (read_conllu(target, language), read_conllu(post_edit, language)), "CoNLL-U"
     by = make_tagger(tagger, language, other)
     reading = Reading(Path())
-    columns = {"target": reading.lines(target), "post_edit": reading.lines(post_edit)}
+    columns = {
+        "target": texts_of(reading, target, "target"),
+        "post_edit": texts_of(reading, post_edit, "post_edit"),
+    }
     equal_lengths(columns)
     sides = [
         tagged_texts(column.texts, language, by, cache or default_cache(), name, progress)
@@ -158,10 +162,11 @@ def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> No
 def _source(path: Path | None, segments: int) -> list[str] | None:
     from features.basics.errors import InputError
     from qe.data.reading import Reading
+    from qe.data.tables import texts_of
 
     if path is None:
         return None
-    lines = Reading(Path()).lines(path).texts
+    lines = texts_of(Reading(Path()), path, "source").texts
     if len(lines) != segments:
         raise InputError(f"{len(lines)} sources, but {segments} translations", where=path)
     return lines

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._common import progress_bar
-from qe.cli._options import Columns, Json, Quiet, Signed, input_option, output_option
+from qe.cli._options import (
+    Columns,
+    Delimiter,
+    Encoding,
+    Json,
+    Quiet,
+    Quoting,
+    Signed,
+    input_option,
+    output_option,
+    table_layout,
+)
 
 if TYPE_CHECKING:
     from qe.scoring.filter_files import Filtered
@@ -41,6 +52,9 @@ def filter_(
         list[str] | None, typer.Option("--set", help="CHECK.key=value, such as length.most=100.")
     ] = None,
     columns: Columns = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
     worst: Annotated[
         float | None,
         typer.Option(help="The worst score that passes; of --model, otherwise of the column --score-column."),
@@ -102,6 +116,7 @@ def filter_(
             checks,
             threshold=threshold,
             columns=name_pairs(columns or (), "--columns"),
+            layout=table_layout(delimiter, quoting, encoding),
             rejected=rejected,
             progress=progress,
         )

@@ -10,14 +10,22 @@ import typer
 from qe.cli._common import on_spark, progress_bar
 from qe.cli._options import (
     Columns,
+    Decimal,
+    Delimiter,
+    Encoding,
     Engine,
+    HeaderRow,
     Json,
+    Languages,
     Master,
     Quiet,
+    Quoting,
+    SheetName,
     Signed,
     input_option,
     output_option,
     run_option,
+    table_layout,
 )
 
 if TYPE_CHECKING:
@@ -55,14 +63,13 @@ def score(
         ),
     ],
     columns: Columns = None,
-    sheet: Annotated[
-        str, input_option(metavar="NAME", help="Of XLSX. (default: the first that is not hidden)")
-    ] = "",
-    header_row: Annotated[int, input_option(min=1, help="Of XLSX: the row of headers.")] = 1,
-    languages: Annotated[
-        list[str] | None,
-        input_option(metavar="SIDE=TAG", help="Of XLIFF and TMX: their tags: source=TAG,target=TAG."),
-    ] = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    sheet: SheetName = "",
+    header_row: HeaderRow = 1,
+    languages: Languages = None,
     interval: Annotated[
         float | None,
         _column_option(metavar="SHARE", help="low, high: bounds that hold this share of true labels (0.9)."),
@@ -181,12 +188,13 @@ def score(
 
         check_threshold_metric(tags, "--tags")
     folder, identity = model_folder(model, require_signature)
+    in_place = translation_kind(Path(output)) is not None
     of_files = any(translation_kind(Path(name)) for name in input_)
     if of_files:
-        others: dict[str, object] = {"--resume": resume, "--workers": workers, "--engine": engine != "local"}
-        _only_of_tables(others | {"a second --input": input_[1:]})
-        if translation_kind(Path(output)):
+        _only_of_tables({"a second --input": input_[1:], "--engine": engine != "local"})
+        if in_place:
             _only_of_tables({"--tokens": tokens, "--keep": keep, "--safe-cells": safe_cells})
+            _only_of_tables({"--resume": resume, "--workers": workers})
     else:
         _only_of_files({"--sheet": sheet, "--header-row": header_row != 1, "--languages": languages})
     if on_spark(engine, master):
@@ -219,19 +227,22 @@ def score(
         tag_by=tags or "f1_mult",
     )
     headers = name_pairs(columns or (), "--columns")
-    if of_files:
-        from qe.data.translation_files.opened import Asked, Where
-        from qe.scoring.in_place import FileOptions, Layout, score_translations
+    layout = table_layout(
+        delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, languages=languages
+    )
+    if of_files and in_place:
+        from qe.scoring.in_place import score_in_place
 
-        asked = Asked(name_pairs(languages or (), "--languages", "SIDE", "TAG"), Where(sheet, header_row))
-        layout = Layout(keep, suffix, safe_cells)
-        summary = score_translations(
+        summary = score_in_place(
             folder,
             Path(input_[0]),
             Path(output),
             identity=identity,
             options=options,
-            file_options=FileOptions(headers, asked, layout, overwrite),
+            columns=headers,
+            layout=layout,
+            suffix=suffix,
+            overwrite=overwrite,
         )
     else:
         with progress_bar(quiet or as_json) as progress:
@@ -242,6 +253,7 @@ def score(
                 identity=identity,
                 options=options,
                 columns=headers,
+                layout=layout,
                 keep=keep,
                 suffix=suffix,
                 safe=safe_cells,
@@ -251,6 +263,8 @@ def score(
                 chunk=chunk,
                 progress=progress,
             )
+    for told in summary.notes if not quiet else ():
+        print(visible(f"qe score: {input_[0]}: {told}"), file=sys.stderr)
     for kind, reason in summary.not_checked.items():
         print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
     if summary.drift is not None:

@@ -1,7 +1,8 @@
 """`qe suggest`: choose which segments to annotate next."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,12 +11,18 @@ from qe.cli._options import (
     CacheDir,
     Columns,
     DataRoot,
+    Delimiter,
+    Encoding,
+    HeaderRow,
     Json,
     Overrides,
     Quiet,
+    Quoting,
+    SheetName,
     input_option,
     output_option,
     seed_option,
+    table_layout,
 )
 
 
@@ -24,13 +31,18 @@ def suggest(
         Path, typer.Argument(help="Experiment file: what is labelled already, and features.")
     ],
     input_: Annotated[
-        Path, input_option("--input", "-i", help="The pool: TSV, CSV, JSONL or Parquet, without labels.")
+        Path, input_option("--input", "-i", help="The pool, without labels: a table, XLSX, XLIFF or TMX.")
     ],
     output: Annotated[
         Path, output_option("--output", "-o", help="A table of what to annotate, most urgent first.")
     ],
     count: Annotated[int, output_option("--count", "-n", min=1, help="How many segments.")] = 100,
     columns: Columns = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
+    sheet: SheetName = "",
+    header_row: HeaderRow = 1,
     data_root: DataRoot = None,
     settings: Overrides = None,
     seed: Annotated[int, seed_option("Of the committee and the draw.")] = 0,
@@ -48,6 +60,8 @@ def suggest(
 
         qe suggest output/demo/demo.yaml --input output/demo/data/new.tsv --count 20 --output next.tsv
     """
+    from dataclasses import replace
+
     from features.storage.outputs import check_output, locked_file
     from qe.config.experiment import load
     from qe.production.suggestion.files import write_suggestions
@@ -60,7 +74,14 @@ def suggest(
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     kind_of(output)
     check_output(output, [input_, experiment, *loaded.inputs()])
-    pool = read_pool(input_, name_pairs(columns or (), "--columns"))
+    pool = read_pool(
+        input_,
+        name_pairs(columns or (), "--columns"),
+        replace(
+            table_layout(delimiter, quoting, encoding, sheet=sheet, header_row=header_row),
+            languages=_languages(loaded.dataset.options()),
+        ),
+    )
     with locked_file(output), progress_bar(quiet or as_json) as progress:
         chosen = run(
             loaded, pool.columns, count, cache=cache_dir or default_cache(), seed=seed, progress=progress
@@ -83,3 +104,12 @@ def suggest(
         )
     elif not quiet:
         print(f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}")
+
+
+def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The languages of a dataset, where its keys say them: those of XLIFF and TMX must be the same."""
+    if "pair" in options:
+        source, _, target = str(options["pair"]).partition("-")
+        return source, target
+    said = options.get("source_language"), options.get("target_language")
+    return (str(said[0]), str(said[1])) if all(said) else None

@@ -6,11 +6,24 @@ from typing import Annotated
 import typer
 
 from qe.cli._common import progress_bar, tell_refused
-from qe.cli._options import CacheDir, Columns, Json, Quiet, input_option, output_option
+from qe.cli._options import (
+    CacheDir,
+    Columns,
+    Delimiter,
+    Encoding,
+    HeaderRow,
+    Json,
+    Quiet,
+    Quoting,
+    SheetName,
+    input_option,
+    output_option,
+    table_layout,
+)
 
 
 def unsupervised(
-    data: Annotated[Path, typer.Argument(help="Translations: .tsv, .csv, .jsonl or .parquet. No labels.")],
+    data: Annotated[Path, typer.Argument(help="Translations: a table, XLSX, XLIFF or TMX. No labels.")],
     source_language: Annotated[str, input_option(help="ISO 639 code of the sources, such as en.")],
     target_language: Annotated[str, input_option(help="ISO 639 code of the translations, such as de.")],
     output: Annotated[Path, output_option("--output", "-o", help="Folder for the model.")],
@@ -19,6 +32,11 @@ def unsupervised(
         input_option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
     ] = None,
     columns: Columns = None,
+    delimiter: Delimiter = None,
+    quoting: Quoting = None,
+    encoding: Encoding = None,
+    sheet: SheetName = "",
+    header_row: HeaderRow = 1,
     tokenized: Annotated[
         bool, input_option("--tokenized", help="The text is tokenized: split it at white space alone.")
     ] = False,
@@ -43,6 +61,7 @@ def unsupervised(
         qe score --model output/unsupervised/model --input new.tsv --output scored.tsv
     """
     import json
+    from dataclasses import replace
 
     import pandas as pd
 
@@ -51,7 +70,14 @@ def unsupervised(
     from qe.scoring.naming import name_pairs
     from qe.scoring.pool import read_pool
 
-    pool = read_pool(data, name_pairs(columns or (), "--columns"))
+    pool = read_pool(
+        data,
+        name_pairs(columns or (), "--columns"),
+        replace(
+            table_layout(delimiter, quoting, encoding, sheet=sheet, header_row=header_row),
+            languages=(source_language, target_language),
+        ),
+    )
     check_apart(output, [data])
     with progress_bar(quiet or as_json) as progress:
         made = train_without_labels(

@@ -1,5 +1,6 @@
 """Dataset: segments with labels, provenance and splits; labels live here, never in Segments."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, shown
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
 from qe.data.directions import higher_is_better as higher_is_better_of
+from qe.data.headers import HEADERS, header_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +167,8 @@ class Dataset:
 
         tables            split -> a table with `source`, `target` and the label; or one table, for `train`.
                           Other columns that segments or splits have (`id`, `doc_id`, `post_edit`, ...) are
-                          taken by their names; a split without the label is blind
+                          taken by their names, or by the headers in use (`src`, `mt`, `pe`, ...); a split
+                          without the label is blind, rows without it are left out where most have one
         low, high         ends of the label scale, where it has any
         source_language, target_language  codes such as "en": how texts are tokenized, and what features know
         higher_is_better  the direction of the label; not needed where its name says it (`hter`, `da`, ...)
@@ -173,11 +176,14 @@ class Dataset:
         Raises InputError for columns that are missing, labels that are no numbers, and a direction that
         nobody has said.
         """
-        upwards = higher_is_better_of(label, higher_is_better, DIRECTION)
         given = tables if isinstance(tables, Mapping) else {"train": tables}
+        label = _label(label, given)
+        upwards = higher_is_better_of(label, higher_is_better, DIRECTION)
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
-        splits = {split: _split_of(table, split, label, tokenizers) for split, table in given.items()}
-        return cls(name, splits, LabelScale(label, low, high, upwards))
+        read = {split: _split_of(table, split, label, tokenizers) for split, table in given.items()}
+        notes = tuple(note for _, note in read.values() if note)
+        splits = {name: split for name, (split, _) in read.items()}
+        return cls(name, splits, LabelScale(label, low, high, upwards), notes=notes)
 
     def files(self, path: Path) -> list[Path]:
         """The files that were read, of the dataset at `path`."""
@@ -189,22 +195,73 @@ class Dataset:
         return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
 
 
-def _split_of(table: "pd.DataFrame", name: str, label: str, tokenizers: tuple[Tokenizer, Tokenizer]) -> Split:
-    """The split of a table. Raises InputError for missing columns, and labels that are no numbers."""
-    for column in ("source", "target"):
-        if column not in table.columns:
-            raise InputError(
-                f"the table of '{name}' lacks the column '{column}'",
-                remedy=f"it has {', '.join(map(str, table.columns))}",
-            )
-    texts = {c: table[c].astype(str).tolist() for c in Segments.column_names() if c in table.columns}
-    further: dict[str, Any] = {
-        c: tuple(table[c].astype(str))
-        for c in ("post_edit", "reference", "word_tags", "source_tags")
-        if c in table.columns
+def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
+    """The header of the label: as given, where a table has it, or else the one in use."""
+    headers = [list(map(str, table.columns)) for table in tables.values()]
+    if any(label in names for names in headers) or not headers:
+        return label
+    return header_of("scores", headers[0], "the labels", option="label") or label
+
+
+def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
+    """The table with our names for its columns; names that it has stay, others are known by headers in use.
+
+    Raises InputError where source or target are missing, or could be several columns.
+    """
+    headers = [str(header) for header in table.columns]
+    found = {
+        header_of(role, headers, where): role
+        for role in HEADERS
+        if role not in headers and role not in ("id", "scores")
     }
+    named = table.rename(columns={header: role for header, role in found.items() if header})
+    for column in ("source", "target"):
+        if column not in named.columns:
+            raise InputError(
+                f"lacks the column '{column}'", where=where, remedy=f"it has {', '.join(headers)}"
+            )
+    return named
+
+
+def _split_of(
+    table: "pd.DataFrame", name: str, label: str, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> tuple[Split, str]:
+    """The split of a table, and a note on rows that have no label and are left out, where most have one.
+
+    Raises InputError for missing columns, and labels that are no numbers.
+    """
+    table = _named(table, f"the table of '{name}'")
+    scores, kept = None, np.arange(len(table))
+    if label in table.columns:
+        scores = _numbers(table[label], label, name)
+        labelled = np.flatnonzero(np.isfinite(scores))
+        kept = labelled if 2 * len(labelled) > len(table) else kept
+    rows = table.iloc[kept]
+    texts = {c: rows[c].astype(str).tolist() for c in Segments.column_names() if c in rows.columns}
+    further: dict[str, Any] = {
+        c: tuple(rows[c].astype(str))
+        for c in ("post_edit", "reference", "word_tags", "source_tags")
+        if c in rows.columns
+    }
+    split = Split(
+        Segments.from_columns(texts, *tokenizers), None if scores is None else scores[kept], **further
+    )
+    left = len(table) - len(kept)
+    return split, f"{name}: {left} rows without a label are left out" if left else ""
+
+
+def _numbers(column: "pd.Series", label: str, name: str) -> FloatArray:
+    """Labels as numbers, NaN for what is none. Raises InputError if few are numbers."""
+    numbers = np.array([_number(value) for value in column], np.float64)
+    wrong = [value for value, number in zip(column, numbers, strict=True) if np.isnan(number)]
+    if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
+        text = next(value for value in wrong if isinstance(value, str))
+        raise InputError(f"the label '{label}' of '{name}' is no number: {shown(text)}")
+    return numbers
+
+
+def _number(value: Any) -> float:
     try:
-        scores = table[label].to_numpy(np.float64) if label in table.columns else None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the label '{label}' of '{name}' is no number: {error}") from None
-    return Split(Segments.from_columns(texts, *tokenizers), scores, **further)
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan

@@ -148,7 +148,7 @@ class _Quoted:
 
     def _wrong(self, what: str, number: int, text: str) -> InputError:
         return InputError(
-            f"not CSV quoting: {what} ({shown(text, 60)})",
+            f"not valid CSV: {what} ({shown(text, 60)})",
             where=f"{self.path}:{number}",
             remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
         )

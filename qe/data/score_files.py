@@ -9,6 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import read_lines
+from qe.data.headers import known_headers
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
 from qe.data.tables import KINDS, read_table
@@ -51,7 +52,8 @@ def read_scores(
 ) -> ScoreFile:
     """Reads a label file, a TSV, CSV, JSONL or Parquet table, or a submission; plain or gzip.
 
-    column         column, for tables; default `score`, `prediction`, `predicted`, `label`, or the only one
+    column         column, for tables; default `score`, `prediction`, `predicted`, `label`, the only one, or
+                   the only one with a header in use for scores
     low, high      the declared scale; values outside are errors
     ranks_suffice  whether a submission of ranks alone is of use; otherwise it is an error
 
@@ -78,7 +80,7 @@ def read_scores(
     if table_like and not _is_number(first):
         table = read_table(reading, path)
         chosen = _chosen(table, column, path)
-        ids = table["id"].texts if "id" in table else None
+        ids = next((table[name].texts for name in known_headers("id", list(table))), None)
         return ScoreFile(path, name, reading.numbers(chosen, "score", low, high), ids=ids)
     return ScoreFile(path, name, reading.numbers(reading.lines(path), "score", low, high))
 
@@ -119,6 +121,8 @@ def _is_number(line: str) -> bool:
 def _chosen(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
     names = [column] if column is not None else [name for name in DEFAULT_COLUMNS if name in table]
     names = names or (list(table) if len(table) == 1 else [])
+    known = known_headers("scores", list(table))
+    names = names or (known if len(known) == 1 else [])
     if not names or names[0] not in table:
         raise InputError(
             f"no column '{column}'" if column else "which column holds the scores?",

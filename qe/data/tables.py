@@ -10,9 +10,10 @@ from typing import Any, cast
 
 from features.basics.errors import InputError, unknown_name
 from qe.data.delimited import Wanted, seen
+from qe.data.headers import header_of
 from qe.data.reading import Column, Reading
 from qe.data.translation_files.kinds import translation_kind
-from qe.data.translation_files.opened import Asked, Where, opened
+from qe.data.translation_files.opened import Asked, opened
 from qe.data.translation_files.xlsx import Sheet
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -28,22 +29,22 @@ class Layout:
     kind        tsv, csv, jsonl, parquet, xlsx, xliff or tmx
     wanted      delimiter, quoting and encoding, of TSV and CSV
     decimal     the decimal sign of numbers, a point or a comma
-    where       sheet and row of the header, of XLSX
+    asked       sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
     languages   of source and target, which XLIFF and TMX must have
     """
 
     kind: str | None = None
     wanted: Wanted = field(default_factory=Wanted)
     decimal: str | None = None
-    where: Where = field(default_factory=Where)
+    asked: Asked = field(default_factory=Asked)
     languages: tuple[str, str] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the format `table` that say the same."""
-        header = self.where.header if self.where.header > 1 else None
+        where = self.asked.where
         given = {"kind": self.kind, **vars(self.wanted), "decimal": self.decimal}
-        given |= {"sheet": self.where.sheet or None, "header_row": header}
+        given |= {"sheet": where.sheet or None, "header_row": where.header if where.header > 1 else None}
         return {key: value for key, value in given.items() if value is not None}
 
     def check(self) -> None:
@@ -94,6 +95,24 @@ def read_table(reading: Reading, path: Path, layout: Layout | None = None) -> di
     return table
 
 
+def texts_of(reading: Reading, path: Path, role: str) -> Column:
+    """The texts of a file: its lines, or the column of a table that has the header of a role.
+
+    Raises InputError for a table without such a header, or with several.
+    """
+    if not is_table(path):
+        return reading.lines(path)
+    table = read_table(reading, path)
+    header = role if role in table else header_of(role, list(table), path)
+    if not header:
+        raise InputError(
+            f"no column is known as the {role}",
+            where=path,
+            remedy=f"it has {', '.join(table)}; name it {role}, or give a file with one text per line",
+        )
+    return reading.stripped(table[header])
+
+
 def _delimited(reading: Reading, path: Path, kind: str, layout: Layout) -> dict[str, Column]:
     dialect = seen(reading.content(path), kind, layout.wanted)
     reading.note(path, 1 if dialect.told else 0, f"read with {dialect.told}")
@@ -131,7 +150,7 @@ def _of_translators(reading: Reading, path: Path, layout: Layout) -> dict[str, C
     if layout.languages is None and translation_kind(path) != "xlsx":
         raise InputError("the languages of source and target are not known", where=path)
     reading.content(path)
-    file = opened(path, layout.languages or ("", ""), Asked(where=layout.where))
+    file = opened(path, layout.languages or ("", ""), layout.asked)
     header = [name for name in file.header if name]
     unit = "row " if isinstance(file, Sheet) else "segment "
     numbered = [(row.number or number, row) for number, row in enumerate(file.rows, start=1)]

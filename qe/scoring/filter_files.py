@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from features.basics.progress import Progress, silent
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output
+from qe.data.tables import Layout
 from qe.scoring import tables
 from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
@@ -40,6 +41,7 @@ def filter_files(
     *,
     threshold: Threshold | None = None,
     columns: Mapping[str, str] | None = None,
+    layout: Layout | None = None,
     rejected: Path | None = None,
     progress: Progress = silent,
 ) -> Filtered:
@@ -48,12 +50,13 @@ def filter_files(
     output     a table, or two text files if the input is two
     threshold  of the score; asked last, of the pairs that all checks let pass
     columns    `source` or `target` -> the header that it has in the input
+    layout     how the input lies on disk, as far as that is not to be seen
     rejected   a table of the pairs that are left out, with the columns `check` and `reason`
 
     Raises InputError for inputs and outputs that cannot be used; the outputs are then as they were.
     """
-    names = Names(columns or {})
-    given = open_input(source)
+    given = open_input(source, layout)
+    names = Names(columns or {}).completed(_TEXTS, given.headers, {}, given.path)
     _check(names, given, threshold)
     total = None if progress is silent else given.count()
     others = [path for path in (*output, rejected) if path is not None]

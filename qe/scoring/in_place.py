@@ -1,8 +1,8 @@
-"""Files of translation tools: the same file with a score at every segment, or a table of the scores."""
+"""Files of translation tools: the same file with a score at every segment."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,82 +10,62 @@ from typing import Any
 from features.basics.errors import InputError, shown
 from features.storage.files import atomic_file
 from features.storage.outputs import check_output
+from qe.data.tables import Layout
 from qe.data.translation_files.kinds import translation_kind
-from qe.data.translation_files.opened import Asked, Opened, opened
+from qe.data.translation_files.opened import Opened, opened
 from qe.data.translation_files.row import FileRow
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet
 from qe.scoring import tables
 from qe.scoring.flags import kinds_of
-from qe.scoring.jobs import ScoredFile
+from qe.scoring.input import FileInput
+from qe.scoring.jobs import ScoredFile, languages_of, remembered
 from qe.scoring.naming import Names, added_headers
-from qe.scoring.rows import Row
 from qe.scoring.scorer import Batch, Options, Scorer
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the columns of the output are laid out.
-
-    keep    whether a table has the columns of the file, before those that are added
-    suffix  of the names of columns that are added to others
-    safe    whether cells that a spreadsheet would take for formulas are written as text (TSV and CSV)
-    """
-
-    keep: bool = False
-    suffix: str = ""
-    safe: bool = False
-
-
-@dataclass(frozen=True)
-class FileOptions:
-    """What is asked of the file and its output, beside what is asked of the scores.
-
-    columns  of XLSX: name of a column that the model reads -> its header in the file
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    asked: Asked = field(default_factory=Asked)
-    layout: Layout = field(default_factory=Layout)
-    overwrite: bool = False
-
-
-def score_translations(
+def score_in_place(
     model: Path,
     source: Path,
     output: Path,
     *,
     identity: str | None = None,
     options: Options | None = None,
-    file_options: FileOptions | None = None,
+    columns: Mapping[str, str] | None = None,
+    layout: Layout | None = None,
+    suffix: str = "",
+    overwrite: bool = False,
 ) -> ScoredFile:
-    """Scores every segment of an XLIFF, TMX or XLSX file, into a file of the same kind or a table.
+    """Scores every segment of an XLIFF, TMX or XLSX file into a file of the same kind.
 
     identity  of the model that must lie there, if it is known
+    columns   of XLSX: name of a column that the model reads -> its header in the file
+    layout    sheet and row of the header, of XLSX; names of languages, of XLIFF and TMX
+    suffix    of the headers that an XLSX gets
 
-    In place, XLIFF and TMX are the same but for the notes; those of an earlier scoring are replaced. XLSX is
-    what openpyxl keeps of it.
+    XLIFF and TMX are the same but for the notes; those of an earlier scoring are replaced. XLSX is what
+    openpyxl keeps of it.
 
     Raises InputError for a file that cannot be read or is of other languages than the model, before anything
     is written, and for an output that is there already.
     """
-    how = file_options or FileOptions()
-    kind = _output_kind(source, output)
+    _check_kinds(source, output)
     check_output(output, [source, model])
-    if output.exists() and not how.overwrite:
+    if output.exists() and not overwrite:
         raise InputError("is there already", where=output, remedy="name another file, or add --overwrite")
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
-    source_language, target_language = (each.language for each in scorer.model.tokenizers)
-    reader = partial(opened, languages=(source_language, target_language), asked=how.asked)
-    file = reader(source)
-    names = _names(scorer, file, how.columns, source)
-    batch = scorer.score([_row(row, names, scorer.columns()) for row in file.rows], 0)
-    scored = _Scored(source, file, batch.rows, scorer.output_columns, how.layout)
+    languages = languages_of(scorer.model)
+    given = FileInput(source, replace(layout or Layout(), languages=languages))
+    names = _names(scorer, given, columns or {})
+    batch = scorer.score([names.view(row) for row in given.rows()], 0)
     with atomic_file(output) as temporary:
-        if kind in tables.KINDS:
-            scored.write_table(temporary, tables.kind_of(output), output.suffix.lower() == ".gz", names)
+        if isinstance(given.file, Sheet):
+            _add_columns(given.file, batch, scorer.output_columns, suffix)
+            given.file.save(temporary)
         else:
-            scored.write_in_place(temporary)
-            _check_written(file, partial(reader, temporary, kind=kind), source)
+            with tables.writing(temporary, output.suffix.lower() == ".gz") as stream:
+                stream.write(given.file.with_notes(_notes(given.file.rows, batch)))
+        kind, asked = translation_kind(source), given.layout.asked
+        _check_written(given.file, partial(opened, temporary, languages, asked, kind=kind), source)
     return _summary(batch, scorer)
 
 
@@ -115,88 +95,35 @@ def _difference(file: Opened, again: Opened) -> str:
     return ""
 
 
-def _output_kind(source: Path, output: Path) -> str:
-    """The kind of the output: a table, or the input's own. Raises InputError for another."""
-    own, other = translation_kind(source), translation_kind(output)
-    if other is None:
-        return tables.kind_of(output)
-    if other != own or (source.suffix.lower() == ".gz") != (output.suffix.lower() == ".gz"):
-        ending = "".join(source.suffixes[-2:]) if source.suffix.lower() == ".gz" else source.suffix
+def _check_kinds(source: Path, output: Path) -> None:
+    own, gzipped = translation_kind(source), source.suffix.lower() == ".gz"
+    if translation_kind(output) != own or (output.suffix.lower() == ".gz") != gzipped:
         raise InputError(
             f"a file of {own} is scored into one of {own}, or into a table",
             where=output,
-            remedy=f"let it end in {ending}, or in .{', .'.join(tables.KINDS)}",
+            remedy=f"let it end in {''.join(source.suffixes[-2:]) if gzipped else source.suffix}, "
+            f"or in .{', .'.join(tables.KINDS)}",
         )
-    return other
 
 
-def _names(scorer: Scorer, file: Opened, columns: Mapping[str, str], where: Path) -> Names:
+def _names(scorer: Scorer, given: FileInput, columns: Mapping[str, str]) -> Names:
     """The names of columns, checked against what the file has."""
-    names = Names(columns)
-    if isinstance(file, Sheet):
-        names.check(scorer.columns(), file.header, where, f"the model '{scorer.model.name}'")
-        return names
-    if columns:
+    if columns and not isinstance(given.file, Sheet):
         raise InputError("--columns is for tables", remedy="XLIFF and TMX have no columns")
-    more = [name for name in scorer.columns() if name not in ("source", "target")]
-    if more:
-        raise InputError(
-            f"the model '{scorer.model.name}' needs the column '{more[0]}'",
-            where=where,
-            remedy="score a table that has it",
-        )
+    names = Names(columns).completed(scorer.columns(), given.columns, remembered(scorer.model), given.path)
+    names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
     return names
 
 
-def _row(row: FileRow, names: Names, needed: Sequence[str]) -> Row:
-    columns = (names.header(name) for name in needed)
-    reason = next((row.reasons[name] for name in columns if name in row.reasons), "")
-    return names.view((dict(row.texts), reason))
+def _add_columns(sheet: Sheet, batch: Batch, columns: Sequence[str], suffix: str) -> None:
+    headers = added_headers([name for name in columns if name != "id"], sheet.header, suffix, sheet.path)
+    numbered = zip(sheet.rows, batch.rows, strict=True)
+    sheet.add(headers, {row.number: scores for row, scores in numbered})
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """A file and the scores of its rows.
-
-    added  the columns of `scores`
-    """
-
-    path: Path
-    file: Opened
-    scores: Sequence[Mapping[str, Any]]
-    added: Sequence[str]
-    layout: Layout
-
-    def write_in_place(self, path: Path) -> None:
-        if isinstance(self.file, Sheet):
-            headers = added_headers(self._new("id"), self.file.header, self.layout.suffix, self.path)
-            numbered = zip(self.file.rows, self.scores, strict=True)
-            self.file.add(headers, {row.number: scores for row, scores in numbered})
-            self.file.save(path)
-            return
-        notes = [
-            note(scores) if not row.reasons else None
-            for row, scores in zip(self.file.rows, self.scores, strict=True)
-        ]
-        path.write_bytes(self.file.with_notes(notes))
-
-    def _new(self, *others: str) -> list[str]:
-        return [name for name in self.added if name not in others]
-
-    def write_table(self, path: Path, kind: tables.Kind, gzipped: bool, names: Names) -> None:
-        rows, columns, types = self.scores, list(self.added), dict[str, Any]()
-        if self.layout.keep:
-            there = [name for name in self.file.header if name]
-            new = self._new(*({"id"} if names.header("id") in there else ()))
-            headers = added_headers(new, there, self.layout.suffix, self.path)
-            types = tables.types_of(headers)
-            columns = [*there, *headers.values()]
-            rows = [
-                {**{name: row.texts.get(name, "") for name in there}, **{headers[n]: scores[n] for n in new}}
-                for row, scores in zip(self.file.rows, self.scores, strict=True)
-            ]
-        with tables.writing(path, gzipped) as stream:
-            stream.write(tables.whole(rows, columns, kind, types, self.layout.safe))
+def _notes(rows: Sequence[FileRow], batch: Batch) -> list[str | None]:
+    """A note for every segment with a translation."""
+    return [None if row.reasons else note(scores) for row, scores in zip(rows, batch.rows, strict=True)]
 
 
 def note(row: Mapping[str, Any]) -> str:

@@ -1,8 +1,7 @@
 """Input of a job: a table, or two parallel texts; their columns, types and rows come from one object."""
 
-import csv
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +12,13 @@ import pyarrow.parquet as pq
 
 from features.basics.errors import InputError
 from features.storage.files import read_lines
-from qe.scoring.rows import Row, check_header, json_rows, rows_of
+from qe.data.delimited import Dialect, Record, Wanted, dialect_of
+from qe.data.tables import Layout
+from qe.data.translation_files.kinds import translation_kind
+from qe.data.translation_files.opened import Opened, opened
+from qe.scoring.rows import Row, Unreadable, check_header, json_rows, rows_of
 from qe.scoring.tables import Kind, Types, kind_of
 
-_LONGEST_FIELD = 2**31 - 1  # characters in CSV: a line is in memory already
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -33,6 +35,16 @@ class Input(ABC):
 
         Raises InputError for a file that cannot be read at all.
         """
+
+    @property
+    def headers(self) -> list[str]:
+        """The columns that are declared, or those of the first row."""
+        return list(next(self.rows(), ({}, ""))[0]) if self.columns is None else self.columns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen of how the input is written, a phrase each."""
+        return ()
 
     @property
     def types(self) -> Types:
@@ -54,14 +66,22 @@ class Input(ABC):
         """
 
 
-def open_input(paths: Sequence[Path]) -> Input:
-    """The table at the only path, or the texts at two. Raises InputError for a table of no known kind."""
+def open_input(paths: Sequence[Path], layout: Layout | None = None) -> Input:
+    """The table at the only path, or the texts at two.
+
+    layout  how the table lies on disk, as far as a user says it; the languages, which XLIFF and TMX need
+
+    Raises InputError for a table of no known kind.
+    """
+    layout = layout or Layout()
     if len(paths) == 2:
         return ParallelInput(paths[0], paths[1])
+    if translation_kind(paths[0]) is not None:
+        return FileInput(paths[0], layout)
     kind = kind_of(paths[0])
     if kind == "parquet":
         return ParquetInput(paths[0])
-    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind)
+    return JsonInput(paths[0]) if kind == "jsonl" else DelimitedInput(paths[0], kind, layout.wanted)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -103,37 +123,68 @@ class ParallelInput(Input):
 
 @dataclass(frozen=True)
 class DelimitedInput(Input):
-    """TSV, unquoted (a quotation mark is a character), or CSV, quoted."""
+    """TSV or CSV, as it is seen to be written."""
 
     kind: Kind
+    wanted: Wanted
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        return dialect_of(self.path, self.kind, self.wanted)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"read with {self.dialect.told}",) if self.dialect.told else ()
 
     @cached_property
     def columns(self) -> list[str]:
         return self._opened()[0]
 
     def count(self) -> int:
-        return sum(1 for _ in (self.rows() if self.kind == "csv" else read_lines(self.path))) - (
-            self.kind == "tsv"
-        )
+        return sum(1 for _ in self._records()) - 1
 
     def rows(self, *, whole: bool = False) -> Iterator[Row]:
         header, records = self._opened()
-        return rows_of(header, records)
+        return rows_of(header, (fields for _, fields in records))
 
-    def _opened(self) -> tuple[list[str], Iterator[list[str]]]:
+    def _records(self) -> Iterator[Record]:
+        return self.dialect.records(self.dialect.lines(self.path), self.path)
+
+    def _opened(self) -> tuple[list[str], Iterator[Record]]:
         """The header, and the records below it."""
-        lines = read_lines(self.path)
-        first = next(lines, None)
-        if not first:
+        records = self._records()
+        _, header = next(records, (0, [""]))
+        if header == [""]:
             raise InputError("is empty", where=self.path, remedy="the first line names the columns")
-        if self.kind == "tsv":
-            header = first.split("\t")
-            records: Iterator[list[str]] = (line.split("\t") for line in lines)
-        else:
-            records = _csv_records(_with_line_ends(first, lines), self.path)
-            header = next(records)
         check_header(header, self.path)
         return header, records
+
+
+@dataclass(frozen=True)
+class FileInput(Input):
+    """A file of a translation tool, read whole: XLIFF, TMX or XLSX."""
+
+    layout: Layout
+
+    @cached_property
+    def file(self) -> Opened:
+        languages = self.layout.languages
+        if languages is None and translation_kind(self.path) != "xlsx":
+            raise InputError("the languages of source and target are not known", where=self.path)
+        return opened(self.path, languages or ("", ""), self.layout.asked)
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return [name for name in self.file.header if name]
+
+    def count(self) -> int:
+        return len(self.file.rows)
+
+    def rows(self, *, whole: bool = False) -> Iterator[Row]:
+        for row in self.file.rows:
+            texts: dict[str, Any] = {name: row.texts.get(name, "") for name in self.columns}
+            unreadable = {name: Unreadable(reason) for name, reason in row.reasons.items()}
+            yield texts | unreadable, ""
 
 
 @dataclass(frozen=True)
@@ -204,21 +255,6 @@ class ParquetInput(Input):
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:  # the last: names of columns
             raise InputError(f"not a Parquet file ({error})", where=self.path) from None
         return file
-
-
-def _with_line_ends(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first + "\n"
-    for line in rest:
-        yield line + "\n"
-
-
-def _csv_records(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
-    csv.field_size_limit(_LONGEST_FIELD)  # of the whole process: a reader has no limit of its own
-    reader = csv.reader(lines, strict=True)
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InputError(f"not valid CSV ({error})", where=f"{path}:{reader.line_num}") from None
 
 
 def _readable_parts(batch: pa.RecordBatch, whole: bool) -> Iterator[Row]:

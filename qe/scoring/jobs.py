@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from features.basics.threads import processes
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, locked_file
+from qe.data.tables import Layout
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
@@ -44,6 +45,7 @@ class ScoredFile:
     actions   how many rows each action was chosen for; empty without triage
     flagged      how many rows have a flag of each kind
     not_checked  kinds of flags that could not be looked for -> why
+    notes        how the input was read, where it was seen and not said
     """
 
     rows: int
@@ -55,6 +57,7 @@ class ScoredFile:
     actions: Mapping[str, int] = field(default_factory=dict)
     flagged: Mapping[str, int] = field(default_factory=dict)
     not_checked: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def score_file(
@@ -65,6 +68,7 @@ def score_file(
     identity: str | None = None,
     options: Options | None = None,
     columns: Mapping[str, str] | None = None,
+    layout: Layout | None = None,
     keep: bool = False,
     suffix: str = "",
     safe: bool = False,
@@ -74,11 +78,13 @@ def score_file(
     chunk: int = CHUNK,
     progress: Progress = silent,
 ) -> ScoredFile:
-    """Scores a table (one path) or two parallel text files into `output`: id, score, reason.
+    """Scores a table or a file of a translation tool (one path) or two parallel texts into a table.
 
     identity  of the model that must lie there, if it is known; worker processes load no other than the job
     options  add columns (intervals, explanations, ...)
-    columns  name of a column that the model reads -> the input's own name of it
+    columns  name of a column that the model reads -> the input's own name of it; names that are not given
+             are those of the training data, or the headers in use
+    layout   how the input lies on disk, as far as that is not to be seen
     keep     whether all columns of the input stay, before those that are added
     suffix   of the headers of what is added to columns that stay
     safe     whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV)
@@ -92,8 +98,9 @@ def score_file(
     kind = tables.kind_of(output)
     check_output(output, [*source, model_path])
     scorer = Scorer.load(model_path, options or Options(), identity=identity)
-    names = Names(columns or {})
-    given = open_input(source)
+    given = open_input(source, replace(layout or Layout(), languages=languages_of(scorer.model)))
+    asked_for = Names(columns or {}, None if layout is None else layout.decimal)
+    names = asked_for.completed(scorer.columns(), given.headers, remembered(scorer.model), given.path)
     names.check(scorer.columns(), given.columns, given.path, f"the model '{scorer.model.name}'")
     kept = Kept.make(given, scorer.output_columns, kind, names.header("id"), suffix) if keep else None
     work = _Work(scorer, kind, chunk, names, kept, safe)
@@ -110,7 +117,20 @@ def score_file(
             for done, is_new in _scored_chunks(work, model_path, rows, job, workers):
                 sizes.append(done)
                 reported(done, is_new)
-        return job.finish(work, scorer.profile, len(sizes), sum(sizes))
+        summary = job.finish(work, scorer.profile, len(sizes), sum(sizes))
+        return replace(summary, notes=(*given.notes, *names.told(asked_for)))
+
+
+def languages_of(model: Model) -> tuple[str, str]:
+    """The languages of source and target."""
+    source, target = model.tokenizers
+    return source.language, target.language
+
+
+def remembered(model: Model) -> Mapping[str, str]:
+    """Name -> the header that the column had in the training data."""
+    headers = model.about.get("headers")
+    return headers if isinstance(headers, Mapping) else {}
 
 
 def _total(given: Input) -> int | None:
@@ -142,7 +162,7 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tuple[Any, ...]:
-    return (*options.key, sorted(names.headers.items()), layout)
+    return (*options.key, sorted(names.headers.items()), names.decimal, layout)
 
 
 def _fingerprint(model: Model, source: Sequence[Path], chunk: int, kind: str, asked: tuple[Any, ...]) -> str:
@@ -169,14 +189,17 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     """The scorer's output columns but the id for a DataFrame, with its index. Raises as `score_frame`."""
-    for name in scorer.columns():
-        if name not in table.columns:
+    headers, needed = list(map(str, table.columns)), scorer.columns()
+    names = Names().completed(needed, headers, remembered(scorer.model), "the table")
+    for name in needed:
+        if names.header(name) not in headers:
             raise InputError(
                 f"the model '{scorer.model.name}' needs the column '{name}'",
-                remedy=f"the input has {', '.join(map(str, table.columns)) or 'none'}",
+                remedy=f"the input has {', '.join(headers) or 'none'}",
             )
     records = table.astype(object).where(table.notna(), None).to_dict("records")
-    scored = scorer.score([({str(k): v for k, v in record.items()}, "") for record in records]).rows
+    rows = [names.view(({str(k): v for k, v in record.items()}, "")) for record in records]
+    scored = scorer.score(rows).rows
     columns = [name for name in scorer.output_columns if name != "id"]
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)

@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from qe.scoring import tables
 from qe.scoring.input import Input
 from qe.scoring.naming import added_headers
+from qe.scoring.rows import Unreadable
 from qe.scoring.tables import Kind, Types
 
 
@@ -80,7 +81,7 @@ def _check(name: str, of: pa.DataType, kind: Kind, where: Path) -> None:
 
 def _as_text(value: Any) -> str | None:
     """Text as it is, dates as ISO 8601, the rest as JSON; None, which is no text, stays."""
-    if value is None:
+    if value is None or isinstance(value, Unreadable):
         return None
     if isinstance(value, str):
         return _encodable(value)
@@ -92,6 +93,8 @@ def _as_text(value: Any) -> str | None:
 
 
 def _json_value(value: Any) -> Any:
+    if isinstance(value, Unreadable):
+        return None
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

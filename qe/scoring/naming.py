@@ -1,11 +1,16 @@
 """Names: which column of the input is what, where its names are not the model's."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
+from qe.data.headers import header_of, known_headers
+from qe.data.reading import with_points
 from qe.scoring.rows import Row, unusable_id
+
+_NUMBER = "model_score"  # the only column of segments that is a number
 
 
 def name_pairs(
@@ -37,12 +42,42 @@ def added_headers(names: Iterable[str], there: Collection[str], suffix: str, whe
 
 @dataclass(frozen=True)
 class Names:
-    """headers: name of a column -> the header that it has in the input; a name without one is its own."""
+    """headers: name of a column -> the header that it has in the input; a name without one is its own.
+
+    decimal  the decimal sign of numbers in the input; None: a comma, where it can be nothing else
+    """
 
     headers: Mapping[str, str] = field(default_factory=dict)
+    decimal: str | None = None
 
     def header(self, name: str) -> str:
         return self.headers.get(name, name)
+
+    def completed(
+        self, needed: Sequence[str], headers: Sequence[str], remembered: Mapping[str, str], where: object
+    ) -> "Names":
+        """With the headers of other names that nobody has given: what a model remembers, or what is in use.
+
+        remembered  name -> the header that the training data had
+
+        Raises InputError where several headers in use could be the source or the target.
+        """
+        found = dict(self.headers)
+        for name in (*needed, "id"):
+            if name in found or name in headers:
+                continue
+            header = remembered.get(name, "")
+            if header not in headers:
+                several = name == "id" and len(known_headers(name, headers, found.values())) > 1
+                header = "" if several else header_of(name, headers, where, taken=found.values())
+            if header:
+                found[name] = header
+        return replace(self, headers=found)
+
+    def told(self, given: "Names") -> tuple[str, ...]:
+        """What was completed of names that were given, a phrase or none."""
+        found = [f"{name} = {header}" for name, header in self.headers.items() if name not in given.headers]
+        return (", ".join(found),) if found else ()
 
     def check(self, needed: Sequence[str], declared: Sequence[str] | None, where: object, who: str) -> None:
         """Raises InputError for names that no model column has, and for headers that the input lacks.
@@ -70,10 +105,17 @@ class Names:
 
     def view(self, row: Row) -> Row:
         """The row by the model's names; its other columns stay."""
-        if not self.headers:
+        if not self.headers and _NUMBER not in row[0]:
             return row
         columns, reason = row
         named = {name: columns[header] for name, header in self.headers.items() if header in columns}
         others = {name: value for name, value in columns.items() if name not in self.headers}
-        seen = others | named
+        seen = self._pointed(others | named)
         return seen, reason or unusable_id(seen)
+
+    def _pointed(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Columns with decimal points in their numbers."""
+        text = columns.get(_NUMBER)
+        if isinstance(text, str) and "," in text:
+            columns[_NUMBER] = with_points([text], self.decimal)[0]
+        return columns

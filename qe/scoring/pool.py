@@ -6,6 +6,7 @@ from pathlib import Path
 
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from qe.data.tables import Layout
 from qe.scoring.input import open_input
 from qe.scoring.naming import Names
 from qe.scoring.rows import unusable
@@ -25,13 +26,16 @@ class Pool:
     refused: Mapping[str, int]
 
 
-def read_pool(path: Path, columns: Mapping[str, str] | None = None) -> Pool:
-    """The translations of a table; `columns`: name -> the header that it has in the table.
+def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layout | None = None) -> Pool:
+    """The translations of a table, or of a file of a translation tool.
+
+    columns  name -> the header that it has in the table; what is not given has a header in use
+    layout   how the table lies on disk, as far as that is not to be seen
 
     Raises InputError if there is no row that can be used.
     """
-    names = Names(columns or {})
-    given = open_input([path])
+    given = open_input([path], layout)
+    names = Names(columns or {}).completed(("source", "target"), given.headers, {}, path)
     names.check(("source", "target"), given.columns, path, "a pool")
     kept: dict[str, list[str]] = {}
     rows: list[int] = []

@@ -2,10 +2,19 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from features.basics.errors import InputError
 from features.basics.longest import too_long
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """In place of a value: why it cannot be read. Rows that need it say so as their reason."""
+
+    reason: str
+
 
 Row = tuple[dict[str, Any], str]  # (columns, reason why the row cannot be used or "")
 TEXTS = ("source", "target", "pseudo_reference", "back_translation")
@@ -71,6 +80,8 @@ def unusable(columns: Mapping[str, Any], needed: Sequence[str]) -> str:
     """Why a row cannot be scored, or an empty string."""
     for name in needed:
         value = columns.get(name)
+        if isinstance(value, Unreadable):
+            return value.reason
         if value is None:
             return f"no {name}"
         if not isinstance(value, str):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from features.basics.array_types import FloatArray
+from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.submission import write_submission
@@ -155,7 +156,13 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
         "data": report["data"],
         "best": report["search"]["best"],
         "cross_validation": report["cross_validation"]["systems"][name],
+        "headers": _headers(report["experiment"]["dataset"].get("columns") or {}),
     }
+
+
+def _headers(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Columns of segments by the headers that they have in the training data: scoring looks for them."""
+    return {name: header for name, header in columns.items() if name in Segments.column_names()}
 
 
 def write(output: Path, result: TrainingResult) -> None:

@@ -175,7 +175,7 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
         "a.csv",
         b'source,target\na,b\n"c,d\n',
         Layout(None, Wanted(quoting=True)),
-        r"a\.csv:3: not CSV quoting",
+        r"a\.csv:3: not valid CSV",
     ),
     "unknown delimiter": (
         "a.csv",

@@ -9,7 +9,7 @@ import yaml
 from qe.cli import main
 from qe.data.format import FORMATS, make_format
 from qe.data.format_page import page
-from qe.getting_started.init.columns import HEADERS
+from qe.data.headers import HEADERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
 WITH_EXAMPLE = [name for name in FORMATS.names if FORMATS.get(name).example]

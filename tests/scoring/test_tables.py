@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
+from qe.data.delimited import Wanted
+from qe.data.tables import Layout
 from qe.scoring import tables
 from qe.scoring.input import open_input, read_rows
 from qe.scoring.rows import Row
@@ -68,11 +70,11 @@ def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.xlsx", b"", "cannot tell the kind of file from the ending 'xlsx'; known: tsv, csv"),
+        ("x.xls", b"", "cannot tell the kind of file from the ending 'xls'; known: tsv, csv, jsonl, parquet"),
         ("x.tsv", b"", "is empty"),
         ("x.tsv", b"a\ta\n", "names \\['a'\\] more than once"),
-        ("x.tsv", b"a\tb\n\xff\tc\n", "x.tsv:2: not UTF-8"),
-        ("x.csv", b'a,b\n"x"y,z\n', "x.csv:2: not valid CSV"),
+        ("x.tsv", "a\tb\né é\t".encode() + b"\xff\n", "x.tsv:2: not UTF-8"),
+        ("x.csv", b'a,b\n"x"y,"z, z"\n', "x.csv:2: not valid CSV"),
         ("x.parquet", b"no", "not a Parquet file"),
     ],
 )
@@ -143,12 +145,20 @@ def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
     assert len(long["source"]) == 200_000 and short == {"source": "c", "target": "d"}
 
 
-@pytest.mark.parametrize("header", [b'"id"x,source,target', b"id,sour\rce,target", b'"id,source,target'])
+@pytest.mark.parametrize("header", [b'"id"x,source,target', b'"id,source,target'])
 def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
-    for read in (lambda path: list(read_rows(path)), lambda path: open_input([path]).columns):
+    for read in (lambda given: list(given.rows()), lambda given: given.columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
         with pytest.raises(InputError, match=r"a\.csv:\d: not valid CSV"):
-            read(tmp_path / "a.csv")
+            read(open_input([tmp_path / "a.csv"], Layout(wanted=Wanted(quoting=True))))
+
+
+def test_rows_are_read_as_the_file_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes('sep=;\r\nsrc;MT;nr\r\n"é; é";"b\r\nc";1\r\n'.encode("cp1252"))
+    given = open_input([path])
+    assert list(given.rows()) == [({"src": "é; é", "MT": "b\nc", "nr": "1"}, "")]
+    assert given.notes == ("read with delimiter semicolon, cp1252",) and given.count() == 1
 
 
 def parquet(path: Path, **columns: pa.Array) -> Path:

@@ -15,7 +15,7 @@ from qe.data.format import Example, Format
 from qe.data.labelled import labelled_rows
 from qe.data.reading import Column, Reading, known_keys
 from qe.data.tables import Layout, is_table, read_table
-from qe.data.translation_files.opened import Where
+from qe.data.translation_files.opened import Asked, Where
 
 _SEVERAL = ("judges", "weights")
 
@@ -92,7 +92,7 @@ class Table(Format):
             self.kind,
             Wanted(self.delimiter, self.quoting, self.encoding),
             self.decimal,
-            Where(self.sheet or "", self.header_row),
+            Asked(where=Where(self.sheet or "", self.header_row)),
             (self.source_language, self.target_language),
         )
 

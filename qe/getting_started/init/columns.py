@@ -3,19 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from features.basics.errors import InputError, unknown_name
-from qe.data.directions import HIGHER, LOWER, key_of
+from qe.data.headers import HEADERS, header_of
 from qe.scoring.naming import name_pairs
 
-UNSTATED = ("score", "scores", "mean", "label", "gold", "rating", "quality", "effort", "adequacy", "mqm")
-HEADERS: Mapping[str, Sequence[str]] = {
-    "source": ("source", "src", "original", "source_text", "source_segment"),
-    "target": ("target", "tgt", "translation", "mt", "hypothesis", "hyp", "mt_output", "machine_translation"),
-    "scores": (*HIGHER, *LOWER, *UNSTATED),
-    "post_edit": ("post_edit", "post_edited", "postedit", "postedited", "pe"),
-    "reference": ("reference", "ref"),
-    "id": ("id", "segment_id", "seg_id", "sent_id"),
-    "doc_id": ("doc_id", "document_id", "document", "doc"),
-}
 _OPTION = "--columns"
 
 
@@ -71,12 +61,4 @@ def _header(role: str, headers: Sequence[str], given: Mapping[str, str], where: 
         if given[role] and given[role] not in headers:
             raise unknown_name("column", given[role], headers, where=where)
         return given[role]
-    candidates = [h for h in headers if key_of(h) in HEADERS[role] and h not in given.values()]
-    if len(candidates) > 1:
-        none = "" if role in ("source", "target") else f", or {_OPTION} {role}= for none"
-        raise InputError(
-            f"several columns could be the {role}: {', '.join(candidates)}",
-            where=where,
-            remedy=f"say which: {_OPTION} {role}={candidates[0]}{none}",
-        )
-    return candidates[0] if candidates else ""
+    return header_of(role, headers, where, taken=given.values(), option=_OPTION)

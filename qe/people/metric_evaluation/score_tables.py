@@ -5,14 +5,17 @@ from pathlib import Path
 
 from features.basics.assignments import named_file
 from features.basics.errors import InputError, unknown_name
+from qe.data.directions import key_of
+from qe.data.headers import HEADERS
 from qe.data.reading import Column, Reading, number_in, number_problem
 from qe.data.score_files import read_scores
 from qe.data.tables import KINDS, read_table
 from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 
-SEGMENT = ("segment", "id", "index")  # names of the column of segments, the first that a table has
-SYSTEM = "system"
-JUDGE = "judge"
+# Names of the columns of segments, systems and judges: the first that a table has.
+SEGMENT = ("segment", "id", "index", *HEADERS["id"])
+SYSTEM = ("system", "sys", "system_id", "system_name", "mt_system")
+JUDGE = ("judge", "judge_id", "rater", "annotator", "annotator_id")
 _MISSING = ("", "none", "nan", "na", "null")
 
 
@@ -71,16 +74,16 @@ def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None)
         return [_of_lines(path, system)]
     reading = Reading(path.parent)
     cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
-    segment = next((name for name in SEGMENT if name in cells), None)
-    keys = {SYSTEM, JUDGE, segment}
-    if segment is None and SYSTEM not in cells:
+    segment, named, judge = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE))
+    keys = {named, judge, segment}
+    if segment is None and named is None:
         raise InputError("has neither a column 'system' nor 'segment'", where=f"{path}:1")
-    if SYSTEM in cells and system:
-        raise InputError(f"has a column 'system', and is given as that of '{system}'", where=path)
+    if named is not None and system:
+        raise InputError(f"has a column '{named}', and is given as that of '{system}'", where=path)
     rows = len(next(iter(cells.values())))
-    systems = cells[SYSTEM].texts if SYSTEM in cells else [system or ONE_SYSTEM] * rows
+    systems = cells[named].texts if named is not None else [system or ONE_SYSTEM] * rows
     segments = cells[segment].texts if segment is not None else None
-    judges = cells[JUDGE].texts if JUDGE in cells else None
+    judges = cells[judge].texts if judge is not None else None
     _check_keys(cells, systems, segments, judges)
     wanted = [name for name in cells if name not in keys and (columns is None or name in columns)]
     tables = []
@@ -89,6 +92,12 @@ def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None)
             continue
         tables.append(_table(name, cells[name], systems, segments))
     return tables
+
+
+def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
+    """The column of one of several names, whatever their case."""
+    keys = {key_of(cell): cell for cell in cells}
+    return next((keys[name] for name in names if name in keys), None)
 
 
 def _of_lines(path: Path, system: str) -> ScoreTable:

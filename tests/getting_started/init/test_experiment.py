@@ -11,8 +11,9 @@ from features.basics.errors import InputError
 from qe.cli import main
 from qe.config.experiment import Experiment
 from qe.data.directions import LOWER, higher_is_better
+from qe.data.headers import HEADERS, UNSTATED
 from qe.getting_started.demo.generation import DemoData, generate
-from qe.getting_started.init.columns import HEADERS, UNSTATED, parse_columns, recognised
+from qe.getting_started.init.columns import parse_columns, recognised
 from qe.getting_started.init.experiment import Beginning, begin
 from qe.getting_started.init.table import Wishes
 from qe.training.check import load

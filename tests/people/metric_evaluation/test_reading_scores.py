@@ -89,7 +89,7 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
             r"m.tsv:3: 'a 1' has two rows \(the first is .*m.tsv:2\)",
         ),
         ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
-        ("sys\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
+        ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
         ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation that people judged"),
     ],
 )

@@ -1,0 +1,46 @@
+"""Headers in use: which column of a table is what; never by a guess."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from features.basics.errors import InputError
+from qe.data.directions import HIGHER, LOWER, key_of
+
+UNSTATED = ("score", "scores", "mean", "label", "gold", "rating", "quality", "effort", "adequacy", "mqm")
+HEADERS: Mapping[str, Sequence[str]] = {
+    "source": ("source", "src", "original", "source_text", "source_segment"),
+    "target": ("target", "tgt", "translation", "mt", "hypothesis", "hyp", "mt_output", "machine_translation"),
+    "scores": (*HIGHER, *LOWER, *UNSTATED),
+    "post_edit": ("post_edit", "post_edited", "postedit", "postedited", "pe"),
+    "reference": ("reference", "ref"),
+    "id": ("id", "segment_id", "seg_id", "sent_id"),
+    "doc_id": ("doc_id", "document_id", "document", "doc"),
+}
+
+
+def known_headers(role: str, headers: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Headers that are in use for a role, of those that stand for no other.
+
+    >>> known_headers("target", ["SRC", "MT", "score"])
+    ['MT']
+    """
+    return [each for each in headers if key_of(each) in HEADERS.get(role, ()) and each not in taken]
+
+
+def header_of(
+    role: str,
+    headers: Sequence[str],
+    where: object,
+    *,
+    taken: Collection[str] = (),
+    option: str = "--columns",
+) -> str:
+    """The header of a role; empty if there is none. Raises InputError if there are several."""
+    candidates = known_headers(role, headers, taken)
+    if len(candidates) > 1:
+        none = "" if role in ("source", "target") else f", or {option} {role}= for none"
+        raise InputError(
+            f"several columns could be the {role}: {', '.join(candidates)}",
+            where=where,
+            remedy=f"say which: {option} {role}={candidates[0]}{none}",
+        )
+    return candidates[0] if candidates else ""
