@@ -95,6 +95,10 @@ class Dialect:
         return read_lines(path) if self.encoding == "utf-8" else _decoded_lines(path, self.encoding)
 
 
+class _NotClosed(InputError):
+    """A quoted field goes on to the end of the file."""
+
+
 @dataclass
 class _Quoted:
     """Rows of quoted text."""
@@ -134,7 +138,7 @@ class _Quoted:
             parts.append(line[place:])
             following = next(self.numbered, None)
             if following is None:
-                raise self._wrong("a quoted field is not closed", number, "\n".join(parts))
+                raise self._wrong("a quoted field is not closed", number, "\n".join(parts), _NotClosed)
             line, place = following[1], 0
             spanned.append(line)
         parts.append(line[place : found.end() - 1])
@@ -146,8 +150,8 @@ class _Quoted:
         if several and all(line.count(self.delimiter) + 1 == self.width for line in spanned):
             raise self._wrong(f"quotes would merge {len(spanned)} lines into one row", number, spanned[0])
 
-    def _wrong(self, what: str, number: int, text: str) -> InputError:
-        return InputError(
+    def _wrong(self, what: str, number: int, text: str, kind: type[InputError] = InputError) -> InputError:
+        return kind(
             f"not valid CSV: {what} ({shown(text, 60)})",
             where=f"{self.path}:{number}",
             remedy="if double quotes are ordinary text here, set `quoting: false` (--no-quoting)",
@@ -205,7 +209,7 @@ def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
     separator = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     before = 0 if separator is None else 1
     delimiter = wanted.character or (separator[1] if separator else None)
-    sample_rows = _Sample(lines[before:], whole)
+    sample_rows = _Sample(lines[before:], _DEFAULTS[kind][1])
     chosen = sample_rows.best(_DEFAULTS[kind], delimiter, wanted.quoting)
     return Dialect(kind, *chosen, encoding, before)
 
@@ -243,10 +247,10 @@ def _sample_lines(sample: bytes, encoding: str, whole: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines of a file, from its header on; `whole`: there are no others."""
+    """The first lines of a file, from its header on; `quotes_delimit`: in files of this kind."""
 
     lines: Sequence[str]
-    whole: bool
+    quotes_delimit: bool
 
     def best(
         self, default: tuple[str, bool], delimiter: str | None, quoting: bool | None
@@ -259,7 +263,7 @@ class _Sample:
 
     def _suits(self, delimiter: str, quoting: bool) -> bool:
         """Whether the header has several fields, and almost all rows as many as the header."""
-        if not quoting and self.is_quoted(delimiter):
+        if not quoting and self._speaks_for_quotes(delimiter):
             return False
         rows = self._rows(delimiter, quoting)
         if not rows or len(rows[0]) < 2:
@@ -274,9 +278,16 @@ class _Sample:
         try:
             for _, fields in islice(dialect.records(self.lines, Path()), _LOOK_AT):
                 rows.append(fields)
+        except _NotClosed:  # the end of the sample, or of a file that breaks off
+            return rows
         except InputError:
-            return [] if self.whole else rows
+            return []
         return rows
+
+    def _speaks_for_quotes(self, delimiter: str) -> bool:
+        """Whether quotes cannot be text: fields are evidently quoted, or the header of a CSV has some."""
+        in_header = self.quotes_delimit and any('"' in line for line in self.lines[:1])
+        return in_header or self.is_quoted(delimiter)
 
     def is_quoted(self, delimiter: str) -> bool:
         """Whether almost all fields with quotes are CSV-quoted, and some can be nothing else.

@@ -174,7 +174,7 @@ DAMAGED: dict[str, tuple[str, bytes, Layout, str]] = {
     "never closed": (
         "a.csv",
         b'source,target\na,b\n"c,d\n',
-        Layout(None, Wanted(quoting=True)),
+        Layout(),
         r"a\.csv:3: not valid CSV",
     ),
     "unknown delimiter": (

@@ -9,8 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.delimited import Wanted
-from qe.data.tables import Layout
 from qe.scoring import tables
 from qe.scoring.input import open_input, read_rows
 from qe.scoring.rows import Row
@@ -150,7 +148,7 @@ def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -
     for read in (lambda given: list(given.rows()), lambda given: given.columns):
         (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
         with pytest.raises(InputError, match=r"a\.csv:\d: not valid CSV"):
-            read(open_input([tmp_path / "a.csv"], Layout(wanted=Wanted(quoting=True))))
+            read(open_input([tmp_path / "a.csv"]))
 
 
 def test_rows_are_read_as_the_file_is_written(tmp_path: Path) -> None:
