@@ -1,5 +1,6 @@
 """XLIFF, TMX and XLSX: scored in place, and read back by the Translate Toolkit and openpyxl."""
 
+import gzip
 import re
 from pathlib import Path
 from typing import Any
@@ -250,7 +251,7 @@ def test_what_is_written_is_the_same_texts_for_another_reader(
 ) -> None:
     source, output = tmp_path / "in.xlf", tmp_path / "out.xlf"
     source.write_bytes(NASTY[encoding].encode(encoding))
-    score_translations(demo_model, source, output)
+    score_in_place(demo_model, source, output)
 
     def texts(path: Path) -> list[str]:
         root = ElementTree.fromstring(re.sub(r"^<\?.*?\?>", "", path.read_bytes().decode(encoding)))
@@ -271,7 +272,7 @@ def test_a_file_that_would_not_be_the_same_replaces_nothing(
     output.write_text("before", "utf-8")
     monkeypatch.setattr(TranslationFile, "with_notes", spoilt(TranslationFile.with_notes, wrong))
     with pytest.raises(InputError, match=r"in\.xlf: cannot be scored in place: .*; score it into a table"):
-        score_translations(demo_model, source, output, file_options=FileOptions(overwrite=True))
+        score_in_place(demo_model, source, output, overwrite=True)
     assert output.read_text() == "before" and {path.name for path in tmp_path.iterdir()} == {
         "in.xlf",
         "out.xlf",
@@ -292,7 +293,7 @@ def test_a_workbook_that_would_not_be_the_same_replaces_nothing(
     for spoil in (lambda _, path: path.write_bytes(b"PK"), lambda _, path: workbook(path, other)):
         monkeypatch.setattr(Sheet, "save", spoil)
         with pytest.raises(InputError, match=r"in\.xlsx: cannot be scored in place"):
-            score_translations(demo_model, source, output, file_options=FileOptions(overwrite=True))
+            score_in_place(demo_model, source, output, overwrite=True)
         assert output.read_text() == "before"
 
 
@@ -303,3 +304,10 @@ def workbook(path: Path, rows: list[list[str]]) -> None:
     for row in rows:
         book.active.append(row)
     book.save(path)
+
+
+def test_a_gzip_file_is_scored_into_one(demo_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx.gz"
+    path.write_bytes(gzip.compress(TMX.format(encoding="utf-8").encode()))
+    score_in_place(demo_model, path, tmp_path / "b.tmx.gz")
+    assert b'<prop type="x-qe">score' in gzip.decompress((tmp_path / "b.tmx.gz").read_bytes())
