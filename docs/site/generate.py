@@ -5,6 +5,7 @@ python docs/site/generate.py [--demo output/demo] [--output output/docs]
 
 import argparse
 import dataclasses
+import importlib
 import inspect
 import re
 import shutil
@@ -13,7 +14,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import qe
 from qe.cli._help import panels_of, usage_words
 from qe.cli._verbs import GROUPS, commands, purpose, verbs
 from qe.data import format_page
@@ -56,7 +56,7 @@ def write(output: Path, demo: Path) -> None:
     (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")
     made = {
         "command-line.md": command_line(),
-        "python-reference.md": python_reference(),
+        **python_reference(),
         "features.md": features(),
         "formats.md": formats(),
         "gallery.md": gallery(demo, output),
@@ -120,16 +120,46 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def python_reference() -> str:
-    """The public names of `qe`, with signatures and docstrings."""
-    parts = [
-        "# Python reference",
-        "",
-        "Made from the docstrings of `qe.__all__`; [Python](python.md) is a tour of it.",
-    ]
-    for name in qe.__all__:
-        parts += ["", f"## qe.{name}", "", *_object(name, getattr(qe, name))]
-    return "\n".join(parts) + "\n"
+def python_reference() -> dict[str, str]:
+    """Page -> its text: the public names of every package, with signatures and docstrings."""
+    packages = [importlib.import_module(name) for name in public_packages()]
+    pages = {page_of(package.__name__): "\n".join(_package(package)) + "\n" for package in packages}
+    index = [f"- [`{one.__name__}`]({page_of(one.__name__)}): {_first(one)}" for one in packages[1:]]
+    first = page_of(packages[0].__name__)
+    return pages | {first: "\n".join([*_INTRODUCTION, *index, "", pages[first]])}
+
+
+_INTRODUCTION = [
+    "# Python reference",
+    "",
+    "Made from the docstrings of public names; [Python](python.md) is a tour. A name is imported from its "
+    "package:",
+    "`from qe.statistics import DeltaAvg`. Below are the names of `qe` itself; other packages have theirs:",
+    "",
+]
+
+
+def page_of(package: str) -> str:
+    """The page of a package: python-reference.md of `qe`, reference-data.md of `qe.data`."""
+    return "python-reference.md" if package == "qe" else f"reference-{package.removeprefix('qe.')}.md"
+
+
+def _package(package: Any) -> list[str]:
+    lines = [f"{'##' if package.__name__ == 'qe' else '#'} {package.__name__}", "", *_docstring(package)]
+    for name in package.__all__:
+        lines += ["", f"## {package.__name__}.{name}", "", *_object(name, getattr(package, name))]
+    return lines
+
+
+def public_packages() -> list[str]:
+    """`qe`, then the others that have a door."""
+    files = [path for top in ("qe", "features") for path in sorted((ROOT / top).rglob("__init__.py"))]
+    with_door = [path for path in files if "import door\n" in path.read_text("utf-8")]
+    return [".".join(path.parent.relative_to(ROOT).parts) for path in with_door]
+
+
+def _first(value: Any) -> str:
+    return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
 def _object(name: str, value: Any) -> list[str]:
@@ -152,6 +182,7 @@ def _signature(value: Any) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
+    text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[([\w.]+)\]\]", r"ndarray[\1]", text)
     return re.sub(
         r"\b(?:pathlib(?:\._local)?|numpy|typing|collections\.abc|qe\.[\w.]+|features\.[\w.]+)\.", "", text
     )

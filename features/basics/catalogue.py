@@ -52,11 +52,20 @@ class Catalogue(Generic[T]):
 
         Raises InputError as `get` does.
         """
+        return ast.get_docstring(self._statement(name)) or ""
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """Name of a class -> the file that defines it, read from the files: nothing is imported."""
+        return {self._statement(name).name: name for name in self.names}
+
+    def _statement(self, name: str) -> ast.ClassDef:
+        """The class statement of the file `name`."""
         path = Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
         classes = [node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)]
         public = [node for node in classes if not node.name.startswith("_")]
         own = [node for node in public if any(self._is_base(base) for base in node.bases)]
-        return ast.get_docstring((own or public)[-1]) or ""
+        return (own or public)[-1]
 
     def _is_base(self, node: ast.expr) -> bool:
         """Whether a class statement names the base, or one made from it: an Extractor, a FittedExtractor."""

@@ -31,7 +31,7 @@ class Application(typer.Typer):
     def __init__(self, *, default: str = "") -> None:
         group = type("Group", (_Group,), {"default": default})
         super().__init__(
-            cls=group, context_settings=_HELP, add_completion=False,
+            cls=group, context_settings=_HELP, add_help_option=not default, add_completion=False,
             pretty_exceptions_enable=False, rich_markup_mode=None,
         )  # fmt: skip
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import NoReturn
 
 from features.basics.errors import InputError
-from features.basics.packages import missing, version
 from qe.cli._help import line_width, listed
 from qe.cli._process import (
     Stopped,
@@ -37,6 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in ("features", "qe"):
             raise
+        from features.basics.packages import missing
+
         _refuse(f"{name}: {missing(error.name)}", 2)
     except Stopped as stopped:
         _refuse(f"{name}: {stopped}", stopped.code)
@@ -62,6 +63,8 @@ def _run(verb: str, arguments: list[str]) -> None:
     if verb in ("-h", "--help"):
         print(_help())
     elif verb == "--version":
+        from features.basics.packages import version
+
         print(f"qe {version()}")
     else:
         command(verb).main(arguments, f"qe {verb}")

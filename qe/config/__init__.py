@@ -1,1 +1,14 @@
 """The experiment file: its schema, its loading, the spaces of a search."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe.config.distributions import Choice as Choice
+    from qe.config.distributions import FloatRange as FloatRange
+    from qe.config.distributions import IntRange as IntRange
+    from qe.config.experiment import Experiment as Experiment
+    from qe.config.experiment import load as load
+
+__getattr__, __dir__ = door(__name__)

@@ -1,1 +1,25 @@
 """Predictions against labels: metrics with intervals, comparisons, leaderboards, plots."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe.evaluation.bayes import BayesianComparison as BayesianComparison
+    from qe.evaluation.bayes import bayesian_comparisons as bayesian_comparisons
+    from qe.evaluation.coverage import Coverage as Coverage
+    from qe.evaluation.evaluate import Report as Report
+    from qe.evaluation.evaluate import SystemScores as SystemScores
+    from qe.evaluation.leaderboard import Leaderboard as Leaderboard
+    from qe.evaluation.official_scorer import OfficialScores as OfficialScores
+    from qe.evaluation.official_scorer import official_scores as official_scores
+    from qe.evaluation.oracles import Oracle as Oracle
+    from qe.evaluation.oracles import PostEdited as PostEdited
+    from qe.evaluation.oracles import oracle as oracle
+    from qe.evaluation.pairs import Comparison as Comparison
+    from qe.evaluation.power import PowerReport as PowerReport
+    from qe.evaluation.power import PowerSettings as PowerSettings
+    from qe.evaluation.word_level import WordReport as WordReport
+    from qe.evaluation.word_level import evaluate_words as evaluate_words
+
+__getattr__, __dir__ = door(__name__)

@@ -1,1 +1,11 @@
 """Learners and selectors, one a file."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe.learning.learner import Learner as Learner
+    from qe.learning.selector import Selector as Selector
+
+__getattr__, __dir__ = door(__name__, "qe.learning.learner.LEARNERS", "qe.learning.selector.SELECTORS")

@@ -1,1 +1,17 @@
 """What runs after training: promotion, serving, decisions."""
+
+from typing import TYPE_CHECKING
+
+from features.basics.doors import door
+
+if TYPE_CHECKING:
+    from qe.production.promotion import Decision as Decision
+    from qe.production.promotion import promote as promote
+    from qe.production.serving import serve as serve
+    from qe.production.suggestion.suggest import Suggestions as Suggestions
+    from qe.production.suggestion.suggest import suggest as suggest
+    from qe.production.thresholds import Thresholds as Thresholds
+    from qe.production.triage import ActionCosts as ActionCosts
+    from qe.production.triage import Triage as Triage
+
+__getattr__, __dir__ = door(__name__)

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-import qe
 from qe.cli._verbs import verbs
 from qe.getting_started.catalogue.features import summaries
+from tests.package.test_public_names import NAMES
 from tests.shown import ROOT
 
 
@@ -29,6 +30,7 @@ def pages(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
 def headings(page: Path) -> list[str]:
     return re.findall(r"^#{2,3} (.*)$", page.read_text(), re.MULTILINE)
 
@@ -36,7 +38,9 @@ def headings(page: Path) -> list[str]:
 def test_references_have_every_verb_name_and_family(pages: Path) -> None:
     shown = headings(pages / "command-line.md")
     assert {f"qe {verb}" for verb in verbs()} <= set(shown) and "qe resources build" in shown
-    assert {f"qe.{name}" for name in qe.__all__} <= set(headings(pages / "python-reference.md"))
+    for package, name in NAMES:
+        page = "python-reference" if package == "qe" else f"reference-{package.removeprefix('qe.')}"
+        assert f"{package}.{name}" in headings(pages / f"{page}.md")
     assert set(summaries()) <= set(headings(pages / "features.md"))
     text = (pages / "command-line.md").read_text()
     assert "`--interval SHARE`" in text and "| `--columns NAME=HEADER`" in text and "**start**" in text

@@ -1,0 +1,67 @@
+"""The public names of a package: each is imported when it is used."""
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from features.basics.catalogue import Catalogue
+from features.basics.errors import did_you_mean
+
+
+def door(package: str, *families: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package, which has `__all__` by them.
+
+    Its public names are those that its `__init__.py` imports below `if TYPE_CHECKING:`, and the classes of
+    its catalogues, so that a new metric or learner is public by its file alone.
+
+    families  catalogues, such as "qe.statistics.metric.METRICS"
+
+    >>> import qe.statistics
+    >>> qe.statistics.Mae.__name__, "DeltaAvg" in qe.statistics.__all__
+    ('Mae', True)
+    >>> qe.statistics.Rsme
+    Traceback (most recent call last):
+    AttributeError: module 'qe.statistics' has no attribute 'Rsme'; did you mean 'Rmse'?
+    """
+
+    @cache
+    def homes() -> dict[str, str]:
+        return dict(_imported_for_types(package))
+
+    @cache
+    def members() -> dict[str, tuple[Catalogue[Any], str]]:
+        catalogues = [
+            getattr(importlib.import_module(f.rpartition(".")[0]), f.rpartition(".")[2]) for f in families
+        ]
+        return {name: (one, file) for one in catalogues for name, file in one.classes.items()}
+
+    def names() -> list[str]:
+        return sorted({*homes(), *members()})
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return names()
+        if name in homes():
+            return getattr(importlib.import_module(homes()[name]), name)
+        # A submodule is asked for by this way, too: families are not read for it.
+        if name[:1].isupper() and name in members():
+            catalogue, file = members()[name]
+            return catalogue.get(file)
+        near = did_you_mean(name, names()) if name[:1].isupper() else ""
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{near}")
+
+    return get, names
+
+
+def _imported_for_types(package: str) -> Iterator[tuple[str, str]]:
+    """Name -> module, of everything that a package's file imports for type checkers."""
+    spec = importlib.util.find_spec(package)
+    source = getattr(spec.loader, "get_source", lambda name: "")(package) if spec else ""
+    for node in ast.parse(source or "").body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for statement in node.body:
+                if isinstance(statement, ast.ImportFrom) and statement.module:
+                    yield from ((alias.name, statement.module) for alias in statement.names)

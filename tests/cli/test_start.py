@@ -1,0 +1,49 @@
+"""How a verb starts: what it loads, which no busy machine changes, and the CPU seconds that it takes."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from qe.cli._verbs import verbs
+from tests.shown import ROOT
+
+HEAVY = {"numpy", "pandas", "scipy", "sklearn", "numba", "mlflow", "pydantic_core", "importlib.metadata"}
+MOST = 0.25  # CPU seconds: four times what `qe --help` takes; what one of HEAVY alone would add
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The modules that a command has loaded when it ends."""
+    at_exit = "import atexit, sys; atexit.register(lambda: print('\\n', *sys.modules))"
+    script = f"{at_exit}; from qe.cli import main; main()"
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def seconds(*arguments: str) -> float:
+    """CPU seconds, user and system, of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "qe", *arguments], capture_output=True, check=True, cwd=ROOT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_the_first_help_loads_neither_a_verb_nor_a_library() -> None:
+    modules = loaded("--help")
+    assert "qe.cli._verbs" in modules
+    assert not modules & {*HEAVY, "typer", "rich", *(f"qe.cli.{verb}" for verb in verbs())}
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_the_help_of_a_verb_loads_no_library_of_its_work(verb: str) -> None:
+    modules = loaded(verb, "--help")
+    assert f"qe.cli.{verb}" in modules and not modules & HEAVY
+
+
+@pytest.mark.skipif(os.name != "posix", reason="times of children are POSIX's")
+def test_the_first_help_takes_little_time() -> None:
+    seconds("--help")  # compiled files, and what the disk has to read, are there now
+    assert min(seconds("--help") for _ in range(5)) < MOST

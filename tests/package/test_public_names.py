@@ -1,0 +1,74 @@
+"""The doors of packages: public names, imported when they are used, that explain themselves."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from features.basics.doors import door
+from tests.shown import ROOT
+from tests.test_architecture import MODULES
+
+DOORS = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for package in ("features", "qe")
+    for path in (ROOT / package).rglob("__init__.py")
+    if "import door\n" in path.read_text("utf-8")
+)
+NAMES = [(package, name) for package in DOORS for name in importlib.import_module(package).__all__]
+
+
+def test_packages_that_users_touch_have_doors() -> None:
+    asked = {"statistics", "data", "learning", "models", "evaluation", "systems", "people", "scoring"}
+    assert {"features", "qe", *(f"qe.{name}" for name in asked)} <= {*DOORS}
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_a_public_name_is_there_and_says_what_it_is(package: str, name: str) -> None:
+    module: Any = importlib.import_module(package)
+    value = getattr(module, name)
+    assert value.__name__ == name and value.__module__.startswith(("qe.", "features."))
+    assert f"{package}.{name}" not in MODULES, "a module of this name would hide it"
+    own = value.__module__.startswith(f"{package}.") or package == "qe"
+    assert own, f"{value.__module__} lies in another room"
+    first = (value.__doc__ or "").partition("\n")[0]
+    assert first and not first.startswith(f"{name}("), first
+    assert name in dir(module)
+
+
+def test_stars_and_names_of_strategies() -> None:
+    namespace: dict[str, Any] = {}
+    exec("from qe.statistics import *\nfrom qe.learning import Ridge", namespace)
+    assert {"DeltaAvg", "Mae", "Metric", "TestResult", "Ridge"} <= namespace.keys()
+
+
+def test_a_wrong_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(
+        AttributeError, match="'qe.statistics' has no attribute 'DeltaAvgg'; did you mean 'DeltaAvg'"
+    ):
+        importlib.import_module("qe.statistics").DeltaAvgg  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'delta'"):
+        exec("from qe.statistics import delta")
+
+
+def test_a_door_without_names_is_a_package_all_the_same() -> None:
+    get, names = door("qe.data.formats")
+    assert names() == [] == get("__all__")
+    with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
+        get("__wrapped__")
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_a_door_is_no_list_twice_and_loads_nothing(package: str) -> None:
+    path = ROOT.joinpath(*package.split(".")) / "__init__.py"
+    (block,) = (node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If))
+    names = [alias.asname for node in block.body for alias in node.names if isinstance(node, ast.ImportFrom)]
+    assert None not in names and len(names) == len(set(names))
+    script = f"import sys, {package}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert not {*done.stdout.split()} & {"numpy", "pandas", "scipy", "sklearn", "typer", "rich"}
