@@ -154,7 +154,7 @@ def _package(package: Any) -> list[str]:
 def public_packages() -> list[str]:
     """`qe`, then the others that have a door."""
     files = [path for top in ("qe", "features") for path in sorted((ROOT / top).rglob("__init__.py"))]
-    with_door = [path for path in files if "import door\n" in path.read_text("utf-8")]
+    with_door = [path for path in files if "doors import door" in path.read_text("utf-8")]
     return [".".join(path.parent.relative_to(ROOT).parts) for path in with_door]
 
 

@@ -16,7 +16,7 @@ DOORS = sorted(
     ".".join(path.parent.relative_to(ROOT).parts)
     for package in ("features", "qe")
     for path in (ROOT / package).rglob("__init__.py")
-    if "import door\n" in path.read_text("utf-8")
+    if "doors import door" in path.read_text("utf-8")
 )
 NAMES = [(package, name) for package in DOORS for name in importlib.import_module(package).__all__]
 
