@@ -4,7 +4,8 @@
 packages have public names of their own. Each name is imported when it is used.
 
 >>> import qe
->>> report = qe.evaluate([1, 2, 3, 4], {"ours": [1.5, 2, 2.5, 4]}, samples=0)
+>>> ours = {"ours": [1.5, 2, 2.5, 4]}
+>>> report = qe.evaluate([1, 2, 3, 4], ours, higher_is_better=True, samples=0)
 >>> report.score("ours", "mae")
 0.25
 """

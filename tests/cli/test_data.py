@@ -63,7 +63,7 @@ def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_unreadable_data_is_exit_code_2(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table.write_bytes(b"source\ttarget\tscore\n\xff\tb\t1\n")
+    table.write_bytes(b"source\ttarget\tscore\n\x81\tb\t1\n")
     assert run("check", table, *TABLE) == 2
     printed = capsys.readouterr()
     assert "a.tsv:2: not UTF-8" in printed.err and "Traceback" not in printed.err
