@@ -1,4 +1,4 @@
-"""What verbs share: progress bars on stderr, the console, warnings kept quiet."""
+"""What verbs share: options, lists, groups, the lock of an output folder, progress bars on stderr."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,8 +15,7 @@ from rich.text import Text
 
 from features.basics.progress import Progress as Report
 from features.basics.progress import silent
-
-TABLE_WIDTH = 120  # of tables that go to a file or a pipe
+from qe.display.numbers import number
 
 
 def on_spark(engine: str, master: str | None) -> bool:
@@ -91,12 +90,6 @@ def progress_bar(quiet: bool = False) -> Iterator[Report]:
         yield _Bars(bars)
 
 
-def table_console() -> Console:
-    """Stdout, wide enough for tables where it is a file or a pipe."""
-    console = Console()
-    return console if console.is_terminal else Console(width=TABLE_WIDTH)
-
-
 class _Bars:
     """One bar per stage, shown once the stage has lasted two seconds."""
 
@@ -130,7 +123,7 @@ class Begun:
         if done <= self.done or now <= self.time:
             return ""
         rate = (done - self.done) / (now - self.time)
-        shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        shown = f"{number(rate, 0 if rate >= 10 else 1)}/s"
         if total is None:
             return shown
         return f"{shown}, {timedelta(seconds=round(max(total - done, 0) / rate))} left"

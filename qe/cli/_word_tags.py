@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from qe.cli._common import emit, table_console
+from qe.cli._common import emit
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -103,7 +103,9 @@ def words(
     """
     from features.basics.assignments import named_file
     from features.storage.outputs import check_output
-    from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files, word_notes, word_tables
+    from qe.cli._words import WordOptions, draw_reliability, evaluate_tag_files
+    from qe.display.terminal import say, show
+    from qe.evaluation.word_tables import word_notes, word_tables
 
     settings: Any = {"layout": layout, "family": family}
     chosen = WordOptions(
@@ -122,7 +124,5 @@ def words(
         draw_reliability(reliability, reports)
     emit({part: report.to_json() for part, report in reports.items()}, json, output)
     if not json:
-        for table in word_tables(reports):
-            table_console().print(table)
-        for line in word_notes(reports):
-            table_console().print(line, highlight=False, markup=False)
+        show(*word_tables(reports))
+        say(*word_notes(reports))

@@ -12,9 +12,7 @@ from features.basics.assignments import named_files
 from features.basics.errors import InputError
 from qe.cli._common import progress_bar
 from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
-from qe.evaluation.reliability import BINS
 from qe.evaluation.word_level import (
-    METRICS,
     WordReport,
     best_threshold,
     check_threshold_metric,
@@ -23,9 +21,7 @@ from qe.evaluation.word_level import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-_TITLES = {"mcc": "MCC", "f1_mult": "F1-mult", "f1_bad": "F1 BAD", "f1_ok": "F1 OK", "ece": "ECE"}
+    pass
 
 
 @dataclass(frozen=True)
@@ -201,91 +197,9 @@ def _tags(name: str, file: TagFile, gold: TagFile, tuned: float | None, options:
     return file.tags
 
 
-def word_tables(reports: dict[str, WordReport]) -> "list[Table]":
-    """One table a part: systems, best first by MCC, with intervals; p beside the one baseline."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    tables = []
-    for part, report in reports.items():
-        title = f"{part}: {report.segments:,} segments, {report.tags[0]:,} tags, {report.tags[1]:,} BAD"
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        table.add_column("System", overflow="fold", min_width=12)
-        for metric in _shown(report):
-            table.add_column(_TITLES[metric], justify="right", no_wrap=True)
-        for name in sorted(report.scores, key=lambda name: -report.scores[name]["mcc"]):
-            table.add_row(name, *(_cell(report, name, metric) for metric in _shown(report)))
-        tables.append(table)
-        if report.comparisons:
-            tables.append(_differences(report))
-    return tables
-
-
-def _shown(report: WordReport) -> list[str]:
-    """The metrics of a table's columns."""
-    calibrated = any("ece" in scores for scores in report.scores.values())
-    return [*METRICS, *(["ece"] if calibrated else [])]
-
-
-def _cell(report: WordReport, name: str, metric: str) -> str:
-    """The score, and under it the interval."""
-    if metric not in report.scores[name]:
-        return "-"
-    score = f"{report.scores[name][metric]:.3f}"
-    if metric == "ece":
-        return f"{score}\n(chance {report.scores[name]['ece_by_chance']:.3f})"
-    if not report.ci:
-        return score
-    low, high = report.ci[name][metric]
-    return f"{score}\n{low:.3f}..{high:.3f}"
-
-
-def word_notes(reports: dict[str, WordReport]) -> list[str]:
-    """What the tables rest on: test, units, correction with its family, clusters, cautions."""
-    recipe = next(iter(reports.values())).recipe
-    lines = []
-    if recipe["samples"]:
-        segments = next(iter(reports.values())).segments
-        lines.append(f"{recipe['samples']:,} samples of {segments:,} whole segments, seed {recipe['seed']};"
-                     f" 95 % intervals: {recipe['interval']}")  # fmt: skip
-    if any("ece" in _shown(report) for report in reports.values()):
-        lines.append(
-            f"ECE: mean of |mean P(BAD) - share of BAD| over {BINS} bins of equal mass, weighted by their"
-            " tags; chance: what true probabilities would have on these segments"
-        )
-    if any(report.comparisons for report in reports.values()):
-        sizes = ", ".join(f"{name}: {size}" for name, size in recipe["family"]["comparisons"].items())
-        test = next(one.result.test for report in reports.values() for one in report.comparisons)
-        lines.append(
-            f"p: {test}; corrected ({recipe['correction']}) within families of comparisons ({sizes}), words"
-            " and gaps apart"
-        )
-    for part, report in reports.items():
-        if "mcc" in report.clusters and len(report.scores) > 1:
-            groups = " > ".join(", ".join(group) for group in report.clusters["mcc"])
-            lines.append(f"{part}, MCC clusters: {groups}")
-    cautions = dict.fromkeys(note for report in reports.values() for note in report.notes)
-    return [*lines, *(f"note: {note}" for note in cautions)]
-
-
-def _differences(report: WordReport) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for header in ("System", "minus", "MCC", "95 % interval", "p"):
-        table.add_column(header, justify="left" if header in ("System", "minus") else "right")
-    for one in report.comparisons:
-        if one.metric == "mcc":
-            interval = f"{one.ci[0]:.3f}..{one.ci[1]:.3f}"
-            p = "?" if one.result.undecided else f"{one.p_corrected:.4f}"
-            table.add_row(one.system, one.baseline, f"{one.result.difference:.3f}", interval, p)
-    return table
-
-
 def draw_reliability(path: Path, reports: dict[str, WordReport]) -> None:
     """The reliability diagrams of all parts. Raises InputError if no system gives probabilities."""
-    from qe.evaluation.plots import save
+    from qe.display.drawing import save
     from qe.evaluation.reliability_plot import reliability_plot
 
     parts = {part: report.reliability for part, report in reports.items() if report.reliability}

@@ -19,7 +19,6 @@ from qe.cli._options import (
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
-    from qe.training.learning_curve import LearningCurve
 
 
 def ablate(
@@ -65,10 +64,11 @@ def ablate(
     """
     from features.basics.errors import InputError
     from qe.config.experiment import load
-    from qe.evaluation.table import p_cell
+    from qe.display.terminal import show
     from qe.resources.cache import default_cache
     from qe.training.ablation import ablate as run
     from qe.training.ablation import to_json
+    from qe.training.ablation_tables import ablation_tables
 
     loaded = load(experiment, data_root=data_root, overrides=settings or ())
     if plot is not None and not sizes:
@@ -92,27 +92,7 @@ def ablate(
 
         print(json.dumps(to_json(ablation), indent=1))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    table = Table("features", "columns", "DeltaAvg", "difference", "p (Holm)", "MAE", "Spearman")
-    reference = ablation.report.baselines[0]
-    for name, scores in ablation.report.systems.items():
-        row = [name, str(ablation.sizes[name]), f"{scores.metrics['delta_avg']:.3f}"]
-        if name == reference or samples == 0:
-            row += ["", ""]
-        else:
-            pair = ablation.report.comparison(name, reference, "delta_avg")
-            row += [f"{pair.result.difference:+.3f}", p_cell(pair)]
-        table.add_row(*row, f"{scores.metrics['mae']:.3f}", f"{scores.metrics['spearman']:.3f}")
-    console.print(table)
-    curve = Table(
-        "training rows", "DeltaAvg", "MAE", "Spearman", title="learning curve", title_justify="left"
-    )
-    for rows, values in ablation.curve.items():
-        curve.add_row(str(rows), *(f"{values[m]:.3f}" for m in ("delta_avg", "mae", "spearman")))
-    console.print(curve)
+    show(*ablation_tables(ablation, tested=samples != 0))
 
 
 def _sizes(
@@ -121,7 +101,9 @@ def _sizes(
 ) -> None:  # fmt: skip
     """The learning curve at given sizes: measured, drawn, printed."""
     from features.storage.outputs import check_output
-    from qe.evaluation.plots import save
+    from qe.display.drawing import save
+    from qe.display.terminal import show
+    from qe.training.ablation_tables import curve_table
     from qe.training.learning_curve import ALONE, WITH, learning_curves
 
     if plot is not None:
@@ -146,29 +128,4 @@ def _sizes(
         alone = {"alone": curves[ALONE].to_json()} if WITH in curves else {}
         print(json.dumps(curves[WITH if alone else ALONE].to_json() | alone, indent=1))
         return
-    for name, curve in curves.items():
-        _print_curve(curve, f", {name}" if len(curves) > 1 else "")
-
-
-def _print_curve(curve: "LearningCurve", what: str) -> None:
-    from rich.table import Table
-
-    from qe.cli._common import table_console
-    from qe.evaluation.table import TITLES
-    from qe.training.learning_curve import METRICS
-
-    table = Table(
-        "training rows",
-        title=f"learning curve{what}; [95 % over segments], mean of the draws",
-        title_justify="left",
-    )
-    for metric in METRICS:
-        table.add_column(TITLES.get(metric, metric), justify="right")
-    for size in curve.sizes:
-        cells = []
-        for metric in METRICS:
-            bounds = size.interval(metric)
-            shown = "" if bounds is None else rf" \[{bounds[0]:.3f}, {bounds[1]:.3f}]"
-            cells.append(f"{size.mean(metric):.3f}{shown}")
-        table.add_row(f"{size.rows:,}", *cells)
-    table_console().print(table)
+    show(*(curve_table(curve, f", {name}" if len(curves) > 1 else "") for name, curve in curves.items()))

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -203,13 +203,15 @@ def evaluate(
 
         qe annotate evaluate --annotator annotators/es --task dependencies --gold es-ud-test.conllu
     """
+    from qe.display.terminal import show
     from qe.language.annotator_folder import AnnotatorFolder
+    from qe.language.figures_table import figures_table
 
     figures = AnnotatorFolder(annotator).evaluate(task, gold)
     if as_json:
         typer.echo(json.dumps(figures, indent=1))
     else:
-        _print(figures, task)
+        show(figures_table(figures, task))
 
 
 def _language(annotator: str) -> str:
@@ -221,21 +223,3 @@ def _language(annotator: str) -> str:
     raise InputError(
         f"the language of the text that '{annotator}' is to annotate is not said", remedy="add --language"
     )
-
-
-def _print(figures: dict[str, Any], title: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    rows = {name: row for name, row in figures.items() if isinstance(row, dict)}
-    for name in list(rows):
-        rows |= {f"{name}: {kind}": row for kind, row in rows[name].pop("types", {}).items()}
-    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
-    table = Table("", *columns, title=title)
-    for name, row in rows.items():
-        table.add_row(name, *(_cell(row.get(column)) for column in columns))
-    Console(highlight=False).print(table)
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -289,6 +289,7 @@ def _texts(path: Path) -> "Texts":
 
 
 def _print(comparison: "SystemsComparison", form: str) -> None:
+    from qe.display.terminal import show
     from qe.systems import report
 
     if form == "json":
@@ -298,51 +299,27 @@ def _print(comparison: "SystemsComparison", form: str) -> None:
     elif form:
         print((report.latex_table if form == "latex" else report.csv_table)(comparison), end="")
     else:
-        lines = [report.header(comparison), *report.rows(comparison)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        for line in lines:
-            cells = [
-                c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))
-            ]
-            print("  ".join(cells).rstrip())
-        print("\n" + "\n".join(report.footnotes(comparison)))
+        show(report.table(comparison))
         _print_buckets(comparison)
 
 
 def _print_buckets(comparison: "SystemsComparison") -> None:
-    from qe.cli._common import table_console
+    from qe.display.terminal import say, show
     from qe.evaluation.bucket_table import bucket_notes, bucket_tables
 
     if comparison.buckets is not None:
-        console = table_console()
-        for table in bucket_tables(comparison.buckets, 2):
-            console.print(table)
-        for line in bucket_notes(comparison.buckets):
-            console.print(line, highlight=False, markup=False)
+        show(*bucket_tables(comparison.buckets, 2))
+        say(*bucket_notes(comparison.buckets))
 
 
 def _track(comparison: "SystemsComparison", source: "Texts | None", language: str) -> None:
-    import re
-    import sys
-    import tempfile
-
+    from qe.cli._track import track
     from qe.systems.comparison_files import write
-    from qe.tracking import runs
 
-    values = {
-        re.sub(r"[^\w. /-]", "_", f"{system}.{metric}.{quantity}"): value
-        for system, by_metric in comparison.scores.items()
-        for metric, score in by_metric.items()
-        for quantity, value in score.to_json().items()
-        if isinstance(value, float)
-    }
-    for c in comparison.comparisons:
-        name = re.sub(r"[^\w. /-]", "_", f"{c.system}.{c.metric}")
-        values |= {f"{name}.difference": c.result.difference, f"{name}.p": c.result.p}
-        values[f"{name}.p_corrected"] = c.p_corrected
-    with tempfile.TemporaryDirectory() as folder, runs.run("compare") as run:
-        write(comparison, Path(folder), source, language)
-        run.params(comparison.recipe)
-        run.metrics(values)
-        run.artifact(Path(folder), "comparison")
-    print(f"MLflow run {run.id}", file=sys.stderr)
+    track(
+        "compare",
+        lambda folder: write(comparison, folder, source, language),
+        comparison.recipe,
+        comparison.figures(),
+        under="comparison",
+    )

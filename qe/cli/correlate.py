@@ -4,8 +4,6 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from qe.cli._common import held, progress_bar
 from qe.cli._options import (
     MOST_SAMPLES,
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from qe.people.correlation import Correlation
     from qe.people.metric_evaluation.report import MetaReport
     from qe.people.metric_evaluation.scores import Evaluation
-
-_WIDTH = 120  # of tables that go to a file or a pipe
 
 
 def correlate(
@@ -124,7 +120,7 @@ def correlate(
         raise InputError("only one of --json, --markdown and --latex can be printed")
     if output is not None or track:
         importlib.import_module(
-            "qe.people.metric_evaluation.plots"
+            "qe.people.metric_evaluation.correlation_plots"
         )  # a missing package is told before any work
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     chosen = _correlations(correlations, seed)
@@ -142,7 +138,7 @@ def correlate(
         )  # fmt: skip
         report = meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
         if output is not None:
-            from qe.people.metric_evaluation.files import write_report
+            from qe.people.metric_evaluation.report_files import write_report
 
             write_report(report, output)
     if track:
@@ -201,11 +197,11 @@ def _evaluation(
 
 
 def _print(report: "MetaReport", form: str, output: Path | None) -> None:
-    from qe.people.judgements.report_files import to_text
-    from qe.people.metric_evaluation.files import latex, markdown
+    from qe.display.files import json_text
+    from qe.people.metric_evaluation.report_files import latex, markdown
 
     if form == "json":
-        print(to_text(report.to_json()), end="")
+        print(json_text(report.to_json()), end="")
     elif form:
         print((latex if form == "latex" else markdown)(report), end="")
     else:
@@ -213,39 +209,18 @@ def _print(report: "MetaReport", form: str, output: Path | None) -> None:
 
 
 def _print_tables(report: "MetaReport", output: Path | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from qe.display.terminal import say, show
+    from qe.people.metric_evaluation.correlation_tables import metrics_table, overview
 
-    from qe.people.metric_evaluation.tables import metrics_table, overview
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
     shown = [overview(report)] if len(report.results) > 1 else []
-    shown += [metrics_table(report, result) for result in report.results.values()]
-    for table in shown:
-        console.print(table.title, markup=False, style="bold", soft_wrap=True)
-        drawn = Table()
-        for i, heading in enumerate(table.header):
-            drawn.add_column(heading, justify="left" if i < table.texts else "right", overflow="fold")
-        for row in table.rows:
-            drawn.add_row(*row)
-        console.print(drawn)
-    for note in report.notes:
-        console.print(f"note: {note}", markup=False)
+    show(*shown, *(metrics_table(report, result) for result in report.results.values()))
+    say(*(f"note: {note}" for note in report.notes))
     if output is not None:
-        console.print(f"tables and plots: {output}", markup=False, soft_wrap=True)
+        say(f"tables and plots: {output}")
 
 
 def _track(report: "MetaReport") -> None:
-    import tempfile
+    from qe.cli._track import track
+    from qe.people.metric_evaluation.report_files import write_report
 
-    from qe.people.metric_evaluation.files import write_report
-    from qe.tracking import runs
-
-    with tempfile.TemporaryDirectory() as folder:
-        write_report(report, Path(folder))
-        run = runs.log_report(
-            "correlate", params=report.recipe, metrics=report.figures(), folder=Path(folder)
-        )
-    typer.echo(f"MLflow run {run}", err=True)
+    track("correlate", lambda folder: write_report(report, folder), report.recipe, report.figures())

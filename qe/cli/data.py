@@ -1,9 +1,8 @@
 """`qe data`: check a dataset, explain formats, fetch public data, translate."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +11,7 @@ from qe.cli._common import progress_bar
 from qe.cli._options import Json, Quiet, output_option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from qe.data.check import DataReport, Judges, SplitReport
+    from qe.data.check import DataReport
 
 app = Application()
 
@@ -142,109 +139,15 @@ def translate(
 
 
 def _print(report: "DataReport") -> None:
-    from rich.console import Console
+    from qe.data.report_tables import counts_text, data_tables, scale_text
+    from qe.display.terminal import say, show
 
-    console = Console(highlight=False)
-    direction = "higher is better" if report.label.higher_is_better else "lower is better"
-    low, high = (
-        ("open" if bound is None else f"{bound:g}") for bound in (report.label.low, report.label.high)
-    )
-    console.print(
-        f"{report.name} (format {report.format}), label {report.label.name} {low} .. {high}, {direction}",
-        markup=False,
-    )
-    if report.splits:
-        _print_splits(console, report.splits)
-    for name, split in report.splits.items():
-        if split.histogram is not None:
-            _print_histogram(console, name, split)
-        if split.judges is not None:
-            _print_judges(console, name, split.judges)
-    for pair, shared in report.overlaps.items():
-        console.print(f"overlap: {pair}: {_counts(shared)}", markup=False)
-    for note in report.notes:
-        console.print(f"note: {note}", markup=False)
-    for defect in report.defects:
-        console.print(f"defect: {defect}", markup=False, soft_wrap=True)
+    say(f"{report.name} (format {report.format}), label {scale_text(report.label)}")
+    show(*data_tables(report))
+    say(*(f"overlap: {pair}: {counts_text(shared)}" for pair, shared in report.overlaps.items()))
+    say(*(f"note: {note}" for note in report.notes))
+    for defect in report.defects:  # whole lines: they name files and places in them
+        print(f"defect: {defect}")
     if report.unreadable:
-        console.print(f"{len(report.unreadable)} files or splits could not be read")
-    console.print(f"{len(report.defects)} defects" if report.defects else "no defects")
-
-
-def _print_splits(console: "Console", splits: Mapping[str, "SplitReport"]) -> None:
-    from rich.table import Table
-
-    table = Table("", *splits)
-    rows: dict[str, list[str]] = {
-        "segments": [str(s.segments) for s in splits.values()],
-        "labels": [_summary(s.labels) if s.labels else "blind" for s in splits.values()],
-    }
-    for name in next(iter(splits.values())).lengths:
-        rows[name] = [_summary(s.lengths[name]) for s in splits.values()]
-    rows["repeated"] = [_counts(s.duplicates) for s in splits.values()]
-    if any(s.documents is not None for s in splits.values()):
-        rows["documents"] = ["" if s.documents is None else str(s.documents) for s in splits.values()]
-    if any(s.unedited is not None for s in splits.values()):
-        rows["unedited"] = ["" if s.unedited is None else str(s.unedited) for s in splits.values()]
-    rows["columns"] = [", ".join(s.columns) for s in splits.values()]
-    for name, cells in rows.items():
-        table.add_row(name, *cells)
-    console.print(table)
-
-
-def _print_histogram(console: "Console", name: str, split: "SplitReport") -> None:
-    from rich.table import Table
-
-    assert split.histogram is not None
-    edges, counts = split.histogram
-    console.print(f"labels of {name}")
-    table = Table("from", "to", "segments", "")
-    for low, high, count in zip(edges, edges[1:], counts, strict=False):
-        table.add_row(f"{low:.3g}", f"{high:.3g}", str(count), "█" * round(30 * count / max(counts)))
-    console.print(table)
-
-
-def _print_judges(console: "Console", name: str, judges: "Judges") -> None:
-    from rich.table import Table
-
-    numbers = [str(i) for i in range(1, len(judges.summaries) + 1)]
-    console.print(f"judges of {name}: Pearson above the diagonal, quadratic kappa below")
-    table = Table("", "n", "mean", "sd", *numbers)
-    for i, summary in enumerate(judges.summaries):
-        agreement = [
-            "" if i == j else _number((judges.pearson if i < j else judges.kappa)[i][j], 2)
-            for j in range(len(numbers))
-        ]
-        table.add_row(
-            numbers[i], str(summary.n), _number(summary.mean, 2), _number(summary.sd, 2), *agreement
-        )
-    console.print(table)
-    console.print(f"agreement of all judges of {name}: {_agreement(judges.alpha)}", markup=False)
-    if judges.weights is not None:
-        weights = ", ".join(f"{weight:.3f}" for weight in judges.weights)
-        console.print(
-            f"judges of {name}, weighted by standard deviation: {weights}; they differ by more than 1 on "
-            f"{judges.far_apart} segments",
-            markup=False,
-        )
-    if judges.deviation is not None:
-        console.print(f"labels and the mean of the judges of {name} differ by at most {judges.deviation:.3g}")
-
-
-def _agreement(alpha: "Mapping[str, float | None]") -> str:
-    return ", ".join(f"Krippendorff's alpha ({level}) {_number(a, 3)}" for level, a in alpha.items())
-
-
-def _summary(summary: Any) -> str:
-    if summary.mean is None:
-        return "none"
-    spread = f"{summary.low:.4g} .. {summary.median:.4g} .. {summary.high:.4g}"
-    return f"mean {summary.mean:.4g}, sd {summary.sd:.3g}, {spread}"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}s" for name, count in counts.items())
+        say(f"{len(report.unreadable)} files or splits could not be read")
+    say(f"{len(report.defects)} defects" if report.defects else "no defects")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from qe.cli._common import progress_bar
 from qe.cli._options import Quiet, output_option, seed_option
+from qe.display.numbers import count
 
 
 def demo(
@@ -32,9 +33,8 @@ def demo(
         made = run(output, seed=seed, progress=progress)
     print_outcome(made.outcome)
     print_comparisons(made.outcome.report)
-    print(
-        f"{made.scored.scored:,} of {made.scored.rows:,} new translations scored, {made.seconds:.0f} s in all"
-    )
+    scored, rows = count(made.scored.scored), count(made.scored.rows)
+    print(f"{scored} of {rows} new translations scored, {count(made.seconds)} s in all")
     print("\nWhere to look next:")
     print(
         f"  {output}/report.json and {output}/plots: the figures with their recipe; {made.scores}: the scores"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from qe.people.effort.report import EffortReport
     from qe.people.effort.texts import AnnotatedTexts
 
-_WIDTH = 120  # of tables that go to a file or a pipe
-
 
 def effort(
     target: Annotated[
@@ -95,7 +93,7 @@ def effort(
             draws=Draws(samples, permutations, seed, correct), recipe={"tagger": by}, progress=progress,
         )  # fmt: skip
         if output is not None:
-            from qe.people.effort.files import write_report
+            from qe.people.effort.report_files import write_report
 
             write_report(report, output, title, languages)
     if track:
@@ -148,15 +146,15 @@ def _texts(
 
 
 def _track(report: "EffortReport", title: str, languages: tuple[str, str]) -> None:
-    import tempfile
+    from qe.cli._track import track
+    from qe.people.effort.report_files import figures, write_report
 
-    from qe.people.effort.files import figures, write_report
-    from qe.tracking import runs
-
-    with tempfile.TemporaryDirectory() as folder:
-        write_report(report, Path(folder), title, languages)
-        run = runs.log_report("effort", params=report.recipe, metrics=figures(report), folder=Path(folder))
-    typer.echo(f"MLflow run {run}", err=True)
+    track(
+        "effort",
+        lambda folder: write_report(report, folder, title, languages),
+        report.recipe,
+        figures(report),
+    )
 
 
 def _source(path: Path | None, segments: int) -> list[str] | None:
@@ -173,16 +171,11 @@ def _source(path: Path | None, segments: int) -> list[str] | None:
 
 
 def _print(report: "EffortReport", output: Path | None) -> None:
-    from rich.console import Console
+    from qe.display.terminal import say, show
+    from qe.people.effort.effort_tables import STRONGEST, correlations_table, sets_table, strongest_table
 
-    from qe.people.effort.tables import correlation_lines, correlations_table, sets_table
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    for table in (sets_table(report), correlations_table(report)):
-        console.print(table)
-    for line in [*correlation_lines(report), *(f"note: {note}" for note in report.notes)]:
-        console.print(line, markup=False)
+    show(sets_table(report), correlations_table(report))
+    show(*(strongest_table(name, values, STRONGEST) for name, values in report.correlations.items()))
+    say(*(f"note: {note}" for note in report.notes))
     if output is not None:
-        console.print(f"page, tables and plots: {output / 'effort.html'}", markup=False, soft_wrap=True)
+        say(f"page, tables and plots: {output / 'effort.html'}")

@@ -8,7 +8,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import emit, group_files, groups, progress_bar, table_console
+from qe.cli._common import emit, group_files, groups, progress_bar
 from qe.cli._options import (
     INPUT,
     MOST_SAMPLES,
@@ -219,13 +219,12 @@ def evaluate(
 
 
 def _print_buckets(report: "Report") -> None:
+    from qe.display.terminal import say, show
     from qe.evaluation.bucket_table import bucket_notes, bucket_tables
 
     if report.buckets is not None:
-        for table in bucket_tables(report.buckets):
-            table_console().print(table)
-        for line in bucket_notes(report.buckets):
-            table_console().print(line, highlight=False, markup=False)
+        show(*bucket_tables(report.buckets))
+        say(*bucket_notes(report.buckets))
 
 
 def _bayes(
@@ -254,10 +253,10 @@ def _bayes(
 
 
 def _print_bayes(probabilities: "list[BayesianComparison]") -> None:
+    from qe.display.terminal import say
     from qe.evaluation.bayes import bayesian_lines
 
-    for line in bayesian_lines(probabilities):
-        table_console().print(line, highlight=False)
+    say(*bayesian_lines(probabilities))
 
 
 def _systems(arguments: list[str], column: str | None) -> "dict[str, ScoreFile]":
@@ -291,23 +290,20 @@ def _official(
 
 
 def _print_oracles(content: dict[str, Any]) -> None:
+    from qe.display.terminal import show
     from qe.evaluation.oracle_table import best_system, oracle_table
 
     if "oracles" in content:
         best = best_system({name: scores["delta_avg"] for name, scores in content["systems"].items()})
-        table_console().print(oracle_table(content["oracles"], best))
+        show(oracle_table(content["oracles"], best))
 
 
-def _print_tables(report: object) -> None:
-    from qe.evaluation.evaluate import Report
-    from qe.evaluation.table import notes, report_tables
+def _print_tables(report: "Report") -> None:
+    from qe.display.terminal import say, show
+    from qe.evaluation.report_tables import notes, report_tables
 
-    assert isinstance(report, Report)
-    console = table_console()
-    for table in report_tables(report):
-        console.print(table)
-    for line in notes(report):
-        console.print(line, highlight=False)
+    show(*report_tables(report))
+    say(*notes(report))
 
 
 app.command()(words)

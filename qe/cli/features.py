@@ -1,8 +1,7 @@
 """`qe features`: list and describe features, extract a feature table."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +10,6 @@ from qe.cli._common import on_spark, progress_bar
 from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet, output_option
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from qe.getting_started.catalogue.features import Family, Set
 
 app = Application()
@@ -40,8 +37,10 @@ def list_(
 
         qe features list
     """
+    from qe.display.terminal import say, show
     from qe.getting_started.catalogue.costs import FeatureCosts
-    from qe.getting_started.catalogue.features import families, sets, summaries
+    from qe.getting_started.catalogue.features import families, sets
+    from qe.getting_started.catalogue.listing import listing
 
     if measured:
         from qe.getting_started.catalogue.measurement import measure_on_demo
@@ -60,30 +59,8 @@ def list_(
         }
         print(json.dumps(listed, indent=1))
         return
-    from rich.console import Console
-
-    console = Console()
-    rows = [(name, summary, costs.of([name])) for name, summary in summaries().items()]
-    console.print(_table(("family", "what it is"), rows))
-    console.print(
-        _table(
-            ("set", "what it is", "source"),
-            [(s.name, s.description, s.origin, s.microseconds) for s in sets(costs)],
-        )
-    )
-    console.print(f"Costs: {costs.measured}, {costs.machine}; {costs.data}", markup=False)
-
-
-def _table(header: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> "Table":
-    """Rows of texts, the last column microseconds per segment or None."""
-    from rich.table import Column, Table
-
-    name, *others = header
-    table = Table(Column(name, overflow="fold"), *others, "µs per segment")
-    for *texts, cost in rows:
-        table.add_row(*texts, "" if cost is None else f"{cost:,.0f}")
-    table.columns[-1].justify = "right"
-    return table
+    show(*listing(costs))
+    say(f"Costs: {costs.measured}, {costs.machine}; {costs.data}")
 
 
 @app.command()
@@ -101,7 +78,9 @@ def describe(
 
         qe features describe uu-explicit99
     """
+    from qe.display.terminal import show
     from qe.getting_started.catalogue.features import describe as described
+    from qe.getting_started.catalogue.listing import features_table
 
     subject, entries = described(name)
     if as_json:
@@ -110,20 +89,14 @@ def describe(
 
         print(json.dumps({**asdict(subject), "features": [asdict(e) for e in entries]}, indent=1))
         return
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    console = Console()
-    console.print(_text(subject), markup=False, highlight=False)
+    print(_text(subject))
     if entries:
-        table = Table(Column("feature", overflow="fold"), "definition", "source", "unit")
-        for entry in entries:
-            table.add_row(entry.name, entry.description, entry.origin, entry.unit)
-        console.print(table)
+        show(features_table(entries))
 
 
 def _text(subject: "Family | Set") -> str:
     """What there is to say of a family or a set before its features."""
+    from qe.display.numbers import count
     from qe.getting_started.catalogue.features import Set
 
     if isinstance(subject, Set):
@@ -139,7 +112,7 @@ def _text(subject: "Family | Set") -> str:
         if subject.parameters:
             lines += [f"Its features depend on parameters without a default: {', '.join(subject.parameters)}"]
     cost = subject.microseconds
-    return "\n".join(lines if cost is None else [*lines, f"Costs {cost:,.0f} µs per segment"])
+    return "\n".join(lines if cost is None else [*lines, f"Costs {count(cost)} µs per segment"])
 
 
 @app.command()

@@ -20,6 +20,7 @@ from qe.cli._options import (
     output_option,
     table_layout,
 )
+from qe.display.numbers import percent
 
 if TYPE_CHECKING:
     from qe.scoring.filter_files import Filtered
@@ -154,7 +155,7 @@ def _print(summary: "Filtered", quiet: bool, as_json: bool) -> None:
 
         print(json.dumps(asdict(summary)))
     elif not quiet:
-        share = f" ({summary.kept / summary.pairs:.1%})" if summary.pairs else ""
+        share = f" ({percent(summary.kept / summary.pairs)})" if summary.pairs else ""
         print(f"{summary.kept:,} of {summary.pairs:,} pairs kept{share}")
         for check, count in sorted(summary.refused.items(), key=lambda item: -item[1]):
             print(f"  {count:,} left out: {check}")

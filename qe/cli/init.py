@@ -19,6 +19,7 @@ from qe.cli._options import (
     output_option,
     table_layout,
 )
+from qe.display.numbers import span
 
 if TYPE_CHECKING:
     from qe.getting_started.init.experiment import Beginning
@@ -123,7 +124,7 @@ def _print(made: "Beginning") -> None:
     direction = "higher is better" if what["label"]["higher_is_better"] else "lower is better"
     low, high = what["labels"].values()
     typer.echo(f"{made.path}: {what['segments']:,} segments; columns: {columns}")
-    typer.echo(f"label {what['label']['name']}, {low:g} .. {high:g} here, {direction}")
+    typer.echo(f"label {what['label']['name']}, {span(low, high, 6)} here, {direction}")
     for note in what["notes"]:
         typer.echo(f"note: {note}")
     typer.echo(f"next: look at `label` in {made.path}, then qe train {made.path}")

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qe.cli._common import progress_bar
 from qe.cli._options import Json, Quiet, input_option, output_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def labels(
@@ -94,6 +97,7 @@ def _from_judges(path: Path, max_difference: float, output: Path | None, as_json
     from qe.data.judges import judged_labels
     from qe.data.labels import save_table
     from qe.data.reading import Reading
+    from qe.display.numbers import number
 
     reading = Reading(Path())
     judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
@@ -103,38 +107,20 @@ def _from_judges(path: Path, max_difference: float, output: Path | None, as_json
     if as_json:
         typer.echo(json.dumps({"judges": summary}, indent=1))
         return
-    weights = ", ".join(f"{weight:.3f}" for weight in summary["weights"])
+    weights = ", ".join(map(number, summary["weights"]))
     typer.echo(f"{summary['segments']} segments, weights of the judges: {weights}")
     typer.echo(
         f"{summary['excluded']} segments without a label: their judges differ by more than {max_difference:g}"
     )
-    typer.echo(f"labels: mean {summary['mean']:.4f}, standard deviation {summary['sd']:.4f}")
+    typer.echo(f"labels: mean {number(summary['mean'], 4)}, standard deviation {number(summary['sd'], 4)}")
     if output is not None:
         typer.echo(f"per segment: {output}")
 
 
-def _print(corpus: dict[str, dict[str, float | None]], output: Path | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _print(corpus: "Mapping[str, Any]", output: Path | None) -> None:
+    from qe.data.edit_rates_table import edit_rates_table
+    from qe.display.terminal import say, show
 
-    table = Table(title=f"{corpus['segments']} segments, HTER {_percent(corpus['hter'])}")  # type: ignore[arg-type]
-    for heading in ("class", "words", "rate", "blocks", "block rate"):
-        table.add_column(heading, justify="left" if heading == "class" else "right")
-    for name in corpus["counts"]:
-        table.add_row(
-            name,
-            str(corpus["counts"][name]),
-            _percent(corpus["rates"][name]),
-            str(corpus["blocks"][name]),
-            _percent(corpus["block_rates"][name]),
-        )
-    for name, value in corpus["sums"].items():
-        table.add_row(name, "", _percent(value), "", "")
-    console = Console()
-    console.print(table)
+    show(edit_rates_table(corpus))
     if output is not None:
-        console.print(f"per segment: {output}")
-
-
-def _percent(value: float | None) -> str:
-    return "undefined" if value is None else f"{100 * value:.2f} %"
+        say(f"per segment: {output}")

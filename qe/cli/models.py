@@ -9,9 +9,8 @@ from qe.cli._application import Application
 from qe.cli._options import Json
 
 if TYPE_CHECKING:
-    from qe.tracking.registry import Version
+    pass
 
-_WIDTH = 160  # where the output is no terminal
 Model = Annotated[str, typer.Argument(help="Model folder, or models:/NAME@champion.")]
 
 
@@ -41,7 +40,9 @@ def list_(
     """
     from dataclasses import asdict
 
+    from qe.display.terminal import show
     from qe.tracking import registry
+    from qe.tracking.registry_table import versions_table
 
     names = registry.model_names() if name is None else [name]
     versions = [version for one in names for version in registry.model_versions(one)]
@@ -50,7 +51,7 @@ def list_(
 
         print(json.dumps([{**asdict(v), "uri": v.uri} for v in versions], indent=1))
     elif versions:
-        _print(versions)
+        show(versions_table(versions))
     else:
         print("no models are registered yet; `qe train` registers what it trains")
 
@@ -105,42 +106,3 @@ def _report(folder: Path, fingerprint: str, what: str, as_json: bool) -> None:
         print(json.dumps({"model": str(folder), "key": fingerprint}))
     else:
         print(f"{folder}: {what} the key {fingerprint}")
-
-
-def _print(versions: "list[Version]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table()
-    headings = (
-        "model",
-        "version",
-        "alias",
-        "metric",
-        "90 % coverage",
-        "experiment",
-        "data",
-        "features",
-        "created",
-    )
-    for heading in (*headings, "promotion"):
-        table.add_column(heading)
-    for entry in versions:
-        tags = entry.tags
-        coverage = entry.metrics.get("intervals/coverage 90 percent")
-        table.add_row(
-            entry.name,
-            entry.version,
-            ", ".join(entry.aliases),
-            f"{tags.get('metric', '')} {float(tags['value']):.4f}" if "value" in tags else "",
-            "" if coverage is None else f"{coverage:.3f}",
-            tags.get("experiment", ""),
-            tags.get("dataset", ""),
-            tags.get("features", ""),
-            entry.created,
-            tags.get("promotion.decision", ""),
-        )
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH)
-    console.print(table)

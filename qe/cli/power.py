@@ -89,8 +89,11 @@ def power(
     from features.basics.assignments import named_file, numbers
     from features.basics.errors import InputError
     from qe.data.score_files import read_scores, same_segments
+    from qe.display.files import json_text
+    from qe.display.terminal import show
     from qe.evaluation.power import DEFAULT_METRICS, PowerSettings
     from qe.evaluation.power import power as find_power
+    from qe.evaluation.power_table import power_table
     from qe.statistics.power import check_shares
 
     if output is not None:
@@ -120,63 +123,15 @@ def power(
         if output is not None:
             _write(report, output)
     if json:
-        typer.echo(_text(report), nl=False)
+        typer.echo(json_text(report.to_json()), nl=False)
     else:
-        _print(report)
-
-
-def _text(report: "PowerReport") -> str:
-    import json
-
-    return json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n"
+        show(power_table(report))
 
 
 def _write(report: "PowerReport", folder: Path) -> None:
-    from features.storage.files import atomic_file
-    from qe.evaluation.plots import save
+    from qe.display.drawing import save
+    from qe.display.files import write_json
     from qe.evaluation.power_plot import power_plot
 
-    with atomic_file(folder / "power.json") as temporary:
-        temporary.write_text(_text(report), "utf-8")
+    write_json(folder / "power.json", report.to_json())
     save(power_plot(report), folder / "power.png")
-
-
-def _print(report: "PowerReport") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    from qe.evaluation.table import TITLES
-
-    recipe = report.recipe
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    asked = any(one.by_size for one in report.metrics)
-    headers = [
-        "Metric",
-        f"gain seen in {report.metrics[0].size:,} {recipe['unit']}s",
-        "power there",
-        "overstated",
-    ]
-    for header in [*headers, *(["gain asked", f"{recipe['unit']}s needed"] if asked else [])]:
-        table.add_column(header, justify="right" if table.columns else "left", no_wrap=True)
-    for one in report.metrics:
-        there = one.there
-        cells = [TITLES.get(one.metric, one.metric), f"{one.detectable:.4f}"]
-        cells += ["-", "-"] if there is None else [
-            f"{there.power:.3f} ± {2 * there.error:.3f}", f"x {there.exaggeration:.2f}",
-        ]  # fmt: skip
-        if asked:
-            needed = "-" if one.needed is None else f"{one.needed:,}"
-            cells += [f"{one.gain:g}", needed] if one.by_size else ["", ""]
-        table.add_row(*cells)
-    console = Console()
-    (console if console.is_terminal else Console(width=120)).print(table)
-    among = f" among {recipe['comparisons']} comparisons" if recipe["comparisons"] > 1 else ""
-    print(
-        f"gain seen: found with power {recipe['power']:g} at level {recipe['level']:g}{among}; pilot of"
-        f" {recipe['pilot']:,} {recipe['unit']}s; {recipe['simulations']:,} virtual test sets a point,"
-        f" {recipe['samples']:,} exchanges each, seed {recipe['seed']}"
-    )
-    print("overstated: mean of the differences that are found there, over the true one")
-    for note in report.notes:
-        print(f"note: {note}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._options import MOST_SAMPLES, TESTS, DataRoot, Json, Quiet, input_option, seed_option, test_option
+from qe.display.numbers import number
 
 if TYPE_CHECKING:
     from qe.production.promotion import Decision
@@ -83,10 +84,13 @@ def promote(
 
 def print_decision(decision: "Decision") -> None:
     """Whether the challenger was promoted, why, and on what evidence."""
+    from qe.statistics.metric import METRICS, title_of
+
     print(f"{decision.name}: {'promoted' if decision.promoted else 'not promoted'}: {decision.reason}")
     for version, score in decision.scores.items():
         data = f"{decision.n:,} segments of {decision.data}"
-        print(f"  version {version}: {decision.metric} {score:.4f} on {data}")
+        shown = number(score, METRICS.get(decision.metric).digits + 1)
+        print(f"  version {version}: {title_of(decision.metric)} {shown} on {data}")
     if decision.learned:
         print(f"  left out: {decision.learned:,} segments that one of them has learned from")
     for version in decision.silent:

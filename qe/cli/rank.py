@@ -82,7 +82,7 @@ def rank(
         raise InputError("only one of --json, --latex and --markdown can be printed")
     if output is not None or track:
         importlib.import_module(
-            "qe.people.judgements.plots"
+            "qe.people.judgements.ranking_plots"
         )  # a package that is missing is told before any work
     made = _methods(methods, seed)
     settings = RankSettings(
@@ -132,29 +132,25 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:
+    from qe.display.files import json_text
+    from qe.display.terminal import show
     from qe.people.judgements import report_files
     from qe.people.judgements.ranking_json import rankings_json
-    from qe.people.judgements.ranking_text import text
+    from qe.people.judgements.ranking_text import ranking_table
 
     if form == "json":
-        print(report_files.to_text({report.name: rankings_json(report) for report in reports}), end="")
+        print(json_text({report.name: rankings_json(report) for report in reports}), end="")
     elif form:
         write = report_files.latex if form == "latex" else report_files.markdown
         print("\n".join(write(report) for report in reports), end="")
     else:
-        print("\n".join(text(report) for report in reports), end="")
+        show(*map(ranking_table, reports))
 
 
 def _track(reports: "list[RankingReport]") -> None:
-    import sys
-    import tempfile
-
+    from qe.cli._track import track
     from qe.people.judgements.ranking_json import figures
     from qe.people.judgements.report_files import write_reports
-    from qe.tracking import runs
 
-    with tempfile.TemporaryDirectory() as folder:
-        write_reports(reports, Path(folder))
-        metrics = {key: value for report in reports for key, value in figures(report).items()}
-        run = runs.log_report("rank", params=reports[0].recipe, metrics=metrics, folder=Path(folder))
-    print(f"MLflow run {run}", file=sys.stderr)
+    metrics = {key: value for report in reports for key, value in figures(report).items()}
+    track("rank", lambda folder: write_reports(reports, folder), reports[0].recipe, metrics)

@@ -113,6 +113,7 @@ def build(
     from features.core.feature_set import parts_needed
     from features.storage.outputs import check_apart
     from features.text.tokenizer import Tokenizer
+    from qe.display.terminal import show
     from qe.resources import files, settings
     from qe.resources.alignments import Alignments
     from qe.resources.annotations import annotated_sides, annotations_for
@@ -120,6 +121,7 @@ def build(
     from qe.resources.corpora import CorpusFiles
     from qe.resources.inputs import Inputs
     from qe.resources.monolingual import Monolingual
+    from qe.resources.parts_tables import bundle_table
 
     kind = _tokenizer(tokenizer)
     given = {"source": source_annotation, "target": target_annotation}
@@ -177,7 +179,7 @@ def build(
 
         print(json.dumps(bundle.manifest, indent=1))
     elif not quiet:
-        _print_bundle(bundle.manifest, output)
+        show(bundle_table(str(output), bundle.manifest))
 
 
 @app.command("list")
@@ -191,6 +193,8 @@ def list_parts(as_json: Json = False) -> None:
         qe resources build --source train.en.gz --target train.es.gz --output output/en-es
         --only topic_model --set topic_model.topics=50
     """
+    from qe.display.terminal import show
+    from qe.resources.parts_tables import catalogue_table
     from qe.resources.settings import catalogue
 
     parts = catalogue()
@@ -199,22 +203,7 @@ def list_parts(as_json: Json = False) -> None:
 
         print(json.dumps(parts, indent=1))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{len(parts)} parts", title_justify="left")
-    table.add_column("part", no_wrap=True)
-    for column in ("built from", "settings"):
-        table.add_column(column, overflow="fold")
-    for part in parts:
-        settings = [f"{name}={_plain(entry['default'])}" for name, entry in part["settings"].items()]
-        table.add_row(part["name"], ", ".join(part["needs"]) or "the corpus", ", ".join(settings))
-    Console().print(table)
-
-
-def _plain(value: Any) -> str:
-    """As --set takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    show(catalogue_table(parts))
 
 
 def _tokenizer(name: str) -> Any:
@@ -241,23 +230,3 @@ def _built(
     for name, reason in left_out.items():
         print(f"qe resources: left out: {name} ({reason.what})", file=sys.stderr)
     return bundle
-
-
-def _print_bundle(manifest: dict[str, object], output: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    content: dict[str, dict[str, object]] = manifest["parts"]  # type: ignore[assignment]
-    table = Table(
-        title=f"{output}: {manifest['pairs']:,} pairs, {manifest['source_tokens']:,} + "
-        f"{manifest['target_tokens']:,} tokens, {manifest['empty_pairs']:,} empty pairs skipped",
-        title_justify="left",
-    )
-    for column in ("part", "kind", "seconds", "CPU seconds", "MB"):
-        table.add_column(column, justify="left" if column in ("part", "kind") else "right")
-    for name, part in content.items():
-        megabytes = int(str(part["bytes"])) / 1e6
-        table.add_row(
-            name, str(part["kind"]), str(part["seconds"]), str(part["cpu_seconds"]), f"{megabytes:.1f}"
-        )
-    Console().print(table)

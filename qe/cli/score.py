@@ -27,6 +27,7 @@ from qe.cli._options import (
     run_option,
     table_layout,
 )
+from qe.display.numbers import percent
 
 if TYPE_CHECKING:
     from qe.models.drift import DriftReport
@@ -274,10 +275,10 @@ def score(
         write_drift(drift, summary.drift)
     _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
     if thresholds is not None and not (quiet or as_json):
-        for action, rule in thresholds.rules().items():
-            count = summary.actions.get(action, 0)
-            share = count / summary.scored if summary.scored else 0.0
-            print(f"  {action:12} {count:>10,}  {share:6.1%}  {rule}")
+        from qe.display.terminal import show
+        from qe.production.triage_tables import actions_table
+
+        show(actions_table(thresholds, summary.actions, summary.scored))
 
 
 def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":
@@ -358,7 +359,7 @@ def _print(
     elif not quiet:
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:
-            print(f"  {repeated:,} ({repeated / summary.scored:.1%}) took the score of an equal segment")
+            print(f"  {repeated:,} ({percent(repeated / summary.scored)}) took the score of an equal segment")
         for kind, count in sorted(getattr(summary, "flagged", {}).items()):
             print(f"  {count:,} flagged: {kind}")
         for reason, count in sorted(summary.reasons.items(), key=lambda item: -item[1])[:10]:

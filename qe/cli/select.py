@@ -112,11 +112,13 @@ def select(
         return
     if not references or not features:
         raise InputError("--references and --features are needed to learn a choice", remedy="or give --model")
+    from qe.display.terminal import show
     from qe.resources.cache import default_cache
     from qe.systems.metric_options import metric
     from qe.systems.mt_metrics.bleu import Bleu
     from qe.systems.selection import applied, make_extraction
     from qe.systems.selection import select as run
+    from qe.systems.selection_tables import selection_tables
     from qe.systems.texts import TOKENIZATIONS
 
     if tokenize not in TOKENIZATIONS:
@@ -143,7 +145,7 @@ def select(
 
         print(json.dumps(selection.to_json(), indent=1))
     elif not quiet:
-        _print(selection, list(chosen))
+        show(*selection_tables(selection, list(chosen)))
     verdicts = {(c.system, c.metric): _verdict(c, chosen) for c in selection.comparisons}
     first = next(iter(chosen))
     better = [name for name in selection.preferences if verdicts[name, first] == 1]
@@ -225,6 +227,8 @@ def _apply(
 ) -> None:  # fmt: skip
     """Chooses by a trained scoring model."""
     from qe.api.models import model_folder
+    from qe.display.numbers import percent
+    from qe.display.terminal import say
     from qe.models.model import Model
     from qe.systems.selection import choose_by_model, shares
 
@@ -241,8 +245,8 @@ def _apply(
 
         print(json.dumps({"segments": len(translations), "shares": shares_of, "output": str(output)}))
     elif not quiet:
-        parts = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares_of.items())
-        print(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
+        parts = ", ".join(f"{name} {percent(share)}" for name, share in shares_of.items())
+        say(f"{len(translations):,} segments: {parts}; chosen translations in {output}")
 
 
 def _write(
@@ -255,36 +259,3 @@ def _write(
     from qe.systems.files import write
 
     write(folder, translations, preferences, by, selection)
-
-
-def _print(selection: "Selection", metrics: Sequence[str]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from qe.systems.report import p_text
-
-    console = Console()
-    names = selection.translations.names
-    table = Table("", *metrics, *(f"of {name}" for name in names), title_justify="left")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row, scores in selection.scores.items():
-        shares = selection.shares.get(row)
-        taken = [""] * len(names) if shares is None else [f"{100 * share:.1f} %" for share in shares]
-        table.add_row(row, *(f"{scores[m]:.2f}" for m in metrics), *taken)
-    console.print(table)
-    print(f"against always taking {selection.best} (95 % interval; p corrected, documents exchanged whole):")
-    for comparison, other in zip(selection.comparisons, selection.bootstrap, strict=True):
-        low, high = comparison.ci
-        print(
-            f"  {comparison.system:14} {comparison.metric:8} {comparison.result.difference:+.2f}"
-            f" [{low:+.2f}, {high:+.2f}]"
-            f"  p {p_text(comparison.p_corrected)} (bootstrap {p_text(other.p_corrected)})"
-        )
-    for name, report in selection.documents.items():
-        r, accuracy, delta = report.pearson, report.ranking_accuracy, report.delta_avg
-        print(
-            f"document BLEU of {name}, {report.documents} documents: r {r.value:.3f} [{r.ci[0]:.3f}, "
-            f"{r.ci[1]:.3f}], rAcc[2] {accuracy.value:.3f} [{accuracy.ci[0]:.3f}, {accuracy.ci[1]:.3f}], "
-            f"DeltaAvg[2] {delta.value:+.2f} [{delta.ci[0]:+.2f}, {delta.ci[1]:+.2f}]"
-        )

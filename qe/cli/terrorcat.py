@@ -9,6 +9,7 @@ import typer
 from qe.cli._application import Application
 from qe.cli._common import held, progress_bar
 from qe.cli._options import Json, Quiet, output_option, seed_option
+from qe.display.numbers import number, percent
 
 app = Application()
 
@@ -94,8 +95,8 @@ def train(
             f" {left['conflicting']} with tied votes, {left['without_translation']} without translation"
         )
         typer.echo(
-            f"held out, {100 * about['held_out_accuracy']:.1f} % of the pairs are ordered as people did"
-            f" ({100 * about['held_out_equal']:.1f} % not told apart)"
+            f"held out, {percent(about['held_out_accuracy'])} of the pairs are ordered as people did"
+            f" ({percent(about['held_out_equal'])} not told apart)"
         )
         typer.echo(f"model: {output}")
 
@@ -160,7 +161,7 @@ def score(
         typer.echo(json.dumps({"systems": ordered, "segments": n}, indent=1))
     elif not quiet:
         for system, mean in ordered.items():
-            typer.echo(f"{mean:.4f}  {system}")
+            typer.echo(f"{number(mean, 4)}  {system}")
         typer.echo(f"per segment: {output}")
 
 

@@ -75,7 +75,8 @@ def train(
         return
     from qe.cli._summary import print_json, print_outcome
     from qe.cli.promote import print_decision
-    from qe.evaluation.leaderboard import text as leaderboard_text
+    from qe.display.terminal import show
+    from qe.evaluation.leaderboard import table as leaderboard_table
     from qe.resources.cache import default_cache
     from qe.training.batch import train_all
     from qe.training.train import contribute
@@ -91,7 +92,7 @@ def train(
     judged_by = {e.name: _judged_by(e) for e in loaded} if promote else {}
     folder = output or Path("output") / (loaded[0].name if len(loaded) == 1 else "batch")
     cache = cache_dir or default_cache()
-    show = None if as_json else print_outcome
+    on_outcome = None if as_json else print_outcome
     with progress_bar(quiet or as_json) as progress:
         if len(loaded) == 1:
             outcomes = [
@@ -104,7 +105,7 @@ def train(
                 cache=cache,
                 resume=resume,
                 overwrite=overwrite,
-                on_outcome=show,
+                on_outcome=on_outcome,
                 progress=progress,
             )
     decisions = _promote(loaded, outcomes, judged_by) if promote else []
@@ -114,7 +115,7 @@ def train(
         print_outcome(outcomes[0])
     else:
         for board in boards:
-            print(leaderboard_text(board))
+            show(leaderboard_table(board))
     for decision in decisions if not as_json else ():
         print_decision(decision)
 

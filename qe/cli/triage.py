@@ -1,7 +1,7 @@
 """`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +18,6 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
-
-if TYPE_CHECKING:
-    from qe.production.triage import Estimate, Triage
 
 
 def triage(
@@ -58,8 +55,10 @@ def triage(
     from features.storage.outputs import check_output
     from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
+    from qe.display.terminal import show
     from qe.production.triage import read_costs, trade_off
     from qe.production.triage import triage as find
+    from qe.production.triage_tables import triage_tables
 
     if plot is not None:
         check_output(plot, [gold, predictions, costs])
@@ -70,7 +69,7 @@ def triage(
     scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
     decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:
-        from qe.evaluation.plots import save
+        from qe.display.drawing import save
         from qe.production.triage_plots import trade_off_figure
 
         curve = trade_off(labels.scores, predicted.scores, table, scale, decision.retranslate, seed=seed)
@@ -80,44 +79,6 @@ def triage(
 
         print(json.dumps(decision.to_json(), indent=1))
     elif not quiet:
-        _print(decision, scale.higher_is_better)
+        show(*triage_tables(decision, scale.higher_is_better))
     if not decision.saved_share.value or decision.saved_share.value <= 0:
         raise typer.Exit(1)
-
-
-def _print(decision: "Triage", higher_is_better: bool) -> None:
-    better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
-    rules = {
-        "publish": None if decision.publish is None else f"predicted {better} {decision.publish:.3f}",
-        "post-edit": "the rest",
-        "retranslate": None
-        if decision.retranslate is None
-        else f"predicted {worse} {decision.retranslate:.3f}",
-    }
-    for action, rule in rules.items():
-        print(f"{action:12} {_percent(decision.shares[action]):>24}  {rule or 'never'}")
-    print(f"published but bad                     {_percent(decision.published_bad)} of the published")
-    print(f"not published but good                {_percent(decision.edited_needlessly)} of the others")
-    wrongly = _percent(decision.retranslated_wrongly)
-    print(f"retranslated, though editing is cheaper {wrongly} of the retranslated")
-    print(f"mean cost per segment                 {_number(decision.cost)}")
-    for action, estimate in decision.saved.items():
-        print(f"  saved against {action + ' everything':24}{_number(estimate)}")
-    print(f"saved of the cheapest single treatment {_percent(decision.saved_share)}")
-    print(decision.verdict)
-    print(f"thresholds from {decision.n:,} segments; figures cross-fitted, with 95 % bootstrap intervals")
-
-
-def _percent(estimate: "Estimate") -> str:
-    if estimate.value is None:
-        return "undefined"
-    interval = "" if estimate.ci is None else f" [{100 * estimate.ci[0]:.1f}, {100 * estimate.ci[1]:.1f}]"
-    return f"{100 * estimate.value:.1f} %{interval}"
-
-
-def _number(estimate: "Estimate") -> str:
-    if estimate.value is None:
-        return "undefined"
-    return f"{estimate.value:.4f}" + (
-        "" if estimate.ci is None else f" [{estimate.ci[0]:.4f}, {estimate.ci[1]:.4f}]"
-    )

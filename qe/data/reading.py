@@ -226,7 +226,7 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
 
     >>> number_problem("3.5", 1, 5)
     >>> number_problem("7", 1, 5)[0]
-    'is 7, off the declared scale 1 .. 5'
+    'is 7, off the declared scale [1, 5]'
     """
     cell = text.strip()
     if not cell:
@@ -239,7 +239,7 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
     value = number_in(text)
     if not np.isfinite(value) or (low is not None and value < low) or (high is not None and value > high):
         bottom, top = ("-inf" if low is None else f"{low:g}"), ("inf" if high is None else f"{high:g}")
-        return f"is {cell}, off the declared scale {bottom} .. {top}", ""
+        return f"is {cell}, off the declared scale [{bottom}, {top}]", ""
     return None
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
+from qe.display.numbers import number
 from qe.statistics.bayesian import Posterior, correlated_t, signed_rank
 from qe.statistics.groups import Groups, group_index
 from qe.statistics.levels import Levels
-from qe.statistics.metric import METRICS
+from qe.statistics.metric import METRICS, title_of
 from qe.statistics.reach import Reach
 from qe.statistics.result import LEVEL
 
@@ -140,12 +141,12 @@ def _by_fold(name: str, gold: FloatArray, predicted: FloatArray, folds: Groups) 
 def bayesian_lines(comparisons: Sequence[BayesianComparison]) -> list[str]:
     """A line per pair, for people."""
     return [
-        f"{c.test} of {c.unit}s, {c.metric} within {c.rope:g}: "
+        f"{c.test} of {c.unit}s, {title_of(c.metric)} within {c.rope:g}: "
         + (
             f"{c.system} against {c.baseline} cannot be decided: {c.undecided}"
             if c.undecided
-            else f"P({c.system} better than {c.baseline}) = {c.better:.3f},"
-            f" P(equal) = {c.equal:.3f}, P(worse) = {c.worse:.3f}"
+            else f"P({c.system} better than {c.baseline}) = {number(c.better)},"
+            f" P(equal) = {number(c.equal)}, P(worse) = {number(c.worse)}"
         )
         for c in comparisons
     ]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qe.evaluation.plots import _INK, _PALETTE, _figure, _plain, _title
+from qe.display.drawing import INK, PALETTE, headline, new_figure, plain_axes
 from qe.statistics.buckets import BucketReport, Buckets, InBucket
 from qe.statistics.result import LEVEL
 
@@ -21,11 +21,11 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
     lines = len(buckets.labels) * len(pairs)
     if lines > MOST:
         return None
-    figure = _figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
+    figure = new_figure(1.4 + 2.8 * len(metrics), 1.7 + 0.24 * lines)
     panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     for axes, metric in zip(panels, metrics, strict=True):
         _panel(axes, [one for one in shown if one.metric == metric], buckets.labels, pairs)
-        _title(axes, metric, "difference, 95 % interval")
+        headline(axes, metric, "difference, 95 % interval")
     figure.supxlabel(f"filled: p ≤ {LEVEL:g}, corrected", fontsize=8)
     if len(pairs) > 1:
         handles, labels = panels[0].get_legend_handles_labels()
@@ -36,11 +36,11 @@ def bucket_forest(report: BucketReport, buckets: Buckets) -> Figure | None:
 def _panel(
     axes: Axes, shown: Sequence[InBucket], labels: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> None:
-    _plain(axes)
-    axes.axvline(0, color=_INK, linewidth=1)
+    plain_axes(axes)
+    axes.axvline(0, color=INK, linewidth=1)
     for number, pair in enumerate(pairs):
         own = [one for one in shown if (one.system, one.baseline) == pair]
-        colour = _PALETTE[number % len(_PALETTE)]
+        colour = PALETTE[number % len(PALETTE)]
         shift = (number - (len(pairs) - 1) / 2) * 0.7 / len(pairs)
         for one in own:
             place = labels.index(one.bucket) + shift

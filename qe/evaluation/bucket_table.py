@@ -1,65 +1,60 @@
 """Differences in buckets as tables for people, and what they rest on."""
 
 import math
+from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from qe.evaluation.table import PAIRS_LIMIT
+from qe.display.numbers import Shown, count, interval, number, p_value
+from qe.display.table import Column, Table
+from qe.evaluation.report_tables import INTERVAL, PAIRS_LIMIT
 from qe.statistics.buckets import BucketReport, Buckets, Dependence, InBucket
+from qe.statistics.metric import METRICS, title_of
+from qe.statistics.result import LEVEL
 
-HEADER = (
-    "metric",
-    "system",
-    "minus",
-    "bucket",
-    "segments",
-    "score",
-    "minus's",
-    "difference",
-    "95 % interval",
-)
+_COLUMNS = (
+    Column("metric", once=True), Column("system", once=True), Column("minus", once=True), Column("bucket"),
+    Column("segments", drop=1), Column("score", drop=2), Column("minus's", "score of minus", drop=2),
+    Column("difference"), Column(INTERVAL, "interval"), Column("p"),
+)  # fmt: skip
 
 
-def bucket_tables(report: BucketReport, digits: int = 3) -> list[Table]:
-    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected."""
-    return [] if _many(report) else [_table(report, one, digits) for one in report.buckets]
+def bucket_tables(report: BucketReport, digits: int | None = None) -> list[Table]:
+    """A table for each kind of buckets, unless the pairs are too many; p-values are corrected.
+
+    digits  of scores; default: those of the metric
+    """
+    return [] if _many(report) else [bucket_table(report, one, digits) for one in report.buckets]
 
 
 def _many(report: BucketReport) -> bool:
     return len({(one.system, one.baseline) for one in report.differences}) > PAIRS_LIMIT
 
 
-def _table(report: BucketReport, buckets: Buckets, digits: int) -> Table:
-    title = f"By {buckets.name}: {buckets.about}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for header in HEADER:
-        right = header not in HEADER[:3]
-        table.add_column(header, justify="right" if right else "left", no_wrap=right)
-    table.add_column("p", justify="right", no_wrap=True)
+def bucket_table(
+    report: BucketReport, buckets: Buckets, digits: int | None = None, metric: str | None = None
+) -> Table:
+    """The differences of all pairs in each bucket of one kind, by all metrics or by one."""
+    every = [one for one in report.differences if one.by == buckets.name]
+    shown = [one for one in every if metric in (None, one.metric)]
+    rows: list[Sequence[str]] = []
     before: tuple[str, ...] = ()
-    for one in report.differences:
-        if one.by != buckets.name:
-            continue
-        names = (one.metric, one.system, one.baseline)
-        if before and names != before:
-            table.add_section()
-        table.add_row(*(("", "", "") if names == before else names), *bucket_cells(one, digits))
+    for one in shown:
+        names = (title_of(one.metric), one.system, one.baseline)
+        rows += [()] if before and names != before else []
+        rows.append((*names, *_cells(one, METRICS.get(one.metric).digits if digits is None else digits)))
         before = names
-    return table
+    return Table(f"By {buckets.name}: {buckets.about}", _COLUMNS, rows)
 
 
-def bucket_cells(one: InBucket, digits: int = 3) -> tuple[str, ...]:
-    """Bucket, segments, both scores, difference, interval, corrected p; '?' where it cannot be decided."""
-    low, high = one.ci
-    return (
-        one.bucket,
-        f"{one.segments:,}",
-        *(number(score, digits) for score in one.scores),
-        number(one.result.difference, digits),
-        "-" if math.isnan(low) else f"{number(low, digits)} .. {number(high, digits)}",
-        "?" if one.result.undecided else number(one.p_corrected, 4),
-    )
+def _cells(one: InBucket, digits: int) -> list[str]:
+    """Bucket, segments, both scores, difference, interval, corrected p."""
+    scores = [number(score, digits) for score in one.scores]
+    told = number(one.result.difference, digits), interval(one.ci, digits)
+    return [one.bucket, count(one.segments), *scores, *told, p_of(one)]
+
+
+def p_of(one: InBucket) -> Shown:
+    """The corrected p-value, marked where it is significant."""
+    return p_value(one.p_corrected, LEVEL, one.result.undecided)
 
 
 def bucket_notes(report: BucketReport) -> list[str]:
@@ -70,7 +65,11 @@ def bucket_notes(report: BucketReport) -> list[str]:
         " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
     ]
     if _many(report):
-        return [*lines, "buckets: so many pairs are for --json", *(f"note: {note}" for note in report.notes)]
+        return [
+            *lines,
+            f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them",
+            *(f"note: {note}" for note in report.notes),
+        ]
     for by in dict.fromkeys(one.by for one in report.dependences):
         own = [one for one in report.dependences if one.by == by]
         for pair in dict.fromkeys((one.system, one.baseline) for one in own):
@@ -83,10 +82,5 @@ def verdict(one: Dependence) -> str:
     """Yes, or not shown, with the p-value."""
     if math.isnan(one.p_corrected):
         return "cannot be told"
-    shown = "yes" if one.p_corrected <= 0.05 else "not shown"
-    return f"{shown} (p {one.p:.4f}, corrected {one.p_corrected:.4f})"
-
-
-def number(value: float, digits: int) -> str:
-    """A figure; '-' where it is undefined."""
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+    shown = "yes" if one.p_corrected <= LEVEL else "not shown"
+    return f"{shown} (p {p_value(one.p, None)}, corrected {p_value(one.p_corrected, None)})"

@@ -7,6 +7,7 @@ from scipy import stats
 
 from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
+from qe.display.numbers import number, span
 from qe.statistics.correlations import heavy_tails
 
 _STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
@@ -59,7 +60,7 @@ def tails(
     worst = max(heavy, key=heavy.__getitem__)
     more = f", and {len(heavy) - 1} more columns" if len(heavy) > 1 else ""
     return [
-        f"heavy tails: {worst} (excess kurtosis {heavy[worst]:.1f}, 0 for normal values){more}: a few"
+        f"heavy tails: {worst} (excess kurtosis {number(heavy[worst], 1)}, 0 for normal values){more}: a few"
         " segments decide RMSE and Pearson, and their intervals are too narrow; see docs/significance.md"
     ]
 
@@ -76,8 +77,8 @@ def _reversed(name: str, correlation: float, n: int) -> str:
     if not correlation < -_STANDARD_ERRORS / np.sqrt(n):
         return ""
     return (
-        f"'{name}' ranks against the labels (Spearman {correlation:.2f}): is it of the other direction,"
-        " such as HTER beside quality? Then evaluate its negative"
+        f"'{name}' ranks against the labels (Spearman {number(correlation, 2)}): is it of the other"
+        " direction, such as HTER beside quality? Then evaluate its negative"
     )
 
 
@@ -92,8 +93,8 @@ def _shifted(name: str, gold: FloatArray, predicted: FloatArray, correlation: fl
     if not best - own > _STANDARD_ERRORS * np.sqrt(2 / len(gold)):
         return ""
     return (
-        f"'{name}' fits the labels of neighbouring segments better than its own (Spearman {best:.2f}, not"
-        f" {own:.2f}): is its file shifted, {where}?"
+        f"'{name}' fits the labels of neighbouring segments better than its own (Spearman"
+        f" {number(best, 2)}, not {number(own, 2)}): is its file shifted, {where}?"
     )
 
 
@@ -101,8 +102,8 @@ def _far_below(name: str, correlation: float, floor: float, n: int, baselines: S
     if name in baselines or not correlation < floor - _STANDARD_ERRORS / np.sqrt(n):
         return ""
     return (
-        f"'{name}' ranks far worse than every baseline (Spearman {correlation:.2f}, {floor:.2f} at least):"
-        " do its lines belong to these segments?"
+        f"'{name}' ranks far worse than every baseline (Spearman {number(correlation, 2)},"
+        f" {number(floor, 2)} at least): do its lines belong to these segments?"
     )
 
 
@@ -111,12 +112,10 @@ def _scaled(name: str, gold: FloatArray, predicted: FloatArray, scale: LabelScal
     error = float(np.abs(predicted - gold).mean())
     if error <= max(_BEYOND * spread, _RESCALED * _rescaled_error(gold, predicted)):
         return []
-    span = (
-        f"{predicted.min():.4g} .. {predicted.max():.4g}, the labels in {gold.min():.4g} .. {gold.max():.4g}"
-    )
+    lie = f"{span(predicted.min(), predicted.max())}, the labels in {span(gold.min(), gold.max())}"
     return [
-        f"'{name}' errs {error / spread:.1f} times as much as the mean label would (predictions lie in"
-        f" {span}): is it on the scale of {scale.name}?"
+        f"'{name}' errs {number(error / spread, 1)} times as much as the mean label would (predictions lie in"
+        f" {lie}): is it on the scale of {scale.name}?"
     ]
 
 

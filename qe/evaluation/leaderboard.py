@@ -1,10 +1,9 @@
 """Leaderboard: finished experiments on the same segments, side by side, with corrected significance."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from pydantic import BaseModel, FiniteFloat
 
 from features.basics.errors import InputError
 from features.storage.damage import Damaged, read_json, whole
-from features.storage.files import atomic_file
 from qe.data.dataset import LabelScale
+from qe.display import files
+from qe.display.numbers import count, interval, number, p_value
+from qe.display.table import UNBOUNDED, Column, Table
 from qe.evaluation.evaluate import Report, evaluate
-from qe.evaluation.table import TITLES
-from qe.statistics.metric import METRICS
+from qe.statistics.metric import METRICS, title_of
+from qe.statistics.result import LEVEL
 
 _AGAIN = "run the experiment again"
 _PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")
@@ -202,23 +203,33 @@ def _entry(run: _Run, report: Report, metric: str, baseline: str | None) -> Entr
     )
 
 
-def _rows(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
+def table(board: Leaderboard) -> Table:
+    """The leaderboard, best first; figures of a paper stand last."""
     others = [metric for metric in _METRICS if metric != board.metric]
     published = _published_metrics(board)
-    header = ["", "experiment", "features", "figures", TITLES[board.metric], "95 % interval"]
-    header += [TITLES[metric] for metric in others]
-    header += ["p"] if board.baseline else []
-    header += [f"published {TITLES[metric]}" for metric in published]
-    rows = []
-    for entry in board.entries:
-        low, high = entry.interval[board.metric]
-        row = ["•" if entry.best_cluster else "", entry.name, str(entry.features), entry.figures]
-        row += [_figure(entry.metrics[board.metric]), f"[{_figure(low)}, {_figure(high)}]"]
-        row += [_figure(entry.metrics[metric]) for metric in others]
-        row += [_p(entry.p)] if board.baseline else []
-        row += [_published(entry.published.get(metric)) for metric in published]
-        rows.append(row)
-    return header, rows
+    columns = [
+        Column("", "best"),
+        Column("experiment"),
+        Column("features", drop=5),
+        Column("figures", drop=6),
+    ]
+    columns += [Column(title_of(board.metric), board.metric), Column("95 % interval", "interval")]
+    columns += [Column(title_of(m), m, drop=place) for place, m in enumerate(others, start=1)]
+    columns += [Column("p")] if board.baseline else []
+    columns += [Column(f"published {title_of(m)}", f"published {m}", drop=len(others) + 3) for m in published]
+    rows = [_row(board, entry, [board.metric, *others], published) for entry in board.entries]
+    return Table(board.title, columns, rows, legend(board))
+
+
+def _row(board: Leaderboard, entry: Entry, metrics: Sequence[str], published: Sequence[str]) -> list[str]:
+    kinds = {metric: METRICS.get(metric) for metric in metrics}
+    first, *others = (kind.shown(entry.metrics[metric]) for metric, kind in kinds.items())
+    cells = ["•" if entry.best_cluster else "", entry.name, count(entry.features), entry.figures]
+    cells += [first, interval(entry.interval[board.metric], kinds[board.metric].digits), *others]
+    if board.baseline:
+        cells.append("" if entry.p is None else p_value(entry.p, LEVEL, undecided=math.isnan(entry.p)))
+    given = (entry.published.get(metric) for metric in published)
+    return [*cells, *("" if value is None else number(value, 2) for value in given)]
 
 
 def _published_metrics(board: Leaderboard) -> list[str]:
@@ -227,28 +238,16 @@ def _published_metrics(board: Leaderboard) -> list[str]:
     return [metric for metric in _PUBLISHED if metric in given]
 
 
-def _figure(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else "?" if math.isnan(value) else f"{value:.4f}"
-
-
-def _published(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
 def legend(board: Leaderboard) -> list[str]:
     """What a reader must know about the figures."""
-    title = TITLES[board.metric]
+    title = title_of(board.metric)
     lines = [
         f"• systems that cannot be told apart from the best ({title}, randomization, Holm over all pairs)",
         "figures: nested: the whole procedure, selection included; selected: parameters chosen on the same "
         "folds (optimistic); plain: nothing was chosen",
     ]
     if board.baseline:
-        against = f"p: {title} against {board.baseline}, Holm over the leaderboard; ?: cannot be decided"
+        against = f"p: {title} against {board.baseline}, Holm over the leaderboard"
         lines.insert(1, against)
     if _published_metrics(board):
         lines.append("published figures are of the task's test set, ours of the training segments")
@@ -257,30 +256,18 @@ def legend(board: Leaderboard) -> list[str]:
 
 def markdown(board: Leaderboard) -> str:
     """The leaderboard as a Markdown table."""
-    header, rows = _rows(board)
-    right = [name not in ("", "experiment", "figures") for name in header]
-    lines = [f"**{board.title}**", "", "| " + " | ".join(header) + " |"]
-    lines.append("| " + " | ".join("---:" if r else "---" for r in right) + " |")
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([*lines, "", *(f"{line}  " for line in legend(board)), ""])
+    return table(board).markdown()
 
 
-def text(board: Leaderboard) -> str:
-    """The leaderboard in columns."""
-    header, rows = _rows(board)
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in [header, *rows]
-    ]
-    return "\n".join([board.title, "", *lines, "", *legend(board), ""])
+def text(board: Leaderboard, width: int = UNBOUNDED) -> str:
+    """The leaderboard in columns, for a terminal of that width."""
+    return table(board).text(width)
 
 
 def page(board: Leaderboard) -> str:
     """The leaderboard as an HTML page of its own."""
     from qe.display.page import render
 
-    header, rows = _rows(board)
     recipe = board.report.recipe
     return render(
         "qe.evaluation",
@@ -288,9 +275,7 @@ def page(board: Leaderboard) -> str:
         {},
         title=board.title,
         languages=("", ""),
-        header=header,
-        rows=rows,
-        notes=legend(board),
+        table=replace(table(board), title="").html(),
         recipe=", ".join(
             f"{name} {recipe[name]}" for name in ("seed", "samples", "correction") if name in recipe
         ),
@@ -303,11 +288,8 @@ def write(board: Leaderboard, folder: Path) -> list[Path]:
         "leaderboard.txt": text(board),
         "leaderboard.md": markdown(board),
         "leaderboard.html": page(board),
-        "leaderboard.json": json.dumps(board.report.to_json(), indent=1) + "\n",
+        "leaderboard.json": files.json_text(board.report.to_json()),
     }
-    paths = []
     for name, content in contents.items():
-        with atomic_file(folder / name) as temporary:
-            temporary.write_text(content, "utf-8")
-        paths.append(folder / name)
-    return paths
+        files.write(folder / name, content)
+    return [folder / name for name in contents]

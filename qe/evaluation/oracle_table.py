@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from qe.display.numbers import Shown, percent
+from qe.display.table import Column, Table
+from qe.statistics.metric import METRICS
 
-_METRICS = {"delta_avg": "DeltaAvg", "spearman": "Spearman", "mae": "MAE", "rmse": "RMSE"}
+ORACLE_METRICS = ("delta_avg", "spearman", "mae", "rmse")
 _WITH_INTERVAL = ("delta_avg", "mae")
 
 
@@ -17,20 +18,18 @@ def oracle_table(oracles: Mapping[str, Mapping[str, Any]], best: str | None = No
     best     a system: what share of each oracle's DeltaAvg it reaches is shown
     """
     title = "oracles: they know the post-edits, the oracle effort the labels"
+    columns = [Column("oracle")]
+    columns += [Column(METRICS.get(m).title, m, drop=m not in _WITH_INTERVAL) for m in ORACLE_METRICS]
     if best is not None:
         title += f"\nreached: {best}, in % of their DeltaAvg"
-    table = Table("oracle", title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in _METRICS.values():
-        table.add_column(heading, justify="right", no_wrap=True)
-    if best is not None:
-        table.add_column("reached", justify="right", no_wrap=True)
-    for name, values in oracles.items():
-        cells = [_cell(values, metric) for metric in _METRICS]
-        share = values.get("reached", {}).get(best)
-        if best is not None:
-            cells.append("-" if share is None else f"{100 * share:.0f} %")
-        table.add_row(name, *cells)
-    return table
+        columns.append(Column("reached"))
+    rows = [_row(name, values, best) for name, values in oracles.items()]
+    return Table(title, columns, rows)
+
+
+def _row(name: str, values: Mapping[str, Any], best: str | None) -> list[str]:
+    cells = [name, *(_cell(values, metric) for metric in ORACLE_METRICS)]
+    return cells if best is None else [*cells, percent(values.get("reached", {}).get(best), 0)]
 
 
 def best_system(systems: Mapping[str, float | None]) -> str | None:
@@ -39,9 +38,6 @@ def best_system(systems: Mapping[str, float | None]) -> str | None:
     return max(known, key=lambda name: known[name]) if known else None
 
 
-def _cell(values: Mapping[str, Any], metric: str) -> str:
-    value = values.get(metric)
-    if value is None:
-        return "-"
+def _cell(values: Mapping[str, Any], metric: str) -> Shown:
     bounds = values.get("ci", {}).get(metric) if metric in _WITH_INTERVAL else None
-    return f"{value:.3f}" + (f" {bounds[0]:.3f}..{bounds[1]:.3f}" if bounds else "")
+    return METRICS.get(metric).shown(values.get(metric), bounds)

@@ -18,7 +18,7 @@ from qe.statistics.family import Key, reversed_result
 from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.intervals import jackknife_rescored, jackknife_scores
 from qe.statistics.levels import Levels
-from qe.statistics.metric import AdditiveMetric, ExchangedMetric, Metric, RankedMetric
+from qe.statistics.metric import METRICS, AdditiveMetric, ExchangedMetric, Metric, RankedMetric
 from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.randomization import randomization_test_rescored, randomization_tests
 from qe.statistics.reach import Tail
@@ -30,13 +30,12 @@ Test = Literal["ar", "bootstrap", "tukey"]
 TESTS = dict(zip(get_args(Test), (RANDOMIZATION, NAMES["centred"], TUKEY), strict=True))
 CONFIDENCE = 0.95
 
-_JSON_NAMES = {"large_error": "large_error_percent", "small_error": "small_error_percent"}
 _ENOUGH = 100  # extreme shuffles after which a ranking metric's test may stop; more with many samples
 
 
 def json_name(metric: str) -> str:
     """What a metric is called in JSON reports."""
-    return _JSON_NAMES.get(metric, metric)
+    return (METRICS.get(metric).json_key if metric in METRICS.names else "") or metric
 
 
 def check_test(test: str) -> None:

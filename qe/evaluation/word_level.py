@@ -79,6 +79,9 @@ def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
 METRICS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     function.__name__: function for function in (mcc, f1_mult, f1_bad, f1_ok)
 }
+TITLES = {"mcc": "MCC", "f1_mult": "F1-mult", "f1_bad": "F1 BAD", "f1_ok": "F1 OK", "ece": "ECE"}
+"""What tables call the metrics, and the expected calibration error."""
+
 THRESHOLD_METRICS = ("mcc", "f1_mult")
 """Metrics that thresholds are chosen by."""
 

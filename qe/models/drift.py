@@ -17,6 +17,7 @@ from features.core.segments import Segments
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, read_json, whole
 from features.text.tokens import Tokens
+from qe.display.numbers import number, percent
 from qe.models.description import REMEDY
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
@@ -333,15 +334,16 @@ def _warnings(
     for name, (share, known) in signs.items():
         # Swapped sides are foreign to both languages as well: the one cause is named.
         if share - known > SIGN_JUMP and (name == names[-1] or not _over(signs[names[-1]], SIGN_JUMP)):
-            warnings.append(f"{name}: {share:.0%} of the segments ({known:.0%} in training)")
+            warnings.append(f"{name}: {percent(share, 0)} of the segments ({percent(known, 0)} in training)")
     for side, (share, known) in oov.items():
         if share - known > OOV_JUMP:
             warnings.append(
-                f"{side} words never seen in training: {share:.0%} of the tokens ({known:.0%} expected)"
+                f"{side} words never seen in training: {percent(share, 0)} of the tokens"
+                f" ({percent(known, 0)} expected)"
             )
     moved = [shift for shift in shifts if shift.psi > max(MAJOR_PSI, shift.chance)]
     if moved:
-        most = ", ".join(f"{shift.name} ({shift.psi:.2f})" for shift in moved[:5])
+        most = ", ".join(f"{shift.name} ({number(shift.psi, 2)})" for shift in moved[:5])
         warnings.append(f"{len(moved)} of {len(shifts)} features are distributed differently (PSI): {most}")
     return tuple(warnings)
 

@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, whole
+from qe.display.numbers import general, in_words, signed
 from qe.models.attribution import Attribution, Sampling, attribution
 from qe.models.description import REMEDY
 from qe.models.model import Model, split_steps
@@ -185,12 +186,12 @@ class Explainer:
 
         def words(i: int, j: int) -> str:
             if j >= len(described):
-                return f"{trees[j - len(described)]}: {values[i, j]:+.2f}"
+                return f"{trees[j - len(described)]}: {signed(values[i, j], 2)}"
             return _words(described[j], raw[i, j], self.background.typical[j], values[i, j])
 
         largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :top]
         return [
-            "; ".join(words(i, j) for j in row if f"{abs(values[i, j]):.2f}" != "0.00")
+            "; ".join(words(i, j) for j in row if signed(values[i, j], 2) != "0.00")
             or "nothing in particular"
             for i, row in enumerate(largest)
         ]
@@ -202,6 +203,5 @@ def _words(description: str, value: float, typical: float, moved: float) -> str:
     >>> _words("tokens in the source", 41.0, 22.0, -0.314)
     'tokens in the source 41 (typically 22): -0.31'
     """
-    seen = "undefined" if np.isnan(value) else f"{value:.4g}"
-    usual = "undefined" if np.isnan(typical) else f"{typical:.4g}"
-    return f"{description} {seen} (typically {usual}): {moved:+.2f}"
+    seen, usual = in_words(general(value)), in_words(general(typical))
+    return f"{description} {seen} (typically {usual}): {signed(moved, 2)}"

@@ -13,6 +13,7 @@ from features.basics.catalogue import Catalogue
 from qe.people.human import Human
 
 Level = Literal["segment", "system"]
+DIGITS = 4  # of a correlation in tables
 Resampled = Callable[[FloatArray, FloatArray], float]
 """Weights of segments (s,) and systems (k,) -> the correlation of a bootstrap sample."""
 

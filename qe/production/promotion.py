@@ -17,6 +17,7 @@ from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
+from qe.display.numbers import p_value, signed
 from qe.evaluation.pairs import Tester, left_out
 from qe.models.learned import Learned
 from qe.models.model import Model
@@ -25,7 +26,7 @@ from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
-from qe.statistics.metric import METRICS, Metric
+from qe.statistics.metric import METRICS, Metric, title_of
 from qe.statistics.one_sided import exceeds
 from qe.statistics.reach import Tail
 from qe.statistics.result import TestResult, check_seed
@@ -363,10 +364,11 @@ def _reason(
     better: bool, own: str, other: str, metric: str, margin: float, result: TestResult, level: float, why: str
 ) -> str:
     gain = result.difference
-    than = f"than champion version {other} by {gain:+.4f} {metric} (more than {margin:g} asked for)"
+    shown = signed(gain, METRICS.get(metric).digits + 1)
+    than = f"than champion version {other} by {shown} {title_of(metric)} (more than {margin:g} asked for)"
     if why:
         return f"that version {own} is better {than} cannot be decided: {why}"
-    than += f", p = {result.p:.4g}"
+    than += f", p {p_value(result.p, None)}"
     if better:
         return f"version {own} is better {than}"
     chance = "the gain is too small" if not gain > margin else f"that may be chance at level {level:g}"

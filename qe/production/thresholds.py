@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat
 from features.basics.errors import InputError
 from qe.config.schema import validated
 from qe.data.dataset import LabelScale
+from qe.display.numbers import number
 from qe.models.held_out import HeldOut
 from qe.production.triage import Action, action, cheapest, read_costs
 
@@ -64,14 +65,28 @@ class Thresholds:
 
     def rules(self) -> dict[Action, str]:
         """What is done with which scores, in words."""
-        better, worse = ("at least", "below") if self.scale.higher_is_better else ("at most", "above")
-        return {
-            "publish": "never" if self.publish is None else f"score {better} {self.publish:.3f}",
-            "post-edit": "the rest",
-            "retranslate": "never" if self.retranslate is None else f"score {worse} {self.retranslate:.3f}",
-        }
+        return rules(self.publish, self.retranslate, self.scale.higher_is_better, "score")
 
     def action(self, prediction: float, outside: bool = False) -> Action:
         """What to do with a segment of that score; one outside the training data is not published."""
         chosen = action(prediction, self.publish, self.retranslate, self.scale.sign)
         return "post-edit" if outside and chosen == "publish" else chosen
+
+
+def rules(
+    publish: float | None, retranslate: float | None, higher_is_better: bool, what: str
+) -> dict[Action, str]:
+    """What is done with which segments, in words.
+
+    publish, retranslate  the thresholds; None: never
+    what                  what has a threshold: a score, a prediction
+
+    >>> rules(2.5, None, False, "score")["publish"]
+    'score at most 2.500'
+    """
+    better, worse = ("at least", "below") if higher_is_better else ("at most", "above")
+    return {
+        "publish": "never" if publish is None else f"{what} {better} {number(publish)}",
+        "post-edit": "the rest",
+        "retranslate": "never" if retranslate is None else f"{what} {worse} {number(retranslate)}",
+    }

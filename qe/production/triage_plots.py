@@ -4,10 +4,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qe.evaluation.plots import BLUE, GREEN, ORANGE, VERMILLION, _figure, _legend, _plain, _title
+from qe.display.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    VERMILLION,
+    headline,
+    legend,
+    new_figure,
+    plain_axes,
+)
+from qe.display.numbers import in_words, percent, percent_estimate
 from qe.production.triage import ACTIONS, TradeOff, Triage
-
-_GREY, _INK = "#6B6B6B", "#222222"
 
 
 def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Figure:
@@ -15,10 +25,10 @@ def trade_off_figure(curve: TradeOff, chosen: Triage, unit: str = "cost") -> Fig
 
     unit  what a cost is counted in, for the axis
     """
-    figure = _figure(10.4, 4.8)
+    figure = new_figure(10.4, 4.8)
     errors, costs = figure.subplots(1, 2)
-    _plain(errors)
-    _plain(costs)
+    plain_axes(errors)
+    plain_axes(costs)
     _draw_errors(errors, curve, chosen)
     _draw_costs(costs, curve, chosen, unit)
     return figure
@@ -31,7 +41,7 @@ def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
     axes.plot(
         share, 100 * curve.perfect, color=GREEN, linestyle="--", label="by gold label: the best possible"
     )
-    axes.axhline(100 * curve.base, color=_GREY, linestyle=":", label="at random")
+    axes.axhline(100 * curve.base, color=GREY, linestyle=":", label="at random")
     published, bad = chosen.shares["publish"].value, chosen.published_bad.value
     if published and bad is not None:
         axes.plot(
@@ -39,14 +49,14 @@ def _draw_errors(axes: Axes, curve: TradeOff, chosen: Triage) -> None:
         )
     axes.set(xlim=(0, 100), ylim=(0, None), xlabel="segments published (%)")
     axes.set_ylabel("published segments that are bad (%)")
-    _legend(axes, "best")
-    _title(axes, "What slips through", f"n = {chosen.n:,} segments · {100 * curve.base:.0f} % are bad")
+    legend(axes, "best")
+    headline(axes, "What slips through", f"n = {chosen.n:,} segments · {percent(curve.base, 0)} are bad")
 
 
 def _draw_costs(axes: Axes, curve: TradeOff, chosen: Triage, unit: str) -> None:
     axes.plot(100 * curve.published, curve.cost, color=BLUE, linewidth=1.8, label="by prediction")
     assert chosen.cost.value is not None  # a mean over all segments
-    colours = (ORANGE, _GREY, VERMILLION)
+    colours = (ORANGE, GREY, VERMILLION)
     for action, colour in zip(ACTIONS, colours, strict=True):
         value = chosen.cost.value + (chosen.saved[action].value or 0.0)
         if value <= 1.6 * max(np.nanmax(curve.cost), chosen.cost.value):
@@ -55,12 +65,11 @@ def _draw_costs(axes: Axes, curve: TradeOff, chosen: Triage, unit: str) -> None:
     low, high = chosen.cost.ci or (chosen.cost.value, chosen.cost.value)
     whisker = [[chosen.cost.value - low], [high - chosen.cost.value]]
     axes.errorbar(
-        x, chosen.cost.value, yerr=whisker, fmt="o", color=VERMILLION, ecolor=_INK, elinewidth=1, capsize=2,
+        x, chosen.cost.value, yerr=whisker, fmt="o", color=VERMILLION, ecolor=INK, elinewidth=1, capsize=2,
         markersize=7, label="chosen, cross-fitted",
     )  # fmt: skip
     axes.set(xlim=(0, 100), xlabel="segments published (%)", ylabel=f"mean {unit} per segment")
-    _legend(axes, "best")
+    legend(axes, "best")
     saved = chosen.saved_share
-    note = "undefined" if saved.value is None else f"{100 * saved.value:.1f} %"
-    interval = "" if saved.ci is None else f" [{100 * saved.ci[0]:.1f}, {100 * saved.ci[1]:.1f}]"
-    _title(axes, "What it costs", f"saved against the cheapest single treatment: {note}{interval}")
+    told = in_words(percent_estimate(saved.value, saved.ci))
+    headline(axes, "What it costs", f"saved against the cheapest single treatment: {told}")

@@ -1,10 +1,13 @@
 """Bands: how large the error is among segments of similar length, or of similar prediction."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from qe.display.numbers import count, estimate, interval, signed
+from qe.display.table import Column, Table
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 
@@ -45,3 +48,21 @@ def _band(values: FloatArray, errors: FloatArray, samples: int) -> Band:
     return Band(
         float(values.min()), float(values.max()), len(sizes), float(sizes.mean()), ci, float(errors.mean())
     )
+
+
+def bands_table(title: str, bands: Sequence[Band], digits: int) -> str:
+    """The bands as an HTML table; `digits` are of their limits."""
+    columns = [
+        Column("band"),
+        Column("segments"),
+        Column("mean absolute error", "mae"),
+        Column("mean error", "bias"),
+    ]
+    rows = [
+        [
+            interval((band.low, band.high), digits), count(band.n), estimate(band.mae, band.ci),
+            signed(band.bias),
+        ]
+        for band in bands
+    ]  # fmt: skip
+    return Table(title, columns, rows).html()

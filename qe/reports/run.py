@@ -18,13 +18,15 @@ from features.storage.damage import read_json
 from qe.config.experiment import DatasetSection
 from qe.data.dataset import LabelScale, concatenate
 from qe.data.format import make_format
+from qe.display.numbers import count, number
 from qe.display.page import figures, render
-from qe.evaluation import plots
-from qe.reports.bands import error_bands
-from qe.reports.plots import errors_by_band, png
-from qe.reports.segments import ShownSegment, number, percent, words_of
+from qe.evaluation import prediction_plots
+from qe.reports.bands import bands_table, error_bands
+from qe.reports.score_plots import errors_by_band, png
+from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
+from qe.training.score_tables import differences_table, scores_table
 
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
@@ -65,7 +67,7 @@ def run_page(folder: Path) -> str:
     return render(
         "qe.reports",
         "run.html",
-        {"number": number, "percent": percent},
+        {"number": number},
         title=str(report["experiment"]["name"]),
         lead=_lead(report),
         languages=_languages(report),
@@ -144,7 +146,7 @@ def _languages(report: Mapping[str, Any]) -> tuple[str, str]:
     return str(dataset.get("source_language") or ""), str(dataset.get("target_language") or "")
 
 
-def _tables(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tables(report: Mapping[str, Any]) -> list[str]:
     chosen = report["experiment"]["evaluation"]["metric"]
     captions = {
         "test": "On the test split, with 95 % intervals",
@@ -156,22 +158,13 @@ def _tables(report: Mapping[str, Any]) -> list[dict[str, Any]]:
             else ""
         ),
     }
-    tables = []
+    name, tables = str(report["experiment"]["name"]), []
     for key, caption in captions.items():
-        section = report[key]
-        if section is None:
-            continue
-        metrics = sorted(
-            {*_METRICS, chosen} & set(next(iter(section["systems"].values()))), key=lambda m: m != chosen
-        )
-        rows = [
-            (name, [(values[metric], values["ci"].get(metric)) for metric in metrics])
-            for name, values in section["systems"].items()
-        ]
-        name = report["experiment"]["name"]
-        compared = [c for c in section["comparisons"] if c["metric"] == chosen and c["system"] == name]
-        tables.append({"caption": caption, "metrics": metrics, "rows": rows, "comparisons": compared})
-    return tables
+        if (section := report[key]) is not None:
+            tables.append(scores_table(caption, section, chosen, _METRICS, whole=True))
+            differences = differences_table(section, name, chosen)
+            tables += [differences] if differences.body else []
+    return [table.html() for table in tables]
 
 
 def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
@@ -182,12 +175,12 @@ def _prediction_figures(split: _Split, name: str) -> list[dict[str, str]]:
         "Predictions against gold labels; the mean absolute error is "
         f"{number(float(np.abs(split.gold - split.predicted).mean()), 3)}, "
         f"Pearson's correlation {number(float(correlation), 3)}": png(
-            plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
+            prediction_plots.predicted_against_gold(split.gold, split.predicted, split.scale), 100
         ),
     }
     if np.isfinite(curve).any():
         drawn[f"DeltaAvg by number of quantiles; the mean is {number(float(np.nanmean(curve)), 3)}"] = png(
-            plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
+            prediction_plots.delta_avg_by_quantiles({name: curve}, len(split.gold))
         )
     return figures(drawn)
 
@@ -196,7 +189,7 @@ def _errors(split: _Split) -> dict[str, Any]:
     """The plot and the tables of errors by band."""
     by_score = error_bands(split.predicted, split.gold, split.predicted)
     if split.segments is None:
-        return {"errors": [], "bands": [("By prediction", 2, by_score)]}
+        return {"errors": [], "bands": [bands_table("By prediction", by_score, 2)]}
     words = np.array([len(text.split()) for text in split.segments.source], np.float64)
     by_length = error_bands(words, split.gold, split.predicted)
     text = (
@@ -205,7 +198,10 @@ def _errors(split: _Split) -> dict[str, Any]:
     drawn = {text: png(errors_by_band(by_length, by_score, split.scale))}
     return {
         "errors": figures(drawn),
-        "bands": [("By words in the source", 0, by_length), ("By prediction", 2, by_score)],
+        "bands": [
+            bands_table("By words in the source", by_length, 0),
+            bands_table("By prediction", by_score, 2),
+        ],
     }
 
 
@@ -240,8 +236,8 @@ def _shown(split: _Split, row: int, output: Mapping[str, Any]) -> ShownSegment:
     assert split.segments is not None
     facts = [
         ("segment", str(split.table["id"][row])),
-        ("gold", number(float(split.gold[row]))),
-        ("predicted", number(float(split.predicted[row]))),
+        ("gold", number(float(split.gold[row]), 2)),
+        ("predicted", number(float(split.predicted[row]), 2)),
     ]
     notes = [("because", str(output["because"]))] if output.get("because") else []
     return ShownSegment(
@@ -282,14 +278,14 @@ def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("features", recipe["features"]),
         ("resources", ", ".join(f"{name} {value}" for name, value in recipe["resources"].items()) or "none"),
         ("files (SHA-256)", ", ".join(f"{name} {value[:16]}" for name, value in recipe["files"].items())),
-        ("time", f"{report['seconds']:,.0f} s"),
+        ("time", f"{count(report['seconds'])} s"),
         *_time_by_part(report),
     ]
 
 
 def _time_by_part(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     parts = [
-        f"{part['part']} {part['seconds']:,.1f} s ({part['cpu_seconds']:,.1f} s of CPU)"
+        f"{part['part']} {number(part['seconds'], 1)} s ({number(part['cpu_seconds'], 1)} s of CPU)"
         for part in report["time"]
     ]
     return [("time by part", "; ".join(parts))]

@@ -1,8 +1,7 @@
 """The page of a scored file: distribution, drift, what to do, flags, the segments to look at first."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,15 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.damage import read_json
+from qe.display.numbers import count, interval, number, percent
 from qe.display.page import figures, render
+from qe.display.table import Column, Table
 from qe.models import description
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
-from qe.reports.plots import png, score_distributions
-from qe.reports.segments import ShownSegment, number, percent, words_of
+from qe.reports.score_plots import png, score_distributions
+from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import read_rows
 
@@ -30,17 +31,8 @@ _QUANTILES = {
     "best tenth": 0.9,
 }
 _NEEDED = ("score", "reason")
-
-
-@dataclass(frozen=True)
-class ActionBand:
-    """cost: of its segments, as held-out rows of such scores cost; None without a cost table."""
-
-    action: str
-    n: int
-    share: float
-    rule: str
-    cost: float | None
+_SHIFTS = 8  # features shown that differ most
+_FLAGGED = "Segments with a critical error of each kind, as far as rules see it"
 
 
 def scored_page(
@@ -74,11 +66,14 @@ def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> 
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_shown(good[i]) for i in order]
-    bands = [] if costs is None else _bands(scores, model, costs, Thresholds.given(costs, model, scale))
+    bands = None if costs is None else _bands(scores, model, costs, Thresholds.given(costs, model, scale))
+    reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
+    flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
+    drifted = None if drift is None else _drift(drift)
     return render(
         "qe.reports",
         "scored.html",
-        {"number": number, "percent": percent},
+        {"number": number},
         title=scored.name,
         lead=f"{len(good):,} of {len(rows):,} rows scored by {described.name}: predicted {scale.name}, "
         f"{'higher' if scale.higher_is_better else 'lower'} is better.",
@@ -86,14 +81,12 @@ def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> 
         pictures=figures(
             {_distribution_text(scores, training): png(score_distributions(scores, training, scale))}
         ),
-        quantiles=["segments", *_QUANTILES],
-        distributions=_distributions(scores, training, scale.sign),
-        reasons=Counter(row["reason"] for row in rows if row["score"] is None).most_common(),
-        drift=None if drift is None else _drift(drift),
-        bands=bands,
-        bands_caption="What costs least by the table; costs are those of held-out rows of such scores",
-        costed=bool(bands),
-        flags=sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items()),
+        distributions=_distributions(scores, training, scale.sign).html(),
+        reasons=reasons and _counted("Rows without a score", "reason", "rows", reasons).html(),
+        drift=drifted,
+        shifts=drifted and _shifts(drifted).html(),
+        bands=bands and bands.html(),
+        flags=flags and _counted(_FLAGGED, "kind", "segments", flags).html(),
         segments=segments,
         segment_note=f"The {len(segments)} segments of the worst scores."
         if any(segment.source is not None for segment in segments)
@@ -122,19 +115,32 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _distribution_text(scores: FloatArray, training: FloatArray | None) -> str:
-    text = f"Histogram of the scores; their median is {number(float(np.median(scores)))}"
-    return text if training is None else f"{text}, that of training {number(float(np.median(training)))}"
+    text = f"Histogram of the scores; their median is {number(float(np.median(scores)), 2)}"
+    return text if training is None else f"{text}, that of training {number(float(np.median(training)), 2)}"
 
 
-def _distributions(
-    scores: FloatArray, training: FloatArray | None, sign: float
-) -> list[tuple[str, list[float]]]:
+def _distributions(scores: FloatArray, training: FloatArray | None, sign: float) -> Table:
     both = {"this file": scores, **({} if training is None else {"training": training})}
     levels = np.array(list(_QUANTILES.values()))
-    return [
-        (name, [float(len(values)), *(sign * np.quantile(sign * values, levels)).tolist()])
+    rows = [
+        [name, count(len(values)), *map(number, (sign * np.quantile(sign * values, levels)).tolist())]
         for name, values in both.items()
     ]
+    title = "Scores of this file beside those of training rows that the model had not seen"
+    return Table(title, [Column(""), Column("segments"), *map(Column, _QUANTILES)], rows)
+
+
+def _counted(title: str, what: str, of: str, counts: Iterable[tuple[str, int]]) -> Table:
+    return Table(title, [Column(what), Column(of)], [[name, count(n)] for name, n in counts])
+
+
+def _shifts(drift: Mapping[str, Any]) -> Table:
+    title = (
+        "Features that differ most, by population stability index (above .25: a major shift, unless chance"
+        " explains it)"
+    )
+    rows = [[s["name"], number(s["psi"]), number(s["chance"])] for s in drift["shifts"][:_SHIFTS]]
+    return Table(title, [Column("feature"), Column("index"), Column("chance")], rows)
 
 
 def _drift(path: Path) -> Mapping[str, Any] | None:
@@ -145,18 +151,20 @@ def _drift(path: Path) -> Mapping[str, Any] | None:
     return content
 
 
-def _bands(scores: FloatArray, model: Path, costs: Path, decided: Thresholds) -> list[ActionBand]:
+def _bands(scores: FloatArray, model: Path, costs: Path, decided: Thresholds) -> Table:
+    """What is done with how many segments; with a cost table, what held-out rows of such scores cost."""
     actions = [decided.action(float(score)) for score in scores]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
     means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
-    bands = []
+    columns = [Column("action"), Column("segments"), Column("share"), Column("scores", "rule")]
+    rows = []
     for action in ACTIONS:
         n = actions.count(action)
         mean = means.get(action)
-        bands.append(
-            ActionBand(action, n, n / len(scores), rules[action], None if mean is None else n * mean)
-        )
-    return bands
+        cost = [] if table is None else [number(None if mean is None else n * mean, 1)]
+        rows.append([action, count(n), percent(n / len(scores)), rules[action], *cost])
+    title = "What costs least by the table; costs are those of held-out rows of such scores"
+    return Table(title, [*columns, *([] if table is None else [Column("expected cost", "cost")])], rows)
 
 
 def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
@@ -169,9 +177,9 @@ def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict
 
 
 def _shown(row: Mapping[str, Any]) -> ShownSegment:
-    facts = [("segment", str(row.get("id", ""))), ("score", number(row["score"]))]
+    facts = [("segment", str(row.get("id", ""))), ("score", number(row["score"], 2))]
     if row.get("low") not in (None, ""):
-        facts.append(("from", f"{number(float(row['low']))} to {number(float(row['high']))}"))
+        facts.append(("interval", interval((float(row["low"]), float(row["high"])), 2)))
     if row.get("action"):
         facts.append(("action", str(row["action"])))
     notes = [(name, str(row[name])) for name in ("flags", "because") if row.get(name)]

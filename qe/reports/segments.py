@@ -1,6 +1,5 @@
 """Segments as a page shows them."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +14,6 @@ class ShownSegment:
     facts: Sequence[tuple[str, str]]
     notes: Sequence[tuple[str, str]] = ()
     words: Sequence[tuple[str, float]] = ()
-
-
-def number(value: Any, digits: int = 2) -> str:
-    """A number with so many digits after the point, and thousands parted; undefined ones in words.
-
-    >>> number(1234.5, 1), number(None), number(float("nan"))
-    ('1,234.5', 'undefined', 'undefined')
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "undefined"
-    return f"{value:,.{digits}f}"
-
-
-def percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
 
 
 def words_of(output: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from features.basics.errors import InputError
+from qe.display.numbers import number
 from qe.scoring.rows import Row
 from qe.scoring.scorer import Scorer
 
@@ -49,4 +50,4 @@ class Threshold:
         if score is None:
             return reason or "no score"
         sign = 1 if self.higher_is_better else -1
-        return "" if sign * score >= sign * self.worst else f"score {score:.3f}"
+        return "" if sign * score >= sign * self.worst else f"score {number(score)}"

@@ -15,6 +15,7 @@ from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
 from qe.data.translation_files.row import FileRow
 from qe.data.translation_files.xlsx import NO_VALUE, Sheet
+from qe.display.numbers import number
 from qe.scoring import tables
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import FileInput
@@ -138,7 +139,7 @@ def note(row: Mapping[str, Any]) -> str:
         name: value for name, value in row.items() if name not in ("id", "reason") and value not in (None, "")
     }
     shown = (
-        f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
+        f"{name} {number(value)}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()
     )
     return "; ".join(shown)

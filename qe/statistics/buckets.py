@@ -16,6 +16,7 @@ from scipy import stats
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
+from qe.display.numbers import general, percent, span
 from qe.statistics.cautions import borderline, undecided
 from qe.statistics.corrections import correct
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
@@ -61,7 +62,7 @@ def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buck
     Raises InputError for values that are not finite, fewer than 2 bands, and values that are all the same.
 
     >>> bands("length", "words", np.array([3.0, 9, 4, 30]), 2).labels
-    ('3..4', '9..30')
+    ('[3, 4]', '[9, 30]')
     """
     if count < 2:
         raise InputError(f"there must be at least 2 bands, but got {count}")
@@ -72,9 +73,9 @@ def bands(name: str, about: str, values: FloatArray, count: int = BANDS) -> Buck
     edges = np.unique(np.quantile(values, inner, method="inverted_cdf"))
     numbers, index = np.unique(np.searchsorted(edges, values), return_inverse=True)
     if len(numbers) < 2:
+        same = percent(float(np.mean(values == values.max())), 0)
         raise InputError(
-            f"{name}: the segments cannot be parted into bands: {np.mean(values == values.max()):.0%} have"
-            f" the value {values.max():g}",
+            f"{name}: the segments cannot be parted into bands: {same} have the value {values.max():g}",
             remedy="leave it out",
         )
     ends = [(values[index == b].min(), values[index == b].max()) for b in range(len(numbers))]
@@ -100,8 +101,7 @@ def _labels(ends: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     labels: tuple[str, ...] = ()
     for digits in _DIGITS:
         labels = tuple(
-            f"{low:.{digits}g}" if low == high else f"{low:.{digits}g}..{high:.{digits}g}"
-            for low, high in ends
+            str(general(low, digits) if low == high else span(low, high, digits)) for low, high in ends
         )
         if len(set(labels)) == len(labels):
             break

@@ -1,6 +1,7 @@
 """Metric: gold labels and predictions -> a number. Think twice before adding here."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
+from qe.display.numbers import Shown, estimate
 
 
 class Metric(ABC):
@@ -17,9 +19,24 @@ class Metric(ABC):
     metric ranks by predicted quality, best first.
     """
 
+    title: ClassVar[str]
+    """What tables and plots call it."""
+    help: ClassVar[str]
+    """What it measures, in a few words."""
+    kind: ClassVar[Literal["ranking", "scoring"]]
+    """Whether it measures the order of segments, or the size of errors: each kind has a table."""
+    digits: ClassVar[int] = 3
+    """Digits after the point in tables."""
+    json_key: ClassVar[str] = ""
+    """Its name in JSON reports, if that is not the file's."""
     higher_is_better: ClassVar[bool]
     interval_scale: ClassVar[Literal["identity", "log", "fisher", "arcsine"]] = "identity"
     """Where its errors are of one size: log for sizes, fisher for correlations, arcsine for percents."""
+
+    @classmethod
+    def shown(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> Shown:
+        """A score as tables show it, with its interval if there is one."""
+        return estimate(value, bounds, cls.digits)
 
     @abstractmethod
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:
@@ -104,3 +121,12 @@ def finite_pair(gold: FloatArray, predicted: FloatArray) -> tuple[FloatArray, Fl
 
 
 METRICS: Catalogue[Metric] = Catalogue("qe.statistics.metrics", Metric, "metric")
+
+
+def title_of(metric: str) -> str:
+    """What people call a metric; its own name if it is none of the catalogue's.
+
+    >>> title_of("delta_avg"), title_of("chrf")
+    ('DeltaAvg', 'chrf')
+    """
+    return METRICS.get(metric).title if metric in METRICS.names else metric

@@ -5,6 +5,8 @@ from itertools import count
 from math import comb, factorial
 from typing import Literal
 
+from qe.display.numbers import general
+
 Tail = Literal["two-sided", "greater", "less"]
 _MOST = 10**300  # arrangements that are still told apart
 
@@ -67,8 +69,9 @@ class Reach:
             return ""
         among = f" among {comparisons} comparisons" if comparisons > 1 else ""
         return (
-            f"{self.saying} {self.named(self.units)}: no p-value below {self.smallest:.2g} is possible, and"
-            f" {bound:.2g} is needed{among}; that takes {self.named(self.needed(bound))}"
+            f"{self.saying} {self.named(self.units)}: no p-value below {general(self.smallest, 2)} is"
+            f" possible, and {general(bound, 2)} is needed{among};"
+            f" that takes {self.named(self.needed(bound))}"
         )
 
     def named(self, units: int) -> str:

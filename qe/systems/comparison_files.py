@@ -1,18 +1,21 @@
-"""A comparison as a folder of files."""
+"""Writes a comparison of MT systems into a folder: page, JSON, tables, segments, plots."""
 
-import csv
-import io
 import json
-import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from features.storage.files import atomic_file
+from qe.display import files
+from qe.display.drawing import save
+from qe.display.numbers import exact
+from qe.display.records import csv_of
+from qe.evaluation.bucket_plot import bucket_forest
+from qe.systems import report
+from qe.systems.changes import change_text, changes
 from qe.systems.page import page
-from qe.systems.report import Change, changes, csv_table, latex_table
 from qe.systems.results import SystemsComparison
+from qe.systems.runs_plot import runs_plot
 from qe.systems.texts import Texts
 
 
@@ -25,39 +28,29 @@ def write(
     page.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "report.json", json.dumps(comparison.to_json(), indent=1) + "\n")
-    _write(folder / "table.csv", csv_table(comparison))
-    _write(folder / "table.tex", latex_table(comparison))
+    files.write_json(folder / "report.json", comparison.to_json())
+    files.write(folder / "table.csv", report.csv_table(comparison))
+    files.write(folder / "table.tex", report.latex_table(comparison))
     changed = list(changes(comparison))
-    _write(folder / "changes.txt", "".join(_change_text(change) for change in changed))
-    _write(
-        folder / "changes.jsonl", "".join(f"{json.dumps(asdict(c), ensure_ascii=False)}\n" for c in changed)
-    )
+    files.write(folder / "changes.txt", "".join(map(change_text, changed)))
+    lines = (json.dumps(asdict(change), ensure_ascii=False) for change in changed)
+    files.write(folder / "changes.jsonl", "".join(f"{line}\n" for line in lines))
     _write_segments(comparison, folder / "segments.tsv")
-    _write_plot(comparison, folder / "runs.png")
+    save(runs_plot(comparison), folder / "runs.png")
     plots = _write_buckets(comparison, folder)
-    _write(folder / "comparison.html", page(comparison, source, ("", language), plots))
+    files.write(folder / "comparison.html", page(comparison, source, ("", language), plots))
 
 
-def _write_buckets(comparison: SystemsComparison, folder: Path) -> dict[str, bytes]:
+def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, bytes]:
     """buckets.csv and a plot of each kind of buckets; kind -> the plot."""
-    from qe.evaluation.bucket_plot import bucket_forest
-    from qe.evaluation.plots import save
-
     parted, plots = comparison.buckets, {}
     if parted is None:
         return {}
-    stream = io.StringIO()
     rows = [{**one.to_json(), "ci_low": one.ci[0], "ci_high": one.ci[1]} for one in parted.differences]
-    columns = [name for name in rows[0] if name != "ci"]
-    writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    _write(folder / "buckets.csv", stream.getvalue())
+    files.write(folder / "buckets.csv", csv_of([{k: v for k, v in row.items() if k != "ci"} for row in rows]))
     for place, one in enumerate(parted.buckets, start=1):
         if (figure := bucket_forest(parted, one)) is not None:
-            name = re.sub(r"[^\w-]", "_", one.name)
-            path = folder / f"by-{place}-{name}.png"
+            path = folder / f"by-{place}-{files.folder_name(one.name)}.png"
             save(figure, path, dpi=100)
             plots[one.name] = path.read_bytes()
     return plots
@@ -72,48 +65,5 @@ def _write_segments(comparison: SystemsComparison, path: Path) -> None:
             by_metric = [comparison.segment_scores(system, metric) for metric in metrics]
             for run, scores in enumerate(zip(*by_metric, strict=True), start=1):
                 for segment, values in enumerate(zip(*scores, strict=True), start=1):
-                    cells = (system, str(run), str(segment), *(f"{value:.6f}" for value in values))
+                    cells = (system, str(run), str(segment), *map(exact, values))
                     stream.write("\t".join(cells) + "\n")
-
-
-def _write_plot(comparison: SystemsComparison, path: Path) -> None:
-    """A panel per metric: the runs as points on the bootstrap distribution of each system's mean."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    names = list(comparison.scores)
-    figure = Figure(figsize=(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
-    for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
-        for place, name in enumerate(names):
-            score = comparison.scores[name][metric]
-            drawn = score.drawn[np.isfinite(score.drawn)]
-            if len(drawn) > 1 and np.ptp(drawn) > 0:
-                body = axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"][0]
-                body.set(facecolor="#56B4E9", alpha=0.35)
-            runs = score.instability.runs
-            offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else [0.0]
-            axes.plot(place + np.asarray(offsets), runs, "o", color="#0072B2", markersize=5)
-            axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color="#D55E00")
-        direction = {True: "higher is better", False: "lower is better", None: "no direction"}
-        axes.set_title(f"{metric}\n({direction[kind.higher_is_better]})", fontsize=9)
-        axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
-    figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
-    with atomic_file(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
-
-
-def _change_text(change: Change) -> str:
-    return (
-        f"{change.change} by {change.metric}: segment {change.segment}, "
-        f"{change.before:.2f} ({change.baseline}) -> {change.after:.2f} ({change.system})\n"
-        f"  reference: {change.reference or '-'}\n"
-        f"  {change.baseline}: {change.baseline_text}\n"
-        f"  {change.system}: {change.system_text}\n\n"
-    )
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as temporary:
-        temporary.write_text(text, "utf-8", newline="")

@@ -8,6 +8,7 @@ from typing import Any
 
 from features.basics.array_types import FloatArray
 from features.storage.files import atomic_file
+from qe.display.numbers import exact
 from qe.systems.documents import document_names
 from qe.systems.selection import By, Preferences, Selection, Translations
 
@@ -58,4 +59,4 @@ def _table(
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow([*keys, "chosen", *systems])
         for key, name, values in zip(rows, chosen, preferences.T, strict=True):
-            writer.writerow([*key, name, *(f"{value:.6g}" for value in values)])
+            writer.writerow([*key, name, *(exact(value) for value in values)])

@@ -1,18 +1,21 @@
 """A comparison as one HTML page: results, buckets, and the segments where two systems differ most."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from qe.display.numbers import number
 from qe.display.page import figures, render
-from qe.evaluation.bucket_table import bucket_cells, number, verdict
-from qe.statistics.result import LEVEL
+from qe.evaluation.bucket_table import bucket_table, verdict
 from qe.systems import report
+from qe.systems.changes import Change, changes
 from qe.systems.results import SystemsComparison
+from qe.systems.runs_plot import DIRECTIONS
 from qe.systems.texts import Texts
 
+_DIGITS = 2  # of scores in buckets
 SHOWN = 10  # segments of each direction, system and metric
 
 Marked = list[tuple[str, bool]]
@@ -26,7 +29,7 @@ class ShownSegment:
     bands  the bucket of each kind that it lies in
     """
 
-    change: report.Change
+    change: Change
     source: str | None
     baseline: Marked
     system: Marked
@@ -55,35 +58,46 @@ def page(
         for one in (comparison.buckets.buckets if comparison.buckets else ())
         if one.name in (plots or {})
     }
+    directions = {name: DIRECTIONS[metric.higher_is_better] for name, metric in comparison.metrics.items()}
     return render(
         "qe.systems",
         "page.html",
-        {"cells": bucket_cells, "verdict": verdict, "number": number},
+        {"verdict": verdict, "number": number},
         title=f"{', '.join(others) or 'no other system'} against {comparison.recipe['baseline']}",
         comparison=comparison,
-        header=report.header(comparison),
-        rows=report.rows(comparison),
-        footnotes=report.footnotes(comparison),
+        table=report.table(comparison).html(),
         parted=comparison.buckets,
         pictures=pictures,
-        directions=_directions(comparison),
+        bucket_tables=_bucket_tables(comparison, directions),
+        directions=directions,
         segments=list(_segments(comparison, source)),
         languages=languages,
-        level=LEVEL,
         recipe=_recipe(comparison),
     )
 
 
-def _directions(comparison: SystemsComparison) -> dict[str, str]:
-    words = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
-    return {name: words[metric.higher_is_better] for name, metric in comparison.metrics.items()}
+def _bucket_tables(
+    comparison: SystemsComparison, directions: Mapping[str, str]
+) -> dict[tuple[str, str], str]:
+    """Kind of buckets and metric -> their table."""
+    parted = comparison.buckets
+    if parted is None:
+        return {}
+    return {
+        (one.name, metric): replace(
+            bucket_table(parted, one, _DIGITS, metric), title=f"{metric} by {one.name} ({directions[metric]})"
+        ).html()
+        for one in parted.buckets
+        for metric in comparison.metrics
+        if parted.of(one.name, metric)
+    }
 
 
 def _segments(
     comparison: SystemsComparison, source: Texts | None
 ) -> Iterator[tuple[str, str, list[tuple[str, list[ShownSegment]]]]]:
     """System, metric, and what improved and what worsened most."""
-    every = report.changes(comparison, SHOWN)
+    every = changes(comparison, SHOWN)
     for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
         by_change = [
             (name, [_shown(comparison, change, source) for change in changes])
@@ -92,7 +106,7 @@ def _segments(
         yield system, metric, by_change
 
 
-def _shown(comparison: SystemsComparison, change: report.Change, source: Texts | None) -> ShownSegment:
+def _shown(comparison: SystemsComparison, change: Change, source: Texts | None) -> ShownSegment:
     row = change.segment - 1
     own, other = change.system_text.split(), change.baseline_text.split()
     bands = {one.name: one.label(row) for one in comparison.buckets.buckets} if comparison.buckets else {}

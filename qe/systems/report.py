@@ -1,62 +1,43 @@
-"""A comparison as a table, LaTeX and CSV, and the segments that changed most."""
+"""A comparison of MT systems as a table, with what its numbers rest on; all of it as CSV."""
 
-import csv
-import io
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from qe.display.numbers import interval, number, p_value
+from qe.display.records import csv_of
+from qe.display.table import Column, Table
+from qe.statistics.result import LEVEL
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import CLAIMS
 
-_EXAMPLES = 20  # segments shown per direction
-COLUMNS = ("metric", "system", "mean", "s_sel", "s_test", "s_dev", "p", "p corr.", "95 % interval")
+_ARROWS = {True: " ↑", False: " ↓", None: ""}
+_COLUMNS = (
+    Column("metric", once=True), Column("system"), Column("mean", latex="Avg"),
+    Column("s_sel", drop=2, latex=r"$\overline{s}_{\mathrm{sel}}$"),
+    Column("s_test", drop=3, latex=r"$s_{\mathrm{test}}$"),
+    Column("s_dev", drop=1, latex=r"$s_{\mathrm{dev}}$"),
+    Column("p", drop=4, latex="$p$"), Column("p corr.", latex=r"$p_{\mathrm{corr}}$"),
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Change:
-    """A segment that one system translates better or worse than the baseline.
-
-    before, after  segment scores, means over runs; the texts are those of the median runs
-    """
-
-    metric: str
-    system: str
-    baseline: str
-    change: str  # improved or worsened
-    segment: int  # from 1
-    before: float
-    after: float
-    reference: str | None
-    baseline_text: str
-    system_text: str
-
-
-def rows(comparison: SystemsComparison) -> list[tuple[str, ...]]:
-    """The cells of the table for people, one row per metric and system; '-' where undefined."""
-    lines = []
-    for metric in comparison.metrics:
-        for system, by_metric in comparison.scores.items():
-            score = by_metric[metric]
-            spreads = score.instability
-            compared = comparison.against_baseline(system, metric)
-            p = ("baseline", "") if compared is None else tuple(
-                "?" if compared.result.undecided else p_text(value)
-                for value in (compared.result.p, compared.p_corrected)
-            )  # fmt: skip
-            numbers = (spreads.mean, spreads.s_sel, spreads.s_test, spreads.s_dev)
-            interval = "-" if np.isnan(score.ci).any() else f"{score.ci[0]:.2f} .. {score.ci[1]:.2f}"
-            lines.append((metric, system, *map(_number, numbers), *p, interval))
-    return lines
-
-
-def header(comparison: SystemsComparison) -> tuple[str, ...]:
-    """The names of the columns of `rows`."""
+def table(comparison: SystemsComparison) -> Table:
+    """A row per metric and system, as Clark et al. 2011, Table 1; arrows point where a metric is better."""
     confidence = f"{100 * comparison.recipe['confidence']:g} % interval"
-    return (*COLUMNS[:-1], confidence)
+    rows: list[tuple[str, ...]] = []
+    for metric, kind in comparison.metrics.items():
+        name = metric + _ARROWS[kind.higher_is_better]
+        rows += [(), *((name, system, *_cells(comparison, system, metric)) for system in comparison.scores)]
+    return Table("", [*_COLUMNS, Column(confidence, "interval")], rows, footnotes(comparison))
+
+
+def _cells(comparison: SystemsComparison, system: str, metric: str) -> list[str]:
+    score, compared = comparison.scores[system][metric], comparison.against_baseline(system, metric)
+    spreads = score.instability
+    numbers = (spreads.mean, spreads.s_sel, spreads.s_test, spreads.s_dev)
+    p = ["baseline", ""]
+    if compared is not None:
+        tests = (compared.result.p, None), (compared.p_corrected, LEVEL)
+        p = [p_value(value, level, compared.result.undecided) for value, level in tests]
+    return [*(number(value, 2) for value in numbers), *p, interval(score.ci, 2)]
 
 
 def footnotes(comparison: SystemsComparison) -> list[str]:
@@ -71,21 +52,19 @@ def footnotes(comparison: SystemsComparison) -> list[str]:
             f"p: {result.test}, {result.tail}, exchange {result.exchange}, {result.samples} samples;"
             f" corrected ({recipe['correct']}) within families of comparisons ({sizes}); uncorrected at .05,"
             f" one of {recipe['comparisons']} is spurious with probability up to"
-            f" {recipe['experimentwise_error']:.2f}"
+            f" {number(recipe['experimentwise_error'], 2)}"
         )
         lines += _claims(comparison)
     for compared in comparison.comparisons:
         if (same := compared.equivalence) is not None:
             lines.append(
                 f"{same.system} : {same.baseline} by {same.metric} within {same.margin:g}: {same.verdict}"
-                f" ({same.test}, corrected p {p_text(same.p_corrected)};"
-                f" not worse by that: p {p_text(same.p_noninferior)})"
+                f" ({same.test}, corrected p {p_value(same.p_corrected, None)};"
+                f" not worse by that: p {p_value(same.p_noninferior, None)})"
             )
     for metric, ranks in comparison.ranks.items():
         told = ", ".join(f"{name} {interval}" for name, interval in ranks.items())
         lines.append(f"ranks by {metric}, simultaneous (bootstrap): {told}")
-    if any(compared.result.undecided for compared in comparison.comparisons):
-        lines.append("?: cannot be decided")
     lines += [f"{metric}: {comparison.signature(metric)}" for metric in comparison.metrics]
     return lines + list(recipe["notes"])
 
@@ -99,7 +78,7 @@ def _claims(comparison: SystemsComparison) -> list[str]:
     lines = ["claim: " + "; and ".join(claims[unit] for unit in asked.split("+"))]
     for unit in dict.fromkeys(unit for compared in comparison.comparisons for unit in compared.others):
         told = [
-            f"{compared.system} by {compared.metric} {'?' if other.undecided else p_text(other.p)}"
+            f"{compared.system} by {compared.metric} {p_value(other.p, LEVEL, other.undecided)}"
             for compared in comparison.comparisons
             if (other := compared.others.get(unit)) is not None
         ]
@@ -112,111 +91,33 @@ def _units(comparison: SystemsComparison) -> str:
 
 
 def csv_table(comparison: SystemsComparison) -> str:
-    """Every number of the report with full precision, one line per metric and system."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([
-        "metric", "system", "runs", "mean", "pooled", "s_sel", "s_test", "s_dev", "ci_low", "ci_high",
-        "median_run", "baseline", "difference", "difference_low", "difference_high", "p", "p_corrected",
-        "test", "exchange", "samples", "tail", "p_smallest", "p_error", "undecided", "signature",
+    """Every number of the report with all its digits, one line per metric and system."""
+    return csv_of([
+        _record(comparison, metric, system) for metric in comparison.metrics for system in comparison.scores
     ])  # fmt: skip
-    for metric in comparison.metrics:
-        for system, by_metric in comparison.scores.items():
-            score, compared = by_metric[metric].to_json(), comparison.against_baseline(system, metric)
-            own = [score[key] for key in ("mean", "pooled", "s_sel", "s_test", "s_dev")]
-            against: list[Any] = [None] * 13
-            if compared is not None:
-                told = compared.to_json()
-                against = [told["baseline"], told["difference"], *told["ci"]]
-                against += [told[key] for key in ("p", "p_corrected", "test", "exchange", "samples", "tail")]
-                against += [told[key] for key in ("p_smallest", "p_error", "undecided")]
-            cells = [metric, system, len(score["runs"]), *own, *score["ci"], score["median_run"], *against]
-            cells.append(comparison.signature(metric))
-            writer.writerow(["" if cell is None else cell for cell in cells])
-    return stream.getvalue()
+
+
+_OF_PAIR = (
+    "difference", "difference_low", "difference_high", "p", "p_corrected", "test", "exchange", "samples",
+    "tail", "p_smallest", "p_error", "undecided",
+)  # fmt: skip
+
+
+def _record(comparison: SystemsComparison, metric: str, system: str) -> dict[str, Any]:
+    score = comparison.scores[system][metric].to_json()
+    compared = comparison.against_baseline(system, metric)
+    told: dict[str, Any] = dict.fromkeys(("baseline", *_OF_PAIR))
+    if compared is not None:
+        told = compared.to_json()
+        told["difference_low"], told["difference_high"] = told["ci"]
+    return {
+        "metric": metric, "system": system, "runs": len(score["runs"]),
+        **{key: score[key] for key in ("mean", "pooled", "s_sel", "s_test", "s_dev")},
+        "ci_low": score["ci"][0], "ci_high": score["ci"][1], "median_run": score["median_run"],
+        **{key: told[key] for key in ("baseline", *_OF_PAIR)}, "signature": comparison.signature(metric),
+    }  # fmt: skip
 
 
 def latex_table(comparison: SystemsComparison) -> str:
-    """A table for a paper (packages booktabs and multirow), in the form of Clark et al. 2011, Table 1."""
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        r"\begin{tabular}{llrrrrr}",
-        r"\toprule",
-        r"Metric & System & Avg & $\overline{s}_{\mathrm{sel}}$ & $s_{\mathrm{test}}$"
-        r" & $s_{\mathrm{dev}}$ & $p$ \\",
-    ]
-    for metric, kind in comparison.metrics.items():
-        lines.append(r"\midrule")
-        arrow = {True: r" $\uparrow$", False: r" $\downarrow$", None: ""}[kind.higher_is_better]
-        label = rf"\multirow{{{len(comparison.scores)}}}{{*}}{{{_escaped(metric)}{arrow}}}"
-        for system, by_metric in comparison.scores.items():
-            spreads = by_metric[metric].instability
-            compared = comparison.against_baseline(system, metric)
-            p = "--" if compared is None else _latex_p(compared.p_corrected)
-            numbers = (spreads.mean, spreads.s_sel, spreads.s_test, spreads.s_dev)
-            cells = [label, _escaped(system), *(_number(v).replace("-", "--") for v in numbers), p]
-            lines.append(" & ".join(cells) + r" \\")
-            label = ""
-    caption = _escaped(". ".join(footnotes(comparison)[:2]))
-    signatures = [
-        rf"{_escaped(m)}: \texttt{{{_escaped(comparison.signature(m))}}}" for m in comparison.metrics
-    ]
-    lines += [
-        r"\bottomrule",
-        r"\end{tabular}",
-        rf"\caption{{{caption}. {'; '.join(signatures)}.}}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def changes(comparison: SystemsComparison, examples: int = _EXAMPLES) -> Iterator[Change]:
-    """The segments that improved and worsened most, for every comparison by a metric with a direction."""
-    for compared in comparison.comparisons:
-        better = comparison.metrics[compared.metric].higher_is_better
-        if better is None:
-            continue
-        means = [
-            comparison.segment_scores(name, compared.metric).mean(axis=0)
-            for name in (compared.baseline, compared.system)
-        ]
-        gain = np.nan_to_num((means[1] - means[0]) * (1 if better else -1))
-        order = np.argsort(-gain, kind="stable")
-        for change, chosen in (
-            ("improved", [i for i in order[:examples] if gain[i] > 0]),
-            ("worsened", [i for i in order[::-1][:examples] if gain[i] < 0]),
-        ):
-            for i in chosen:
-                yield Change(
-                    compared.metric, compared.system, compared.baseline, change, int(i) + 1,
-                    float(means[0][i]), float(means[1][i]),
-                    comparison.references[0].lines[i] if comparison.references else None,
-                    _median_text(comparison, compared.baseline, compared.metric, i),
-                    _median_text(comparison, compared.system, compared.metric, i),
-                )  # fmt: skip
-
-
-def _median_text(comparison: SystemsComparison, system: str, metric: str, segment: int) -> str:
-    runs = next(s.runs for s in comparison.systems if s.name == system)
-    return runs[comparison.scores[system][metric].instability.median_run].lines[segment]
-
-
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def p_text(p: float) -> str:
-    """Four decimals, '-' where undefined."""
-    return "-" if np.isnan(p) else f"{p:.4f}"
-
-
-def _latex_p(p: float) -> str:
-    if np.isnan(p):
-        return "--"
-    return "$<$0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _escaped(text: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return re.sub(r"[\\~^&%$#_{}]", lambda m: special.get(m.group(), "\\" + m.group()), text)
+    """A table for a paper (package booktabs), in the form of Clark et al. 2011, Table 1."""
+    return table(comparison).latex()

@@ -124,6 +124,21 @@ class SystemsComparison:
             "buckets": None if self.buckets is None else self.buckets.to_json(),
         }
 
+    def figures(self) -> dict[str, float]:
+        """Scores, spreads and tests by dotted names, for tracking."""
+        values = {
+            f"{system}.{metric}.{quantity}": value
+            for system, by_metric in self.scores.items()
+            for metric, score in by_metric.items()
+            for quantity, value in score.to_json().items()
+            if isinstance(value, float)
+        }
+        for one in self.comparisons:
+            name = f"{one.system}.{one.metric}"
+            values |= {f"{name}.difference": one.result.difference, f"{name}.p": one.result.p}
+            values[f"{name}.p_corrected"] = one.p_corrected
+        return values
+
     def signature(self, metric: str) -> str:
         """What the numbers by the metric rest on, as sacreBLEU writes it."""
         return self.metrics[metric].signature(len(self.references))

@@ -18,6 +18,7 @@ from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
+from qe.display.numbers import percent
 from qe.models.model import Model
 from qe.statistics.groups import group_index
 from qe.statistics.result import check_enough, check_seed
@@ -428,9 +429,9 @@ def _check_independent(model: Model, system: str, segments: Segments) -> None:
     same = np.mean([own.split() == other.split() for own, other in pairs])
     if same >= _SAME_ENGINE:
         raise InputError(
-            f"{100 * same:.0f} % of the translations of '{system}' are the pseudo-references of the model "
-            f"'{model.name}' ({model.made_columns.get('pseudo_reference', 'given')}), which would always "
-            "prefer them",
+            f"{percent(float(same), 0)} of the translations of '{system}' are the pseudo-references of the"
+            f" model '{model.name}' ({model.made_columns.get('pseudo_reference', 'given')}), which would"
+            " always prefer them",
             remedy="use a model without pseudo-references of that engine, or learn the choice (--references)",
         )
 

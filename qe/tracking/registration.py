@@ -11,6 +11,7 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_MODEL_VERSIONS
 
+from qe.display.numbers import number
 from qe.tracking.connection import one_at_a_time
 from qe.tracking.logged_models import Described, log_model
 from qe.tracking.registry import CHALLENGER, CHAMPION, aliased, entries, make_champion, set_alias
@@ -141,5 +142,5 @@ def _comparable(own: Mapping[str, str], other: Mapping[str, str]) -> bool:
 def _compared(own: Mapping[str, str], other: Mapping[str, str]) -> str:
     if not _comparable(own, other):
         return "measured on other data or by another metric"
-    values = (float(tags["value"]) for tags in (own, other))
-    return "{} {:.4f} against {:.4f} on the same folds".format(own["metric"], *values)
+    value, before = (number(float(tags["value"]), 4) for tags in (own, other))
+    return f"{own['metric']} {value} against {before} on the same folds"

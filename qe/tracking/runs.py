@@ -171,20 +171,22 @@ def log_report(
     params: Mapping[str, Any],
     metrics: Mapping[str, float],
     folder: Path,
+    under: str = "",
     settings_file: Path | None = None,
 ) -> str:
     """Logs a report that is no model training as a run of its own; its id.
 
     params   settings, nested mappings by dotted names
     metrics  figures; undefined ones are left out
-    folder   its content (tables, plots) goes to the run's artifacts, under `name`
+    folder   its content (tables, plots) goes to the run's artifacts
+    under    the folder there; default: `name`
 
     Characters of names that MLflow refuses become `_`.
     """
     with run(name, settings_file=settings_file) as logged:
         logged.params(accepted(flatten(params)))
         logged.metrics(accepted(metrics))
-        logged.artifact(folder, name)
+        logged.artifact(folder, under or name)
     return logged.id
 
 

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from qe.evaluation.plots import BLUE, ORANGE, _canvas, _title
-from qe.evaluation.table import TITLES
+from qe.display.drawing import BLUE, ORANGE, canvas, headline
+from qe.statistics.metric import title_of
 from qe.training.learning_curve import ALONE, LearningCurve
 
 
 def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Figure:
     """Mean of the draws by training rows, with the interval over segments; every draw as a point."""
-    figure, axes = _canvas(7.0, 4.4)
+    figure, axes = canvas(7.0, 4.4)
     for name, curve in curves.items():
         _draw(axes, curve, metric, name if len(curves) > 1 else "mean", BLUE if name == ALONE else ORANGE)
     rows = [size.rows for curve in curves.values() for size in curve.sizes]
@@ -22,10 +22,10 @@ def learning_curve_plot(curves: Mapping[str, LearningCurve], metric: str) -> Fig
     axes.set_xticks(sorted(set(rows)), minor=False)
     axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.set(xlabel="training rows", ylabel=TITLES.get(metric, metric))
+    axes.set(xlabel="training rows", ylabel=title_of(metric))
     axes.legend(loc="best", frameon=False, fontsize=8.5)
     draws = max(len(size.draws) for curve in curves.values() for size in curve.sizes)
-    _title(axes, "Learning curve", f"out of fold · {draws} draws of the rows, of all rows one")
+    headline(axes, "Learning curve", f"out of fold · {draws} draws of the rows, of all rows one")
     return figure
 
 

@@ -14,15 +14,20 @@ from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.submission import write_submission
-from qe.evaluation import plots
+from qe.display.drawing import save
+from qe.display.numbers import number, signed, signed_general
+from qe.evaluation import prediction_plots
+from qe.evaluation.coverage_plot import interval_coverage
 from qe.evaluation.reliability_plot import reliability_plot
 from qe.models.model import Model
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training import figures
 from qe.training.importance import permutation_importance
+from qe.training.importance_plot import feature_importance
 from qe.training.recipe import recipe
 from qe.training.result import TrainingResult
+from qe.training.search_plot import study_history
 from qe.training.space import Space
 from qe.training.words import reliability_bins, word_section, write_words
 
@@ -132,11 +137,12 @@ def equation(model: Model, names: list[str]) -> str:
         kept = [model.feature_set.names.index(name) for name in names]
         coefficients = coefficients / scaler.scale_[kept]
         intercept -= float(coefficients @ scaler.mean_[kept])
-    lines = [f"{model.scale.name} = {intercept:.4f}"]
+    lines = [f"{model.scale.name} = {number(intercept, 4)}"]
     for i in np.argsort(-np.abs(effects)):
         if coefficients[i]:
             lines.append(
-                f"  {coefficients[i]:+.4g} * {names[i]}    ({effects[i]:+.3f} per standard deviation)"
+                f"  {signed_general(coefficients[i])} * {names[i]}"
+                f"    ({signed(effects[i])} per standard deviation)"
             )
     return "\n".join(lines) + "\n"
 
@@ -212,18 +218,18 @@ def _write_plots(folder: Path, result: TrainingResult) -> None:
     scale = prepared.dataset.scale
     gold, out_of_fold = prepared.scores, result.out_of_fold
     drawn = {
-        "predicted_against_gold": plots.predicted_against_gold(gold, out_of_fold, scale),
-        "residuals": plots.residuals(gold, out_of_fold, scale),
-        "delta_avg": plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
+        "predicted_against_gold": prediction_plots.predicted_against_gold(gold, out_of_fold, scale),
+        "residuals": prediction_plots.residuals(gold, out_of_fold, scale),
+        "delta_avg": prediction_plots.delta_avg_by_quantiles(_delta_avg_curves(result)),
     }
     for name, entries in {"": result.companions.intervals.measured, **result.covered}.items():
         if entries:
             where = name or "held-out training rows"
-            figure = plots.interval_coverage(entries, scale, where)
+            figure = interval_coverage(entries, scale, where)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
     if not search.best.pairwise:  # a kernel's columns are segments, not features
         names, values, spread = permutation_importance(result.objective, search.best)
-        drawn["feature_importance"] = plots.feature_importance(
+        drawn["feature_importance"] = feature_importance(
             names,
             values,
             spread,
@@ -237,9 +243,9 @@ def _write_plots(folder: Path, result: TrainingResult) -> None:
     direction: Literal["maximize", "minimize"] = (
         "maximize" if METRICS.get(metric).higher_is_better else "minimize"
     )
-    drawn["study_history"] = plots.study_history(history, None, direction, metric)
+    drawn["study_history"] = study_history(history, None, direction, metric)
     for name, figure in drawn.items():
-        plots.save(figure, folder / f"{name}.png")
+        save(figure, folder / f"{name}.png")
 
 
 def _delta_avg_curves(result: TrainingResult) -> dict[str, FloatArray]:

@@ -16,7 +16,9 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from qe.config.experiment import SearchSection
 from qe.config.spaces import grid
+from qe.display.numbers import number
 from qe.models.pipeline import Candidate
+from qe.statistics.metric import METRICS, title_of
 from qe.training.drawing import drawing
 from qe.training.failures import CandidateFailed
 from qe.training.objective import FAILURE, Objective
@@ -256,4 +258,6 @@ def _stage(study: optuna.Study, objective: Objective) -> str:
     if not finished(study):
         return "search"
     values = zip(objective.metrics, _best(study, objective).values, strict=True)
-    return "search · best " + ", ".join(f"{metric} {value:.4f}" for metric, value in values)
+    return "search · best " + ", ".join(
+        f"{title_of(metric)} {number(value, METRICS.get(metric).digits + 1)}" for metric, value in values
+    )

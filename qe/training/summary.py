@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qe.evaluation.table import TITLES
+from qe.display.numbers import Shown, settings
+from qe.evaluation.pairs import json_name
+from qe.statistics.metric import METRICS
 
 _PARTS = {
     "test": "on the test split",
@@ -12,14 +14,9 @@ _PARTS = {
 }
 
 
-def key_of(scores: Mapping[str, Any], metric: str) -> str:
-    """The key of a metric among a system's scores: shares are kept in percent."""
-    return metric if metric in scores else f"{metric}_percent"
-
-
 def value_of(scores: Mapping[str, Any], metric: str) -> float | None:
     """A system's score; None if it is undefined."""
-    value = scores.get(key_of(scores, metric))
+    value = scores.get(json_name(metric))
     return None if value is None else float(value)
 
 
@@ -57,19 +54,16 @@ def _winner(best: Mapping[str, Any]) -> str:
 
 
 def _params(params: Mapping[str, Any]) -> str:
-    texts = [f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items()]
-    return f" ({', '.join(texts)})" if texts else ""
+    return f" ({settings(params)})" if params else ""
 
 
 def _figure(section: Mapping[str, Any], name: str, metric: str) -> str:
-    def number(value: float | None) -> str:
-        return "undefined" if value is None else f"{value:.3f}"
-
-    scores = section["systems"][name]
-    bounds = scores["ci"].get(key_of(scores, metric))
-    interval = f" [{number(bounds[0])}, {number(bounds[1])}]" if bounds else ""
-    others = [
-        f"{other} {number(value_of(section['systems'][other], metric))}" for other in section["baselines"]
-    ]
+    kind, scores = METRICS.get(metric), section["systems"]
+    others = [f"{other} {kind.shown(value_of(scores[other], metric))}" for other in section["baselines"]]
     beside = f" (baselines: {', '.join(others)})" if others else ""
-    return f"{TITLES.get(metric, metric)} {number(value_of(scores, metric))}{interval}{beside}"
+    return f"{kind.title} {shown(scores[name], metric)}{beside}"
+
+
+def shown(scores: Mapping[str, Any], metric: str) -> Shown:
+    """A system's score with its interval, if it has one."""
+    return METRICS.get(metric).shown(value_of(scores, metric), scores.get("ci", {}).get(json_name(metric)))

@@ -10,9 +10,9 @@ import pandas as pd
 
 from features.storage.files import digest
 from qe.data.dataset import Split
-from qe.evaluation.table import TITLES
+from qe.evaluation.pairs import json_name
 from qe.models.model import Model
-from qe.statistics.metric import METRICS
+from qe.statistics.metric import METRICS, title_of
 from qe.tracking import logged_models, registration
 from qe.tracking.runs import Data, Run
 from qe.tracking.settings import load_settings, registered_model
@@ -20,7 +20,7 @@ from qe.training import figures, search
 from qe.training.preparation import Prepared
 from qe.training.recipe import recipe, recipe_tags
 from qe.training.result import TrainingResult
-from qe.training.summary import best_of, key_of, summary, value_of
+from qe.training.summary import best_of, summary, value_of
 from qe.training.tables import figures_table, segment_tables
 
 # Part of a report -> the group of its metrics in MLflow, which draws what stands before a slash together.
@@ -37,7 +37,7 @@ def title(metric: str) -> str:
     >>> title("delta_avg"), title("large_error")
     ('DeltaAvg', 'Large percent')
     """
-    return TITLES.get(metric, metric).replace("%", "percent")
+    return title_of(metric).replace("%", "percent")
 
 
 def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
@@ -205,7 +205,7 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
     section, metric = report[part], report["experiment"]["evaluation"]["metric"]
     systems, own = section["systems"], report["experiment"]["name"]
     values = {title(name): value_of(systems[own], name) for name in dict.fromkeys((metric, *_SHOWN))}
-    low, high = systems[own]["ci"].get(key_of(systems[own], metric)) or (None, None)
+    low, high = systems[own]["ci"].get(json_name(metric)) or (None, None)
     values |= {f"{title(metric)} 95 percent low": low, f"{title(metric)} 95 percent high": high}
     for name in section["baselines"]:
         values[f"{title(metric)} of baseline {name}"] = value_of(systems[name], metric)

@@ -13,12 +13,14 @@ from features.storage.files import atomic_file
 from features.word_level.labels import inserted_per_gap
 from features.word_level.places import Kind, Places, WordLevelExtractor, judges
 from qe.data.dataset import Split
+from qe.display.numbers import fixed
 from qe.evaluation.reliability import Bin
 from qe.evaluation.word_level import WordReport, evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags, WordTags
 from qe.training.preparation import Prepared
 
 PARTS: Mapping[Kind, str] = {"word": "words", "gap": "gaps", "source": "source"}
+_DIGITS = 6  # of P(BAD) in files
 METRIC = "f1_mult"  # whose thresholds make the tags that are written
 
 
@@ -203,7 +205,7 @@ def _lines(tagged: Tagged) -> list[tuple[list[str], list[str]]]:
     """Of every segment, its tags and its probabilities."""
     tags = np.where(tagged.tags[METRIC], "BAD", "OK")
     return [
-        (tags[a:b].tolist(), [f"{value:.6f}" for value in tagged.bad[a:b]])
+        (tags[a:b].tolist(), [fixed(value, _DIGITS) for value in tagged.bad[a:b]])
         for a, b in pairwise(tagged.offsets.tolist())
     ]
 

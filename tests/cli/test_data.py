@@ -34,8 +34,8 @@ def test_sound_data(
     assert run("check", shared_data("wmt12-qe")) == 0
     out = capsys.readouterr().out
     for expected in (
-        "wmt12-qe (format wmt12), label effort 1 .. 5, higher is better",
-        "mean 3.446, sd 0.875, 1.3 .. 3.5 .. 5",
+        "wmt12-qe (format wmt12), label effort [1, 5], higher is better",
+        "mean 3.446, sd 0.875, median 3.5 in [1.3, 5]",
         "judges of train: Pearson above the diagonal, quadratic kappa below",
         "note: training_set/source.eng: 852 lines with trailing blanks (removed)",
         "no defects",
@@ -58,7 +58,7 @@ def test_defects_are_exit_code_1(table: Path, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert run("check", table, *TABLE) == 1
     out = capsys.readouterr().out
-    assert "a.tsv:2: the label 'effort' is 0, off the declared scale 1 .. inf" in out
+    assert "a.tsv:2: the label 'effort' is 0, off the declared scale [1, inf]" in out
     assert "train: 1 segments have an empty target (first: train-2)" in out and "2 defects" in out
 
 

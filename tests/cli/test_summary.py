@@ -1,19 +1,10 @@
 """What a finished run looks like in a terminal."""
 
-import io
-from typing import Any
-
 import pytest
-from rich.console import Console
 
-from qe.cli._summary import _failure_lines, _trials, print_comparisons, scores_table
-
-
-def drawn(metric: str, section: dict[str, Any], width: int = 80) -> str:
-    stream = io.StringIO()
-    Console(width=width, file=stream).print(scores_table("title", section, metric))
-    return stream.getvalue()
-
+from qe.cli._summary import _failure_lines, _trials, print_comparisons
+from qe.statistics.metric import title_of
+from qe.training.score_tables import scores_table
 
 SECTION = {
     "systems": {
@@ -35,15 +26,18 @@ SECTION = {
     [
         ("mae", "0.600 [0.500, 0.700]"),
         ("kendall", "0.400 [0.300, 0.500]"),
-        ("large_error", "12.500 [10.000, 15.000]"),
+        ("large_error", "12.5 [10.0, 15.0]"),
     ],
 )
 def test_the_metric_of_the_experiment_stands_first_with_its_interval(metric: str, cell: str) -> None:
-    text = drawn(metric, SECTION)
-    header = next(line for line in text.splitlines() if "system" in line).split()
-    assert header[:2] == ["system", metric] and header.count(metric) == 1 and "pearson" in header
+    table = scores_table("title", SECTION, metric)
+    titles = [column.title for column in table.columns]
+    assert (
+        titles[:2] == ["system", title_of(metric)] and len(set(titles)) == len(titles) and "Pearson" in titles
+    )
+    text = table.text(80)
     assert cell in text and "0.810" in text and text.count("[") == 1
-    assert max(map(len, text.splitlines())) <= 80 and "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
@@ -52,7 +46,7 @@ def test_comparisons_are_those_of_the_metric_and_of_the_two_of_the_task(
     report = {"test": SECTION, "nested": None, "experiment": {"evaluation": {"metric": "kendall"}}}
     print_comparisons(report)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[3] for line in lines] == ["delta_avg", "mae", "kendall"]
+    assert [line.split()[3] for line in lines] == ["DeltaAvg", "MAE", "Kendall"]
 
 
 def test_trials_are_counted_apart_by_how_they_ended() -> None:

@@ -35,7 +35,7 @@ def test_the_option_holds_for_libraries_too_and_ends_with_the_command(
     def printed(*_: Any, **__: Any) -> None:
         seen.append((threads.cores(), os.environ["QE_THREADS"], os.environ["OMP_NUM_THREADS"]))
 
-    monkeypatch.setattr("rich.console.Console.print", printed)
+    monkeypatch.setattr("qe.display.terminal.show", printed)
     monkeypatch.delenv("QE_THREADS", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "9")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")

@@ -23,7 +23,7 @@ def write(tmp_path: Path) -> Write:
 
 def test_length_counts_words_between_blanks() -> None:
     outcome = by_length(["", "a b", "a  b c d e", "x y z v w u"], "source", 2)
-    assert outcome.labels == ("0..2", "5..6") and outcome.about == "words of the source"
+    assert outcome.labels == ("[0, 2]", "[5, 6]") and outcome.about == "words of the source"
     assert outcome.index.tolist() == [0, 0, 1, 1]
 
 
@@ -45,7 +45,7 @@ def test_quality_is_the_mean_of_standardised_columns(write: Write) -> None:
         int(mean > sorted(means)[1]) for mean in means
     ]
     paths = [write("a.txt", "1\n2\n3\n4\n"), write("b.tsv", "id\tscore\nx\t9\ny\t8\nz\t7\nv\t6\n")]
-    assert read_quality(paths[:1], 2).labels == ("1..2", "3..4")
+    assert read_quality(paths[:1], 2).labels == ("[1, 2]", "[3, 4]")
     assert read_quality(paths[1:], 2).index.tolist() == [1, 1, 0, 0]
     assert "a.txt, b.tsv" in read_quality([paths[0], write("b.tsv", "1\n2\n3\n9\n")], 2).about
     with pytest.raises(InputError, match="predicted qualities of 2 and 3 segments"):
@@ -54,6 +54,6 @@ def test_quality_is_the_mean_of_standardised_columns(write: Write) -> None:
 
 def test_columns_are_bands_of_numbers_or_names(write: Write) -> None:
     numbers = write("n.txt", "1\n2\n3\n4\n")
-    assert read_column("age", numbers, 2).labels == ("1..2", "3..4")
+    assert read_column("age", numbers, 2).labels == ("[1, 2]", "[3, 4]")
     assert read_column("document", numbers, 2).labels == ("1", "2", "3", "4")  # a document's number is a name
     assert read_column("domain", write("d.txt", "news\n7\nnews\n")).labels == ("news", "7")

@@ -73,7 +73,7 @@ def test_every_defect_is_told(texts: Path) -> None:
     report = check(texts, "parallel_text", options(train=TRAIN))
     assert [defect.rsplit("/", 1)[-1] for defect in report.defects] == [
         "y:2: the label 'score' is not a number ('x')",
-        "y:3: the label 'score' is 9, off the declared scale 1 .. 5",
+        "y:3: the label 'score' is 9, off the declared scale [1, 5]",
         "train: 1 segments have an empty target (first: train-2)",
     ]
     assert report.splits["train"].labels is not None and report.splits["train"].labels.n == 1

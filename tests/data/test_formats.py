@@ -266,8 +266,8 @@ def test_hter_that_is_given_is_not_computed(texts: Path) -> None:
         ({"y": "1\n2,500\n3\n"}, r"/y:2: .* \('2,500'\); use a decimal point"),
         ({"y": "1\n1_0\n3\n"}, r"/y:2: .* not a number \('1_0'\)"),
         ({"y": "1\nNaN\n3\n"}, r"/y:2: .* not a number \('NaN'\)"),
-        ({"y": "1\n5.1\n3\n"}, r"/y:2: the label 'score' is 5.1, off the declared scale 1 .. 5"),
-        ({"y": "0\n2\n3\n"}, r"/y:1: .* off the declared scale 1 .. 5"),
+        ({"y": "1\n5.1\n3\n"}, r"/y:2: the label 'score' is 5.1, off the declared scale \[1, 5\]"),
+        ({"y": "0\n2\n3\n"}, r"/y:1: .* off the declared scale \[1, 5\]"),
     ],
 )
 def test_bad_parallel_text(texts: Path, files: dict[str, str | bytes], message: str) -> None:
@@ -284,7 +284,7 @@ def test_blanks_of_any_kind_around_a_number(texts: Path) -> None:
 
 def test_infinite_label_on_an_open_scale(texts: Path) -> None:
     write(texts, y="1\n1e999\n3\n")
-    with pytest.raises(InputError, match=r"y:2: .* off the declared scale -inf .. inf"):
+    with pytest.raises(InputError, match=r"y:2: .* off the declared scale \[-inf, inf\]"):
         read_text(texts, label={"name": "z", "higher_is_better": True})
 
 

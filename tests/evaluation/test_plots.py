@@ -14,14 +14,14 @@ from PIL import Image
 
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
-from qe.evaluation.plots import (
+from qe.display.drawing import save
+from qe.evaluation.prediction_plots import (
     delta_avg_by_quantiles,
-    feature_importance,
     predicted_against_gold,
     residuals,
-    save,
-    study_history,
 )
+from qe.training.importance_plot import feature_importance
+from qe.training.search_plot import study_history
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, None, False)

@@ -78,7 +78,7 @@ def test_each_departure_is_named(profile: Profile) -> None:
     same = features(200, 2)
     (swapped,) = warnings(profile, batch(200, 3, SPANISH, ENGLISH), same)[:1]
     assert swapped.startswith("source and target swapped: 9") or swapped.startswith(
-        "source and target swapped: 100%"
+        "source and target swapped: 100 %"
     )
     foreign = warnings(profile, batch(200, 3, ENGLISH, GERMAN), same)
     assert any(w.startswith("target in another language") for w in foreign)

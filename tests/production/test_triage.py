@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.data.dataset import LabelScale
-from qe.evaluation.plots import save
+from qe.display.drawing import save
 from qe.production.triage import (
     ActionCosts,
     Estimate,

@@ -61,7 +61,7 @@ def test_qe_evaluate_gives_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main([*map(str, arguments)])
     assert (
-        "Bayesian signed-rank test of segments, mae within 0.05: P(a better than b) = "
+        "Bayesian signed-rank test of segments, MAE within 0.05: P(a better than b) = "
         in capsys.readouterr().out
     )
     (tmp_path / "documents").write_text("".join(f"{i // 25}\n" for i in range(100)))

@@ -49,13 +49,13 @@ def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
     outcome = bands("length", "words", values, 4)
     sizes = [len(rows) for _, rows in outcome.each()]
     assert sizes == [30, 20, 25, 25]  # the first holds all ones, and what is above it begins afresh
-    assert outcome.labels == ("1", "2..17", "18..42", "43..67")
+    assert outcome.labels == ("1", "[2, 17]", "[18, 42]", "[43, 67]")
     for label, rows in outcome.each():
         assert {outcome.label(row) for row in rows} == {label}
     assert bands("x", "", np.array([0.0] * 90 + [1.0] * 10), 4).labels == ("0", "1")
     assert bands("x", "", np.array([1.0, 1.00001, 1.00002, 1.00003]), 2).labels == (
-        "1..1.00001",
-        "1.00002..1.00003",
+        "[1, 1.00001]",
+        "[1.00002, 1.00003]",
     )
 
 
@@ -67,7 +67,7 @@ def test_names_are_buckets_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: bands("x", "", np.ones(5)), "100% have the value 1"),
+        (lambda: bands("x", "", np.ones(5)), "100 % have the value 1"),
         (lambda: bands("x", "", np.array([1.0, np.nan])), "x of segment 2 is not finite"),
         (lambda: bands("x", "", np.arange(5.0), 1), "at least 2 bands"),
         (lambda: named("x", "", ["a", "a"]), "1 different names"),
@@ -203,4 +203,7 @@ def test_so_many_pairs_are_not_printed() -> None:
             Rule(), samples=99,
         )  # fmt: skip
         assert len(bucket_tables(report)) == tables
-        assert ("buckets: so many pairs are for --json" in bucket_notes(report)) == (tables == 0)
+        told = " ".join(bucket_notes(report))
+        assert ("more than 28 pairs of systems are too many for tables: --json has them" in told) == (
+            tables == 0
+        )

@@ -15,6 +15,7 @@ from features.storage.files import read_lines
 from qe.cli import main
 from qe.statistics.randomization import EXCHANGES, randomization_tests
 from qe.systems import report
+from qe.systems.changes import changes
 from qe.systems.comparison import compare
 from qe.systems.metric_options import metric
 from qe.systems.results import SystemsComparison
@@ -160,11 +161,10 @@ def test_the_report_of_the_example(example: SystemsComparison) -> None:
 
 
 def test_table_csv_and_latex_tell_the_same(example: SystemsComparison) -> None:
-    rows = report.rows(example)
-    assert rows[1][:5] == ("bleu", "sys1", "18.81", "0.26", "0.29")
-    assert all(len(row) == len(report.header(example)) for row in rows)
+    rows = report.table(example).body
+    assert rows[1][:5] == ("bleu ↑", "sys1", "18.81", "0.26", "0.29")
     table = list(csv.DictReader(io.StringIO(report.csv_table(example))))
-    assert [(row["metric"], row["system"]) for row in table] == [row[:2] for row in rows]
+    assert [(row["metric"], row["system"]) for row in table] == [(row[0].split()[0], row[1]) for row in rows]
     assert float(table[1]["mean"]) == example.scores["sys1"]["bleu"].instability.mean
     assert table[0]["p"] == ""
     latex = report.latex_table(example)
@@ -297,7 +297,8 @@ def test_groups_are_the_unit() -> None:
     # The systems differ in the first group alone: one coin, which shows nothing.
     assert (result.exchange, result.samples, result.units, result.smallest) == ("group", 2, 1, 1.0)
     assert built.recipe["groups"] == 3 and np.isnan(result.p)
-    assert "?" in report.rows(built)[1] and "?: cannot be decided" in report.footnotes(built)
+    table = report.table(built)
+    assert "?" in table.body[1] and "?: cannot be decided" in table.foot[0]
     crossed = small([OLD], [NEW], groups={"document": groups, "judge": [i % 5 for i in range(12)]})
     assert crossed.comparisons[0].result.exchange == "document and judge"
     assert crossed.recipe["units"] == {"document": 3, "judge": 5}
@@ -314,7 +315,7 @@ def test_other_intervals_and_the_baseline_of_choice(interval: str) -> None:
 
 
 def test_changes_name_the_segments_in_the_metrics_direction() -> None:
-    outcome = list(report.changes(small([OLD], [NEW], ("bleu", "ter", "length"))))
+    outcome = list(changes(small([OLD], [NEW], ("bleu", "ter", "length"))))
     listed = {
         (kind, change): [c.segment for c in outcome if (c.metric, c.change) == (kind, change)]
         for kind in ("bleu", "ter", "length")

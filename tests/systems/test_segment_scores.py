@@ -67,7 +67,7 @@ def test_the_table_has_footnotes_of_signatures(
     assert "\nbleu: nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:mtqe-" in out
     assert "\ncomet: scores:file|mean:segments|version:mtqe-" in out
     latex = run(capsys, "--metrics", "bleu", *BOTH, "--latex")[0]
-    assert r"bleu: \texttt{nrefs:1|case:mixed|" in latex
+    assert r"bleu: nrefs:1\textbar{}case:mixed\textbar{}" in latex
 
 
 def test_files_alone_need_no_references_and_errors_have_a_direction(

@@ -24,6 +24,7 @@ from features.core.feature_set import EXTRACTORS, from_variant, make_extractor, 
 from features.core.segments import Segments
 from qe.config.experiment import load
 from qe.data.dataset import Split
+from qe.display.numbers import fixed
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.demo.generation import generate
 from qe.getting_started.demo.run import EXPERIMENT
@@ -87,7 +88,7 @@ def with_decoder_output(segments: Segments) -> Segments:
         return segments
     generator = np.random.default_rng(0)
     words = [segments.target_tokens.words(i) for i in range(len(segments))]
-    values = [" ".join(f"{v:.4f}" for v in generator.normal(-0.5, 0.2, len(w) + 1)) for w in words]
+    values = [" ".join(fixed(v, 4) for v in generator.normal(-0.5, 0.2, len(w) + 1)) for w in words]
     subwords = tuple(" ".join(w) for w in words)
     return replace(segments, subwords=subwords, token_log_probabilities=tuple(values))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.storage.files import atomic_file
+from qe.display.numbers import fixed
 from qe.getting_started.demo.annotators import JUDGES, judge, weighted_mean
 from qe.getting_started.demo.dice import Dice
 from qe.getting_started.demo.grammar import RESERVED, Grammar, mixed_registers, plain_registers, text
@@ -124,12 +125,12 @@ def _write_corpus(data: DemoData, lexicon: Lexicon, seed: np.random.SeedSequence
 
 
 def _write_labelled(data: DemoData, split: str, rows: Sequence[Judged]) -> None:
-    weights = "\t".join(f"{one.weight:.2f}" for one in JUDGES)
+    weights = "\t".join(fixed(one.weight, 2) for one in JUDGES)
     columns = {
         "source": [row.source for row in rows],
         "target": [row.target for row in rows],
         "post_edit": [row.post_edit for row in rows],
-        "scores": [f"{weighted_mean(row.judges):.1f}" for row in rows],
+        "scores": [fixed(weighted_mean(row.judges), 1) for row in rows],
         "judges": ["\t".join(map(str, row.judges)) for row in rows],
         "weights": [weights] * len(rows),
     }

@@ -10,6 +10,7 @@ import yaml
 
 from features.basics.errors import InputError
 from qe.config.experiment import SplitSection
+from qe.display.numbers import count, span
 from qe.getting_started.catalogue.costs import FeatureCosts
 from qe.getting_started.init.table import LabelledTable
 
@@ -95,7 +96,7 @@ def _dataset(choices: Choices) -> list[str]:
 def _label(choices: Choices, label: Any) -> list[str]:
     scores = choices.table.split.scores
     assert scores is not None
-    seen = f"Values in this file: {scores.min():g} .. {scores.max():g}."
+    seen = f"Values in this file: {span(scores.min(), scores.max(), 6)}."
     if label == "hter":
         what = "The label: HTER, the edit rate of the translation against its post-edit; LOWER IS BETTER. "
         return [*_comment(what + seen), "label: hter"]
@@ -141,10 +142,10 @@ def _features(choices: Choices) -> list[str]:
         names = WITH_OWN
     costs = FeatureCosts.load().families
     width = max(map(len, names))
-    lines = [f"{name:<{width}}  # {costs[name]:.0f} us: {_GAINS[name]}" for name in names]
+    lines = [f"{name:<{width}}  # {count(costs[name])} us: {_GAINS[name]}" for name in names]
     if choices.parallel is not None and choices.table.split.post_edit is not None:
         lines.append(
-            f"word_quality  # {costs['word_quality']:.0f} us: which words the post-edits would change"
+            f"word_quality  # {count(costs['word_quality'])} us: which words the post-edits would change"
         )
         lines[-1] = f"# - {lines[-1]}"
     text = (

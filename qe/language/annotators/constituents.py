@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.storage.files import sha256
 from features.text.tokens import Tokens
+from qe.display.numbers import fixed
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _storage
 from qe.language.annotators._brackets import ROOT, Node, read_trees, transformed
@@ -69,8 +70,8 @@ class Constituents(Annotator):
                 batch.comments[i] += [
                     f"constituency = {tree}",
                     f"tree_grammar = {parse.grammar}",
-                    f"tree_log_probability = {parse.log_probabilities[0]:.4f}",
-                    f"tree_log_probabilities = {' '.join(f'{p:.4f}' for p in parse.log_probabilities)}",
+                    f"tree_log_probability = {fixed(parse.log_probabilities[0], 4)}",
+                    f"tree_log_probabilities = {' '.join(fixed(p, 4) for p in parse.log_probabilities)}",
                 ]
             else:
                 batch.comments[i].append("tree_grammar = none")

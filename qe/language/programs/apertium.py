@@ -48,7 +48,7 @@ def call(command: Sequence[str], text: str = "") -> tuple[str, str]:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise InputError(f"{name} gave no answer in {PATIENCE:.0f} s") from None
+        raise InputError(f"{name} gave no answer in {PATIENCE:g} s") from None
     messages = done.stderr.decode("utf-8", "replace")
     if done.returncode:
         raise InputError(f"{' '.join([name, *command[1:]])} failed: {messages.strip()[-500:]}")

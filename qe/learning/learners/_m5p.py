@@ -12,6 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative
 from features.storage.arrays import typed, within
 from features.storage.damage import Damaged
+from qe.display.numbers import general, percent
 from qe.learning.elimination import fit_by_elimination
 from qe.learning.learners._checks import rows_to_predict, training_data
 
@@ -126,7 +127,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return [f"{indent}{self._leaf_label(node, leaves)}"]
         lines = []
         for relation, child in (("<=", int(self.left_[node])), ("> ", int(self.right_[node]))):
-            test = f"{indent}{names[self.feature_[node]]} {relation} {self.threshold_[node]:.6g} :"
+            test = f"{indent}{names[self.feature_[node]]} {relation} {general(self.threshold_[node], 6)} :"
             if child in leaves:
                 lines.append(f"{test} {self._leaf_label(child, leaves)}")
             else:
@@ -134,16 +135,18 @@ class M5PRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return lines
 
     def _leaf_label(self, node: int, leaves: dict[int, int]) -> str:
-        share = 100 * self.error_[node] / self.label_deviation_ if self.label_deviation_ > 0 else 0.0
-        return f"LM{leaves[node]} ({self.n_segments_[node]} segments, error {share:.1f} % of the deviation)"
+        share = self.error_[node] / self.label_deviation_ if self.label_deviation_ > 0 else 0.0
+        return (
+            f"LM{leaves[node]} ({self.n_segments_[node]} segments, error {percent(share)} of the deviation)"
+        )
 
     def _equation(self, node: int, names: list[str]) -> str:
         terms = [
-            f"{'-' if value < 0 else '+'} {abs(value):.4g} * {names[j]}"
+            f"{'-' if value < 0 else '+'} {general(abs(value))} * {names[j]}"
             for j, value in enumerate(self.coefficients_[node])
             if value != 0
         ]
-        return " ".join([f"{self.intercept_[node]:.4g}", *terms])
+        return " ".join([general(self.intercept_[node]), *terms])
 
     def _grown(self, X: FloatArray, y: FloatArray) -> "_Tree":
         columns = np.ascontiguousarray(X.T)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative
+from qe.display.numbers import general
 from qe.learning.elimination import drop_attribute
 from qe.learning.learners._checks import rows_to_predict, training_data
 
@@ -93,7 +94,7 @@ class MarsRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         lines = [f"{label} ="]
         for value, term in zip(self.coefficients_, self._terms(), strict=True):
             factors = "".join(f" * {_hinge_text(hinge, names)}" for hinge in term)
-            lines.append(f"  {'-' if value < 0 else '+'} {abs(value):.6g}{factors}")
+            lines.append(f"  {'-' if value < 0 else '+'} {general(abs(value), 6)}{factors}")
         return "\n".join(lines) + "\n"
 
     def _forward(self, X: FloatArray, y: FloatArray) -> tuple[list[Term], FloatArray]:
@@ -308,7 +309,9 @@ def _hinge_text(hinge: Hinge, names: list[str]) -> str:
     name = names[hinge.feature]
     if hinge.sign == 0:
         return name
-    return f"h({name} - {hinge.knot:.6g})" if hinge.sign > 0 else f"h({hinge.knot:.6g} - {name})"
+    return (
+        f"h({name} - {general(hinge.knot, 6)})" if hinge.sign > 0 else f"h({general(hinge.knot, 6)} - {name})"
+    )
 
 
 @numba.njit(cache=True, nogil=True)

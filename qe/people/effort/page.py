@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from qe.display.numbers import number
 from qe.display.page import figures, render
+from qe.people.effort.effort_tables import category_title, correlations_table, sets_table, strongest_table
 from qe.people.effort.report import EffortReport
-from qe.people.effort.tables import category_title, number, overall, percent, strongest
 
 STRONGEST = 12  # correlations by word class that are shown of each population
 
@@ -25,18 +26,19 @@ def page(
     return render(
         "qe.people.effort",
         "page.html",
-        {"number": number, "percent": percent, "category": category_title},
+        {"number": number, "category": category_title},
         title=title,
         report=report,
         languages=languages,
         limits=f"score at most {limits['low_effort']:g} and TER at most {limits['low_ter']:g}; "
         f"score at least {limits['high_effort']:g} and TER at least {limits['high_ter']:g}",
-        sets={name: report.describe(rows) for name, rows in report.sets.items()},
+        sets=sets_table(report).html(),
         figures=figures(plots or {}),
-        overall=overall(report),
-        strongest={
-            name: strongest(correlations, STRONGEST) for name, correlations in report.correlations.items()
-        },
+        correlations=correlations_table(report).html(),
+        strongest=[
+            strongest_table(name, correlations, STRONGEST).html()
+            for name, correlations in report.correlations.items()
+        ],
         recipe=_recipe(report),
     )
 

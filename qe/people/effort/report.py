@@ -17,6 +17,7 @@ from features.edits.edit_labels import EditLabels, edit_labels
 from features.edits.ter import ter
 from features.storage.files import digest
 from features.text.word_classes import UNKNOWN
+from qe.display.numbers import number
 from qe.people.effort.correlations import Correlation, Draws, correlations
 from qe.people.effort.segments import MarkedSegment, discrepancies, marked_segment, most_telling
 from qe.people.effort.sets import Limits, SetPair, four_sets
@@ -230,7 +231,7 @@ def _notes(
             continue
         notes.append(
             f"{pair.name}: {len(pair.low)} segments against {len(pair.high)} that differ in TER by at most"
-            f" {pair.difference:.3f}"
+            f" {number(pair.difference)}"
         )
         if pair.unmatched:
             notes.append(f"{pair.name}: {pair.unmatched} more segments are within the limits, but no segment"

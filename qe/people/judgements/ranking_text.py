@@ -1,70 +1,60 @@
-"""A ranking report as text for the terminal."""
+"""A ranking report for the terminal: one table, with what it rests on."""
 
+from collections.abc import Sequence
+
+from qe.display.numbers import count, estimate, number, percent
+from qe.display.table import UNBOUNDED, Column, Table
 from qe.people.judgements.ranking_report import RankingReport
-from qe.people.judgements.tables import leading, range_text, score_text
+from qe.people.judgements.ranking_tables import leading, range_text
 
 
-def text(report: RankingReport) -> str:
+def text(report: RankingReport, width: int = UNBOUNDED) -> str:
     """One line per system in the order of the leading method, the ranks by all others beside it."""
+    return ranking_table(report).text(width)
+
+
+def ranking_table(report: RankingReport) -> Table:
+    """The order of the leading method, best first, the ranks by others beside it; costs in the last row."""
     name = leading(report)
-    others = [other for other in report.methods if other != name]
-    lines = [*_header(report, name, others), *_rows(report, name, others), _costs(report, name, others)]
-    return "\n".join([_summary(report), "", *_aligned(lines), "", *_footnotes(report, name)]) + "\n"
+    result, others = report.methods[name], [other for other in report.methods if other != name]
+    columns = [Column("", "winner"), Column("rank"), Column(f"system, by {name}", "system")]
+    columns += [Column("score")] if result.scores else []
+    columns += [Column("range")] if result.ranges else []
+    columns += [Column(other, drop=place) for place, other in enumerate(others, start=1)]
+    rows = [*_rows(report, name, others), (), _costs(report, name, others)]
+    return Table(_summary(report), columns, rows, _footnotes(report, name))
 
 
-def _header(report: RankingReport, name: str, others: list[str]) -> list[list[str]]:
-    """The names of the columns, over as many lines as the longest has words."""
-    result = report.methods[name]
-    titles = ["", "rank", f"system, by {name}", *(["score"] if result.scores else [])]
-    titles += ["range"] if result.ranges else []
-    words = [*([title] for title in titles), *(other.split("_") for other in others)]
-    height = max(map(len, words))
-    columns = [[""] * (height - len(column)) + column for column in words]
-    return [list(line) for line in zip(*columns, strict=True)]
-
-
-def _rows(report: RankingReport, name: str, others: list[str]) -> list[list[str]]:
-    """One line per system; an empty one between clusters."""
+def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[str]]:
+    """One row per system; a gap between clusters."""
     result = report.methods[name]
     cuts = {group[-1] for group in (result.clusters or ())[:-1]}
-    lines: list[list[str]] = []
+    rows: list[list[str]] = []
     for place, system in enumerate(result.order, start=1):
-        cells = ["•" if system in report.winners else "", str(place), system]
-        cells += [score_text(result.scores[place - 1])] if result.scores else []
+        cells = ["•" if system in report.winners else "", count(place), system]
+        cells += [number(result.scores[place - 1])] if result.scores else []
         cells += [range_text(result.ranges[system])] if result.ranges else []
         orders = (report.methods[other].order for other in others)
-        cells += [str(order.index(system) + 1) if system in order else "" for order in orders]
-        lines += [cells, []] if system in cuts else [cells]
-    return lines
+        cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
+        rows += [cells, []] if system in cuts else [cells]
+    return rows
 
 
-def _costs(report: RankingReport, name: str, others: list[str]) -> list[str]:
+def _costs(report: RankingReport, name: str, others: Sequence[str]) -> list[str]:
     result = report.methods[name]
-    own, shown = str(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
+    own, shown = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
     label = "violated preferences" if shown else f"violated preferences: {own}"
     cells = ["", "", label, *[own, ""][:shown]]
-    return [*cells, *(str(report.methods[other].cost_in_judgements) for other in others)]
-
-
-def _aligned(lines: list[list[str]]) -> list[str]:
-    """Columns as wide as their widest cell; the third is text, the others are numbers."""
-    widths = [max(map(len, column)) for column in zip(*filter(None, lines), strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if i == 2 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=False))
-        ).rstrip()
-        for line in lines
-    ]
+    return [*cells, *(count(report.methods[other].cost_in_judgements) for other in others)]
 
 
 def _summary(report: RankingReport) -> str:
     counts = report.counts
     ties = int(counts.ties.sum()) // 2
-    shown = "".join(f", {number:,} {what}" for what, number in report.shown.items())
+    shown = "".join(f", {count(shown)} {what}" for what, shown in report.shown.items())
     return (
-        f"{report.name}: {len(counts.systems)} systems{shown}, {counts.total:,} pairwise judgements "
-        f"({100 * ties / counts.total:.1f} % ties)"
+        f"{report.name}: {len(counts.systems)} systems{shown}, {count(counts.total)} pairwise judgements "
+        f"({percent(ties / counts.total)} ties)"
     )
 
 
@@ -86,7 +76,7 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
         for word, kappa in vars(report.agreement).items():
             if kappa.pairs:
                 lines.append(
-                    f"kappa {word} judges {kappa.kappa:.3f} [{kappa.ci[0]:.3f}, {kappa.ci[1]:.3f}] "
+                    f"kappa {word} judges {estimate(kappa.kappa, kappa.ci)} "
                     f"from {kappa.pairs:,} pairs of judgements"
                 )
     return [*lines, *report.notes]

@@ -16,6 +16,7 @@ from features.storage.files import sha256
 from features.word_level.places import Kind, Places, judges
 from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, made, read
 from qe.data.dataset import Dataset, Split
+from qe.display.numbers import fixed
 from qe.models.model import Model
 from qe.scoring.pool import Pool
 from qe.scoring.word_level import WordLevel
@@ -114,7 +115,7 @@ def taught(
         scores.append(teacher.predict(chunk))
         if level is not None:
             lines = list(_together(level.places(chunk)))
-            probabilities += [" ".join(f"{bad:.6f}" for bad in line.tolist()) for line in lines]
+            probabilities += [" ".join(fixed(bad, 6) for bad in line.tolist()) for line in lines]
             tags += [_drawn(line, rng) for line in lines]
     progress(f"scores of {teacher.name}", len(segments), len(segments))
     labels = np.concatenate(scores)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.fuzz import ratio
 
+from qe.display.numbers import percent
 from qe.scoring.check import Check, Pair
 
 
@@ -22,5 +23,5 @@ class Copy(Check):
     def words(self, pair: Pair) -> tuple[str, ...]:
         if not any(map(str.isalpha, pair.source)):
             return ()
-        percent = ratio(pair.source.lower(), pair.target.lower())
-        return (f"the sides are {percent:.0f} % alike",) if percent >= self.alike else ()
+        alike = ratio(pair.source.lower(), pair.target.lower())
+        return (f"the sides are {percent(alike / 100, 0)} alike",) if alike >= self.alike else ()

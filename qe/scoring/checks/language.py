@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from simplemma import in_target_language
 from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
+from qe.display.numbers import percent
 from qe.scoring.check import Check, Pair
 
 
@@ -43,6 +44,6 @@ class Language(Check):
                 continue
             known = in_target_language(text, lang=own)
             if known < self.share:
-                yield (f"the {side} is not in '{own}' ({known:.0%} of its words are known)",)
+                yield (f"the {side} is not in '{own}' ({percent(known, 0)} of its words are known)",)
             elif own != other and in_target_language(text, lang=other) > known + self.margin:
                 yield (f"the {side} is in '{other}'",)

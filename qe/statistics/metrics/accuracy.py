@@ -18,6 +18,10 @@ class Accuracy(AdditiveMetric):
     66.66666666666667
     """
 
+    title = "Accuracy %"
+    help = "percent of segments whose whole label is predicted"
+    kind = "scoring"
+    digits = 1
     higher_is_better = True
     interval_scale = "arcsine"
 

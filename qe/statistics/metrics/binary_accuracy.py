@@ -20,6 +20,10 @@ class BinaryAccuracy(AdditiveMetric):
     66.66666666666667
     """
 
+    title = "Binary accuracy %"
+    help = "percent of segments rightly told to be adequate (3.5 and more), or not"
+    kind = "scoring"
+    digits = 1
     higher_is_better = True
     interval_scale = "arcsine"
 

@@ -25,6 +25,9 @@ class DeltaAvg(RankedMetric):
     0.35
     """
 
+    title = "DeltaAvg"
+    help = "gain in label units of the segments ranked first over all segments"
+    kind = "ranking"
     higher_is_better = True
 
     def score(self, gold: FloatArray, predicted: FloatArray) -> float:

@@ -26,6 +26,9 @@ class Kendall(RankedMetric):
     0.666667
     """
 
+    title = "Kendall"
+    help = "agreement on pairs of segments (tau-b), -1 to 1"
+    kind = "ranking"
     higher_is_better = True
     interval_scale = "fisher"
 

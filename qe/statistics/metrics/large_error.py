@@ -19,6 +19,11 @@ class LargeError(ErrorShare):
     50.0
     """
 
+    title = "Large %"
+    help = "percent of segments predicted a label unit off, or more"
+    kind = "scoring"
+    digits = 1
+    json_key = "large_error_percent"
     higher_is_better = False
     interval_scale = "arcsine"
 

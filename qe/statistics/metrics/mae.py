@@ -15,6 +15,9 @@ class Mae(AdditiveMetric):
     1.25
     """
 
+    title = "MAE"
+    help = "mean absolute error in label units"
+    kind = "scoring"
     higher_is_better = False
     interval_scale = "log"
 

@@ -24,6 +24,9 @@ class Pearson(AdditiveMetric, ExchangedMetric):
     1.0
     """
 
+    title = "Pearson"
+    help = "linear correlation, -1 to 1"
+    kind = "ranking"
     higher_is_better = True
     interval_scale = "fisher"
     exchange_name: ClassVar[str] = "approximate randomization, studentised"

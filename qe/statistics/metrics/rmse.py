@@ -15,6 +15,9 @@ class Rmse(AdditiveMetric):
     2.0000000000000004
     """
 
+    title = "RMSE"
+    help = "root of the mean squared error in label units"
+    kind = "scoring"
     higher_is_better = False
     interval_scale = "log"
 

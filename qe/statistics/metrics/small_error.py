@@ -19,6 +19,11 @@ class SmallError(ErrorShare):
     50.0
     """
 
+    title = "Small %"
+    help = "percent of segments predicted at most a tenth of a label unit off"
+    kind = "scoring"
+    digits = 1
+    json_key = "small_error_percent"
     higher_is_better = True
     interval_scale = "arcsine"
 

@@ -19,6 +19,9 @@ class Spearman(RankedMetric):
     0.8
     """
 
+    title = "Spearman"
+    help = "correlation of ranks, -1 to 1"
+    kind = "ranking"
     higher_is_better = True
     interval_scale = "fisher"
 

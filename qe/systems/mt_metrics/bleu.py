@@ -9,6 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.edits.ngram_matches import ngram_counts, segment_counts
+from qe.display.numbers import fixed
 from qe.systems.mt_metrics._lengths import closest_lengths
 from qe.systems.mt_metrics._ngrams import NgramMetric
 from qe.systems.texts import Texts
@@ -50,7 +51,7 @@ class Bleu(NgramMetric):
             raise InputError(f"smooth_value must be above 0, but got {self.smooth_value:g}")
 
     def signature_parts(self) -> dict[str, Any]:
-        smooth = self.smooth + (f"[{self._value:.2f}]" if self.smooth in _SMOOTH_VALUES else "")
+        smooth = self.smooth + (f"[{fixed(self._value, 2)}]" if self.smooth in _SMOOTH_VALUES else "")
         parts = super().signature_parts()
         order = {} if self.order == 4 else {"order": self.order}
         return {"case": parts["case"], "eff": "no", "tok": parts["tok"], "smooth": smooth} | order

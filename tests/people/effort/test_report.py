@@ -13,9 +13,9 @@ import pytest
 from features.basics.errors import InputError
 from features.edits.edit_categories import ALL
 from qe.people.effort.correlations import Correlation, Draws
-from qe.people.effort.files import write_report
 from qe.people.effort.page import page
 from qe.people.effort.report import EffortReport, analyse
+from qe.people.effort.report_files import write_report
 from qe.people.effort.segments import discrepancies
 from tests.pages import Page, needs_nothing_else
 from tests.people.effort.conftest import Annotated, Training

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 
 from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
-from qe.evaluation.plots import BLUE, VERMILLION, _canvas, _figure, _legend, _plain, _scale_label, _title
+from qe.display.drawing import BLUE, VERMILLION, canvas, headline, legend, new_figure, plain_axes
+from qe.display.numbers import count, interval, number
+from qe.evaluation.prediction_plots import scale_label
 from qe.reports.bands import Band
 
 
@@ -21,28 +23,28 @@ def png(figure: Figure, dpi: int = 120) -> bytes:
 
 def errors_by_band(length: Sequence[Band], score: Sequence[Band], scale: LabelScale) -> Figure:
     """Mean absolute error with intervals, by words of the source and by prediction."""
-    figure = _figure(9.6, 3.9)
+    figure = new_figure(9.6, 3.9)
     panels = figure.subplots(1, 2, sharey=True)
-    whats = ("words in the source", f"predicted {_scale_label(scale)}")
-    for axes, bands, what, form in zip(panels, (length, score), whats, ("{:.0f}", "{:.2f}"), strict=True):
-        _plain(axes)
+    whats = ("words in the source", f"predicted {scale_label(scale)}")
+    for axes, bands, what, digits in zip(panels, (length, score), whats, (0, 2), strict=True):
+        plain_axes(axes)
         places = np.arange(len(bands))
         values = np.array([band.mae for band in bands])
         reach = np.abs(np.array([band.ci for band in bands]).T - values)
         axes.errorbar(places, values, reach, fmt="o", color=BLUE, capsize=3)
-        names = [f"{form.format(band.low)} to\n{form.format(band.high)}\nn = {band.n:,}" for band in bands]
+        names = [f"{interval((band.low, band.high), digits)}\nn = {count(band.n)}" for band in bands]
         axes.set_xticks(places, names, fontsize=8)
         axes.set_xlabel(what)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("mean absolute error (label units)")
-    _title(panels[0], "Error by length", "95 % bootstrap intervals")
-    _title(panels[1], "Error by prediction", "five bands of about equal size")
+    headline(panels[0], "Error by length", "95 % bootstrap intervals")
+    headline(panels[1], "Error by prediction", "five bands of about equal size")
     return figure
 
 
 def score_distributions(scores: FloatArray, training: FloatArray | None, scale: LabelScale) -> Figure:
     """How the (n,) scores lie, beside what the model predicted of training rows that it had not seen."""
-    figure, axes = _canvas(7.6, 3.9)
+    figure, axes = canvas(7.6, 3.9)
     both = scores if training is None else np.concatenate([scores, training])
     bins = np.linspace(both.min(), both.max() + 1e-9, 31)
     shares = np.full(len(scores), 100 / len(scores))
@@ -53,7 +55,7 @@ def score_distributions(scores: FloatArray, training: FloatArray | None, scale: 
         label = f"training, n = {len(training):,}"
         axes.hist(training, bins.tolist(), weights=shares, histtype="step", color=VERMILLION, linewidth=1.8,
                   label=label)  # fmt: skip
-    axes.set(xlabel=f"predicted {_scale_label(scale)}", ylabel="% of the segments")
-    _legend(axes, "best")
-    _title(axes, "Scores", f"median {np.median(scores):.2f}, mean {scores.mean():.2f}")
+    axes.set(xlabel=f"predicted {scale_label(scale)}", ylabel="% of the segments")
+    legend(axes, "best")
+    headline(axes, "Scores", f"median {number(np.median(scores), 2)}, mean {number(scores.mean(), 2)}")
     return figure

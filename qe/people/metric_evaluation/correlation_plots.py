@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from qe.evaluation.plots import BLUE, VERMILLION, _figure, _plain, _title
+from qe.display.drawing import BLUE, GREY, INK, VERMILLION, headline, new_figure, plain_axes
+from qe.display.numbers import p_value
 from qe.people.metric_evaluation.comparison import CorrelationResult
 from qe.people.metric_evaluation.report import MetaReport
 
-_GREY, _INK = "#6B6B6B", "#222222"
 _COLUMNS = 3  # panels side by side
 
 
@@ -20,10 +20,10 @@ def correlations_plot(report: MetaReport) -> Figure:
     columns = min(_COLUMNS, len(results))
     rows = -(-len(results) // columns)
     longest = max(len(result.metrics) for result in results)
-    figure = _figure(1.4 + 3.9 * columns, 0.8 + rows * (1.5 + 0.3 * longest))
+    figure = new_figure(1.4 + 3.9 * columns, 0.8 + rows * (1.5 + 0.3 * longest))
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, result in zip(panels, results, strict=False):
-        _plain(axes)
+        plain_axes(axes)
         for place, metric in enumerate(result.metrics):
             cluster = result.cluster_of(metric.name)
             colour = BLUE if cluster is None or cluster % 2 else VERMILLION
@@ -38,13 +38,13 @@ def correlations_plot(report: MetaReport) -> Figure:
         place = 0
         for group in (result.clusters or ())[:-1]:
             place += len(group)
-            axes.axhline(place - 0.5, color=_GREY, linewidth=0.8, linestyle=":")
+            axes.axhline(place - 0.5, color=GREY, linewidth=0.8, linestyle=":")
         axes.xaxis.set_major_locator(MaxNLocator(5))
         unit = "systems" if result.level == "system" else "groups" if result.groups > 1 else "group"
-        axes.set_title(f"{result.name}\n", loc="left", fontsize=11, fontweight="bold", color=_INK)
+        axes.set_title(f"{result.name}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
         axes.annotate(
             f"{result.groups:,} {unit} · {result.values:,} scores", (0, 1), (0, 5),
-            xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=_GREY,
+            xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=GREY,
         )  # fmt: skip
     for axes in panels[len(results) :]:
         axes.set_visible(False)
@@ -54,7 +54,7 @@ def correlations_plot(report: MetaReport) -> Figure:
         ha="left",
         fontsize=13,
         fontweight="bold",
-        color=_INK,
+        color=INK,
     )
     return figure
 
@@ -67,7 +67,7 @@ def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
     for (a, b, _), one in result.tests.items():
         p_values[names.index(a), names.index(b)] = one.p_corrected
     level = report.settings.level
-    figure = _figure(max(5.4, 3.0 + 0.62 * k), max(4.2, 2.4 + 0.46 * k))
+    figure = new_figure(max(5.4, 3.0 + 0.62 * k), max(4.2, 2.4 + 0.46 * k))
     axes = figure.add_subplot()
     shown = np.where(np.isnan(p_values), np.nan, np.where(p_values <= level, 1.0, 0.0))
     axes.set_facecolor("#F3F3F3")
@@ -75,14 +75,14 @@ def significance_plot(report: MetaReport, result: CorrelationResult) -> Figure:
     for row in range(k):
         for column in range(row + 1, k):
             value = p_values[row, column]
-            text = "-" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
-            axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color=_INK)
+            text = p_value(value, level)
+            axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color=INK)
     axes.set_xticks(range(k), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(k), names, fontsize=9)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     note = f"p of the row being better than the column ({report.settings.correct}) · blue: p ≤ {level:g}"
-    _title(axes, f"{report.name}: {result.name}", note)
+    headline(axes, f"{report.name}: {result.name}", note)
     return figure
 
 

@@ -1,16 +1,15 @@
 """What an effort report leaves in a folder: a page, JSON, tables, plots."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
 from features.edits.edit_categories import ALL
-from features.storage.files import atomic_file
 from qe.data.labels import save_table
-from qe.evaluation.plots import save
+from qe.display.drawing import save
+from qe.display.files import write, write_json
+from qe.people.effort.edit_plots import correlation_forest, edit_distribution, shares_by_class
 from qe.people.effort.page import page
-from qe.people.effort.plots import correlation_forest, edit_distribution, shares_by_class
 from qe.people.effort.report import EffortReport
 from qe.people.effort.segments import discrepancies
 
@@ -31,8 +30,8 @@ def write_report(
         path = folder / "plots" / f"{draw.__name__}.png"
         save(draw(report), path, dpi=120)
         plots[text] = path.read_bytes()
-    _write(folder / "effort.html", page(report, title, languages, plots))
-    _write(folder / "report.json", json.dumps(report.to_json(), indent=1, allow_nan=False) + "\n")
+    write(folder / "effort.html", page(report, title, languages, plots))
+    write_json(folder / "report.json", report.to_json())
     save_table(correlation_table(report), folder / "correlations.tsv")
     save_table(segment_table(report), folder / "segments.tsv")
 
@@ -83,8 +82,3 @@ def segment_table(report: EffortReport) -> pd.DataFrame:
         for row in rows.tolist():
             sets[row] = "; ".join(filter(None, (sets[row], name)))
     return pd.concat([numbers.assign(set=sets), report.table], axis=1)
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as temporary:
-        temporary.write_text(text, "utf-8", newline="")

@@ -8,14 +8,24 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from qe.evaluation.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, _canvas, _figure, _plain, _title
+from qe.display.drawing import (
+    BLUE,
+    DASHES,
+    GREY,
+    INK,
+    PALE,
+    PALETTE,
+    VERMILLION,
+    canvas,
+    headline,
+    new_figure,
+    plain_axes,
+)
+from qe.display.numbers import number
 from qe.people.judgements.ranking_report import MethodResult, RankingReport
+from qe.people.judgements.ranking_tables import leading
 from qe.people.judgements.sign_tests import stars
-from qe.people.judgements.tables import leading
 
-_GREY, _INK = "#6B6B6B", "#222222"
-_LINES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
-_DASHES = ("-", "--", ":", "-.")
 # Blue where the column's system wins, vermillion where it loses.
 _WINS = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#FFFFFF", BLUE])
 
@@ -36,9 +46,9 @@ def heat_map(report: RankingReport) -> Figure:
         share, net = wins / judged, (wins - wins.T) / judged
     np.fill_diagonal(net, np.nan)
     names = [counts.systems[i] for i in order]
-    figure = _figure(max(6.8, 3.2 + 0.52 * k), max(4.8, 2.4 + 0.42 * k))
+    figure = new_figure(max(6.8, 3.2 + 0.52 * k), max(4.8, 2.4 + 0.42 * k))
     axes = figure.add_subplot()
-    axes.set_facecolor("#E3E3E3")  # of the diagonal
+    axes.set_facecolor(PALE)  # of the diagonal
     reach = max(float(np.nanmax(np.abs(net), initial=0.0)), 1e-9)
     image = axes.imshow(net, cmap=_WINS, vmin=-reach, vmax=reach, aspect="auto")
     for row in range(k):
@@ -46,11 +56,11 @@ def heat_map(report: RankingReport) -> Figure:
             if row != column:
                 p = report.p_values[order[row], order[column]]
                 mark = stars(p) if net[row, column] > 0 else ""
-                text = f"{share[row, column]:.2f}".removeprefix("0") if judged[row, column] else ""
+                text = number(share[row, column], 2).removeprefix("0") if judged[row, column] else ""
                 dark = abs(net[row, column]) > 0.62 * reach
                 axes.text(
                     column, row, text + mark, ha="center", va="center",
-                    fontsize=8, color="white" if dark else _INK,
+                    fontsize=8, color="white" if dark else INK,
                 )  # fmt: skip
     axes.set_xticks(range(k), names, rotation=40, ha="right", fontsize=8.5)
     axes.set_yticks(range(k), names, fontsize=8.5)
@@ -59,7 +69,7 @@ def heat_map(report: RankingReport) -> Figure:
     axes.set(xlabel="judged better ...", ylabel="... than")
     figure.colorbar(image, ax=axes, label="wins minus losses (share)", shrink=0.7)
     note = "shares of judgements · sign test: * p ≤ .10, † .05, ‡ .01"
-    _title(axes, f"{report.name}: head to head", note)
+    headline(axes, f"{report.name}: head to head", note)
     return figure
 
 
@@ -68,8 +78,8 @@ def rank_range_plot(report: RankingReport, method: str) -> Figure:
     result = report.methods[method]
     if result.ranges is None or result.clusters is None:
         raise ValueError(f"{method} has no rank ranges")
-    figure, axes = _canvas(7.4, 2.2 + 0.3 * len(result.order))
-    colour = {name: _LINES[i % 2] for i, group in enumerate(result.clusters) for name in group}
+    figure, axes = canvas(7.4, 2.2 + 0.3 * len(result.order))
+    colour = {name: PALETTE[i % 2] for i, group in enumerate(result.clusters) for name in group}
     for place, name in enumerate(result.order, start=1):
         low, high = result.ranges[name]
         axes.plot(
@@ -83,7 +93,7 @@ def rank_range_plot(report: RankingReport, method: str) -> Figure:
     axes.grid(False, axis="y")
     confidence, samples = f"{100 * report.recipe['confidence']:g}", report.recipe["samples"]
     bullet = " · • beaten by nobody" if report.winners else ""
-    _title(axes, f"{report.name}: who can be told apart", f"{confidence} % of {samples:,} samples{bullet}")
+    headline(axes, f"{report.name}: who can be told apart", f"{confidence} % of {samples:,} samples{bullet}")
     axes.set_xlabel(f"rank by {method}")
     return figure
 
@@ -95,14 +105,14 @@ def methods_plot(report: RankingReport) -> Figure:
         for name, result in report.methods.items()
     }
     systems = [system for system in report.methods[leading(report)].order if system in report.counts.systems]
-    figure = _figure(max(6.8, 2.6 + 1.15 * len(orders)), 2.6 + 0.3 * len(systems))
+    figure = new_figure(max(6.8, 2.6 + 1.15 * len(orders)), 2.6 + 0.3 * len(systems))
     axes = figure.add_subplot()
-    _plain(axes)
+    plain_axes(axes)
     for i, system in enumerate(systems):
         ranks = [order.index(system) + 1 for order in orders.values()]
-        dash = _DASHES[i // len(_LINES) % len(_DASHES)]
+        dash = DASHES[i // len(PALETTE) % len(DASHES)]
         axes.plot(
-            range(len(ranks)), ranks, dash, color=_LINES[i % len(_LINES)], linewidth=1.8, marker="o", ms=6
+            range(len(ranks)), ranks, dash, color=PALETTE[i % len(PALETTE)], linewidth=1.8, marker="o", ms=6
         )
     first, last = next(iter(orders.values())), list(orders.values())[-1]
     axes.set_yticks(
@@ -120,7 +130,7 @@ def methods_plot(report: RankingReport) -> Figure:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set(ylim=(len(systems) + 0.5, 0.5))
-    _title(axes, f"{report.name}: ranks by method", "in brackets: judgements that the order violates")
+    headline(axes, f"{report.name}: ranks by method", "in brackets: judgements that the order violates")
     return figure
 
 
@@ -134,25 +144,25 @@ def power_plot(reports: Sequence[RankingReport]) -> Figure:
     if not known:
         raise ValueError("no report has tasks to draw parts of")
     levels = next(iter(known.values())).levels
-    figure = _figure(2.2 + 3.2 * len(levels), 4.4)
+    figure = new_figure(2.2 + 3.2 * len(levels), 4.4)
     panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
-    for number, (axes, level) in enumerate(zip(panels, levels, strict=True)):
-        _plain(axes)
+    for place, (axes, level) in enumerate(zip(panels, levels, strict=True)):
+        plain_axes(axes)
         for i, (name, power) in enumerate(known.items()):
-            style = _DASHES[i // len(_LINES) % len(_DASHES)]
-            colour = _LINES[i % len(_LINES)]
-            shares = power.shares[number]
+            style = DASHES[i // len(PALETTE) % len(DASHES)]
+            colour = PALETTE[i % len(PALETTE)]
+            shares = power.shares[place]
             axes.plot(power.judgements, shares.mean(axis=1), style, color=colour, linewidth=1.8, label=name)
             low, high = np.quantile(shares, [0.1, 0.9], axis=1)
             axes.fill_between(power.judgements, low, high, color=colour, alpha=0.12, linewidth=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         axes.set(ylim=(0, 1), xlim=(0, None), xlabel="judgements per pair of systems")
-        axes.set_title(f"p ≤ {level:.2f}".replace("0.", "."), loc="left", fontsize=11, color=_INK)
+        axes.set_title(f"p ≤ {number(level, 2).removeprefix('0')}", loc="left", fontsize=11, color=INK)
     panels[0].set_ylabel("pairs of systems told apart")
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False
     )
-    figure.suptitle("What more judgements buy", x=0.01, ha="left", fontsize=13, fontweight="bold", color=_INK)
+    figure.suptitle("What more judgements buy", x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
     return figure
 
 
@@ -169,7 +179,7 @@ def _draw_cuts(axes: Axes, result: MethodResult) -> None:
     place = 0
     for group in (result.clusters or ())[:-1]:
         place += len(group)
-        axes.axhline(place + 0.5, color=_GREY, linewidth=0.8, linestyle=":")
+        axes.axhline(place + 0.5, color=GREY, linewidth=0.8, linestyle=":")
 
 
 def _labels(report: RankingReport, result: MethodResult) -> list[str]:

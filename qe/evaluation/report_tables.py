@@ -1,25 +1,19 @@
 """Report -> tables like Tables 12 and 13 of the WMT12 findings: winners marked, grouped around a baseline."""
 
-import math
 from collections.abc import Sequence
+from typing import Literal
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
+from qe.display.numbers import Shown, count, general, interval, number, p_value
+from qe.display.table import Column, Table
 from qe.evaluation.evaluate import Report, best_first
 from qe.evaluation.pairs import Comparison
 from qe.statistics.equivalence import cluster_words
-from qe.statistics.metric import METRICS
+from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
-RANKING = ("delta_avg", "spearman", "kendall", "pearson")
-SCORING = ("mae", "rmse", "large_error", "small_error")
-TITLES = {
-    "delta_avg": "DeltaAvg", "spearman": "Spearman", "kendall": "Kendall", "pearson": "Pearson",
-    "mae": "MAE", "rmse": "RMSE", "large_error": "Large %", "small_error": "Small %",
-}  # fmt: skip
 WINNER = "•"
-PAIRS_LIMIT = 28  # beyond 8 systems the pairs are for `--json`
+PAIRS_LIMIT = 28  # pairs of 8 systems; more are for `--json`
+INTERVAL = "95 % interval"
 
 
 def report_tables(report: Report) -> list[Table]:
@@ -28,60 +22,62 @@ def report_tables(report: Report) -> list[Table]:
     • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
     that beat it, do not differ from it, and lose to it stand in three sections.
     """
+    kinds = [metrics_of(report, "ranking"), metrics_of(report, "scoring")]
+    tables = [_table(report, metrics) for metrics in kinds if metrics]
+    return [*tables, _pairs(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
+
+
+def metrics_of(report: Report, kind: Literal["ranking", "scoring"]) -> list[str]:
+    """The report's metrics of the order of segments, or of the size of errors; the first sorts its table."""
     known = next(iter(report.systems.values())).metrics
-    families = ([m for m in family if m in known] for family in (RANKING, SCORING))
-    tables = [_table(report, metrics) for metrics in families if metrics]
-    pairs = {(comparison.system, comparison.baseline) for comparison in report.comparisons}
-    return [*tables, _pairs(report)] if 0 < len(pairs) <= PAIRS_LIMIT else tables
+    return [metric for metric in known if METRICS.get(metric).kind == kind]
+
+
+def _compared(report: Report) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((one.system, one.baseline) for one in report.comparisons))
+
+
+def _primaries(report: Report) -> list[str]:
+    """The metrics that sort the tables."""
+    kinds = (metrics_of(report, "ranking"), metrics_of(report, "scoring"))
+    return [metrics[0] for metrics in kinds if metrics]
 
 
 def _table(report: Report, metrics: Sequence[str]) -> Table:
     primary, *others = metrics
     baseline = report.baselines[0] if len(report.baselines) == 1 and report.comparisons else None
-    table = Table(title=f"By {TITLES[primary]}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", no_wrap=True)
-    table.add_column("System", overflow="fold", min_width=12)
-    headers = [
-        TITLES[primary],
-        *(["95 % interval"] if _intervals(report) else []),
-        *(TITLES[m] for m in others),
-    ]
-    if primary == SCORING[0]:
-        headers.append("Predicted")
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    if baseline:
-        table.add_column("p", justify="right", no_wrap=True)
+    columns = [Column("", "winner"), Column("System"), Column(title_of(primary), primary)]
+    columns += [Column(INTERVAL, "interval")] if _intervals(report) else []
+    columns += [Column(title_of(m), m, drop=place) for place, m in enumerate(others, start=1)]
+    columns += [Column("Predicted", "predicted", drop=len(others) + 1)] if _scoring(primary) else []
+    columns += [Column("p")] if baseline else []
+    rows: list[Sequence[str]] = []
     for section in _sections(report, primary, baseline):
-        for name in section:
-            table.add_row(*_cells(report, name, metrics, baseline))
-        table.add_section()
-    return table
+        rows += [*(_cells(report, name, metrics, baseline) for name in section), ()]
+    return Table(f"By {title_of(primary)}", columns, rows)
+
+
+def _scoring(metric: str) -> bool:
+    return METRICS.get(metric).kind == "scoring"
 
 
 def _pairs(report: Report) -> Table:
     """Differences with intervals and corrected p-values, pair by pair."""
-    table = Table(title="Differences", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("System", overflow="fold", min_width=12)
-    table.add_column("minus", overflow="fold", min_width=12)
-    shown = [
-        m
-        for m in (RANKING[0], SCORING[0])
-        if any(comparison.metric == m for comparison in report.comparisons)
-    ]
+    shown = [m for m in _primaries(report) if any(one.metric == m for one in report.comparisons)]
+    columns = [Column("System"), Column("minus")]
     for metric in shown:
-        for header in (TITLES[metric], "95 % interval", "p"):
-            table.add_column(header, justify="right", no_wrap=True)
-    for system, baseline in dict.fromkeys(
-        (comparison.system, comparison.baseline) for comparison in report.comparisons
-    ):
-        cells = [system, baseline]
-        for metric in shown:
-            comparison = report.comparison(system, baseline, metric)
-            interval = "..".join(_number(bound) for bound in comparison.ci)
-            cells += [_number(comparison.result.difference), interval, p_cell(comparison)]
-        table.add_row(*cells)
-    return table
+        columns += [Column(title_of(metric), metric), Column(INTERVAL, f"{metric} interval")]
+        columns += [Column("p", f"{metric} p")]
+    rows = [
+        [*pair, *(cell for metric in shown for cell in _difference(report.comparison(*pair, metric)))]
+        for pair in _compared(report)
+    ]
+    return Table("Differences", columns, rows)
+
+
+def _difference(one: Comparison) -> list[Shown]:
+    digits = METRICS.get(one.metric).digits
+    return [number(one.result.difference, digits), interval(one.ci, digits), p_cell(one)]
 
 
 def _intervals(report: Report) -> bool:
@@ -112,20 +108,19 @@ def _standing(report: Report, name: str, baseline: str, metric: str, higher_is_b
 def _cells(report: Report, name: str, metrics: Sequence[str], baseline: str | None) -> list[str]:
     scores = report.systems[name]
     primary, *others = metrics
-    cells = [WINNER if name in winners(report, primary) else "", name, _number(scores.metrics[primary])]
-    if _intervals(report):
-        cells.append("..".join(_number(bound) for bound in scores.ci[primary]))
-    cells += [_number(scores.metrics[metric], 1 if "error" in metric else 3) for metric in others]
-    if primary == SCORING[0]:
-        cells.append("..".join(_number(bound, 2) for bound in scores.interval))
+    kind = METRICS.get(primary)
+    cells = [WINNER if name in winners(report, primary) else "", name, kind.shown(scores.metrics[primary])]
+    cells += [interval(scores.ci[primary], kind.digits)] if _intervals(report) else []
+    cells += [METRICS.get(metric).shown(scores.metrics[metric]) for metric in others]
+    cells += [interval(scores.interval, 2)] if _scoring(primary) else []
     if baseline:
         cells.append("" if name == baseline else p_cell(report.comparison(name, baseline, primary)))
     return cells
 
 
-def p_cell(comparison: Comparison) -> str:
-    """The corrected p-value; `?` where the test cannot decide, `-` where the difference is undefined."""
-    return "?" if comparison.result.undecided else _number(comparison.p_corrected, 4)
+def p_cell(comparison: Comparison) -> Shown:
+    """The corrected p-value, marked where it is significant."""
+    return p_value(comparison.p_corrected, LEVEL, comparison.result.undecided)
 
 
 def winners(report: Report, metric: str) -> list[str]:
@@ -134,33 +129,34 @@ def winners(report: Report, metric: str) -> list[str]:
     return groups[0] if len(groups) > 1 else []
 
 
-def _number(value: float, digits: int = 3) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
-
-
 def notes(report: Report) -> list[str]:
     """What a reader must know of the tables: test, correction, and the error that uncorrected p carry."""
-    lines = [f"{next(iter(report.systems.values())).n} segments"]
+    lines = [f"{count(next(iter(report.systems.values())).n)} segments", *_winner_notes(report)]
+    if len(pairs := _compared(report)) > PAIRS_LIMIT:
+        lines.append(
+            f"{len(pairs)} pairs of systems are too many for a table of differences: --json has them"
+        )
     if len(report.baselines) == 1 and report.comparisons:
         lines.append(f"p: against {report.baselines[0]}, on the metric that sorts the table")
     if report.comparisons:
         lines += _test_notes(report)
     for metric, groups in report.clusters.items():
-        if metric in (RANKING[0], SCORING[0]) and len(report.systems) > 1:
+        if metric in _primaries(report) and len(report.systems) > 1:
             words = [", ".join(group) + cluster_words(group, report.equivalences, metric) for group in groups]
-            lines.append(f"{TITLES[metric]} clusters: " + " > ".join(words))
+            lines.append(f"{title_of(metric)} clusters: " + " > ".join(words))
     for metric, ranks in report.ranks.items():
-        if metric in (RANKING[0], SCORING[0]):
+        if metric in _primaries(report):
             order = best_first(report.systems, metric, METRICS.get(metric).higher_is_better)
             told = ", ".join(f"{name} {ranks[name]}" for name in order)
-            lines.append(f"{TITLES[metric]} ranks, simultaneous (bootstrap): {told}")
+            lines.append(f"{title_of(metric)} ranks, simultaneous (bootstrap): {told}")
     lines += _equivalence_notes(report)
-    pairs = len({(comparison.system, comparison.baseline) for comparison in report.comparisons})
-    if pairs > PAIRS_LIMIT:
-        lines.append(f"differences of {pairs} pairs: in the JSON report (--json, --output)")
-    if any(comparison.result.undecided for comparison in report.comparisons):
-        lines.append("?: cannot be decided")
     return lines + [f"note: {note}" for note in report.notes]
+
+
+def _winner_notes(report: Report) -> list[str]:
+    if not any(winners(report, metric) for metric in _primaries(report)):
+        return []
+    return [f"{WINNER}: cannot be told apart from the best by the metric that sorts the table"]
 
 
 def _equivalence_notes(report: Report) -> list[str]:
@@ -175,10 +171,10 @@ def _equivalence_notes(report: Report) -> list[str]:
         pairs = [pair for pair in report.equivalences if pair.metric == metric]
         told: dict[str, list[str]] = {}
         for pair in pairs:
-            name = f"{pair.system} : {pair.baseline} (p {_number(pair.p_corrected, 4)})"
+            name = f"{pair.system} : {pair.baseline} (p {p_value(pair.p_corrected, None)})"
             told.setdefault(pair.verdict, []).append(name)
         words = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in told.items())
-        lines.append(f"{TITLES.get(metric, metric)} within {pairs[0].margin:g}, {pairs[0].test}: {words}")
+        lines.append(f"{title_of(metric)} within {pairs[0].margin:g}, {pairs[0].test}: {words}")
     return lines
 
 
@@ -207,6 +203,6 @@ def _test_notes(report: Report) -> list[str]:
         " 95 % intervals: jackknife",
         f"p corrected ({recipe['correction']}) over the {size} comparison{'s' * (size != 1)} {read}."
         f" Uncorrected, the chance of at least one false finding at {LEVEL} would be"
-        f" {recipe['experimentwise_error_uncorrected']:.2f}.",
+        f" {number(recipe['experimentwise_error_uncorrected'], 2)}.",
     ]
-    return lines + ([f"Monte-Carlo standard error of p: up to {error:.4f}"] if error else [])
+    return lines + ([f"Monte-Carlo standard error of p: up to {general(error, 2)}"] if error else [])

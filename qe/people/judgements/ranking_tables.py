@@ -1,46 +1,13 @@
-"""Tables of a ranking report, in Markdown and LaTeX."""
-
-import re
-from dataclasses import dataclass
+"""Tables of a ranking report."""
 
 import numpy as np
 
+from qe.display.numbers import UNDEFINED, Shown, count, interval, number
+from qe.display.table import Column, Table
 from qe.people.judgements.agreement import Kappa
 from qe.people.judgements.ranking_report import MethodResult, RankingReport
 from qe.people.judgements.sign_tests import stars
 from qe.people.judgements.violations import Violation
-
-Row = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells as plain text; the first `texts` columns are texts, the others numbers."""
-
-    title: str
-    header: Row
-    rows: tuple[Row, ...]
-    texts: int = 1
-
-    def markdown(self) -> str:
-        """A heading and a pipe table, or the word `none` in place of its rows."""
-        if not self.rows:
-            return f"### {self.title}\n\nnone\n"
-        rule = ["---"] * self.texts + ["---:"] * (len(self.header) - self.texts)
-        lines = [self.header, rule, *self.rows]
-        cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
-        body = "\n".join(f"| {' | '.join(line)} |" for line in cells)
-        return f"### {self.title}\n\n{body}\n"
-
-    def latex(self) -> str:
-        """A table for a paper (package booktabs)."""
-        columns = "l" * self.texts + "r" * (len(self.header) - self.texts)
-        rows = [" & ".join(map(latex_escaped, row)) + r" \\" for row in (self.header, *self.rows)]
-        return "\n".join([
-            r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rows[0],
-            r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}",
-            rf"\caption{{{latex_escaped(self.title)}.}}", r"\end{table}", "",
-        ])  # fmt: skip
 
 
 def all_tables(report: RankingReport) -> list[Table]:
@@ -61,15 +28,14 @@ def methods_table(report: RankingReport) -> Table:
     rows = list(zip(ranks, *columns, strict=True))
     rows.append(("violated", *(str(result.cost_in_judgements) for result in report.methods.values())))
     rows.append(("unique", *("yes" if result.unique else "no" for result in report.methods.values())))
-    header = ("rank", *report.methods)
     title = f"{report.name}: score, rank range and system by each method"
-    return Table(title, header, tuple(rows), texts=len(header))
+    return Table(title, [Column("rank"), *map(Column, report.methods)], rows)
 
 
 def _column(result: MethodResult, length: int) -> list[str]:
     cells = []
     for i, name in enumerate(result.order):
-        parts = [] if result.scores is None else [score_text(result.scores[i])]
+        parts: list[str] = [] if result.scores is None else [number(result.scores[i])]
         if result.ranges is not None:
             parts.append(f"({range_text(result.ranges[name])})")
         cells.append(" ".join([*parts, name]))
@@ -85,22 +51,24 @@ def head_to_head_table(report: RankingReport) -> Table:
     order = [
         counts.systems.index(name) for name in report.methods[leading(report)].order if name in counts.systems
     ]
-    rows = []
-    for row in order:
-        cells = []
-        for column in order:
-            judged = counts.judged[row, column]
-            share = f"{counts.wins[column, row] / judged:.2f}" if judged else "-"
-            better = counts.wins[column, row] > counts.wins[row, column]
-            cells.append(
-                "–" if row == column else share + (stars(report.p_values[row, column]) if better else "")
-            )
-        rows.append((counts.systems[row], *cells))
+    rows = [[counts.systems[row], *(_share(report, row, column) for column in order)] for row in order]
     title = (
         f"{report.name}: share of judgements in which the column's system is better than the row's, ties in "
         "the denominator; sign test: * p <= .10, † p <= .05, ‡ p <= .01"
     )
-    return Table(title, ("", *(counts.systems[i] for i in order)), tuple(rows))
+    return Table(title, [Column(""), *(Column(counts.systems[i]) for i in order)], rows)
+
+
+def _share(report: RankingReport, row: int, column: int) -> str:
+    counts = report.counts
+    if row == column:
+        return "–"
+    judged = counts.judged[row, column]
+    if not judged:
+        return UNDEFINED
+    share = float(counts.wins[column, row] / judged)
+    better = counts.wins[column, row] > counts.wins[row, column]
+    return Shown(number(share, 2) + (stars(report.p_values[row, column]) if better else ""), value=share)
 
 
 def correlation_table(report: RankingReport) -> Table:
@@ -108,11 +76,11 @@ def correlation_table(report: RankingReport) -> Table:
     known = report.correlations
     both = np.triu(known.spearman, 1) + np.tril(known.kendall, -1)
     rows = tuple(
-        (name, *("1" if i == j else f"{both[i, j]:.3f}" for j in range(len(both))))
+        (name, *("1" if i == j else number(both[i, j]) for j in range(len(both))))
         for i, name in enumerate(known.methods)
     )
     title = f"{report.name}: rank correlation between methods, Spearman above the diagonal, Kendall below"
-    return Table(title, ("", *known.methods), rows)
+    return Table(title, [Column(""), *map(Column, known.methods)], rows)
 
 
 def violation_tables(report: RankingReport) -> list[Table]:
@@ -124,9 +92,8 @@ def violation_tables(report: RankingReport) -> list[Table]:
         Table(
             f"{report.name}: preferences violated by {', '.join(names)}, {sum(v.margin for v in violated)} "
             "judgements in all",
-            ("preferred", "ranked above it", "wins - losses"),
-            tuple((v.preferred, v.ranked_above, str(v.margin)) for v in violated),
-            texts=2,
+            [Column("preferred"), Column("ranked above it"), Column("wins - losses")],
+            [(v.preferred, v.ranked_above, count(v.margin)) for v in violated],
         )
         for violated, names in methods.items()
     ]
@@ -138,7 +105,7 @@ def circle_table(report: RankingReport) -> Table:
         (" > ".join([*circle.systems, circle.systems[0]]), ", ".join(map(str, circle.margins)))
         for circle in report.circles
     )
-    return Table(f"{report.name}: intransitive circles", ("circle", "wins - losses"), rows)
+    return Table(f"{report.name}: intransitive circles", [Column("circle"), Column("wins - losses")], rows)
 
 
 def agreement_table(report: RankingReport) -> Table:
@@ -146,14 +113,14 @@ def agreement_table(report: RankingReport) -> Table:
     if report.agreement is None:
         raise ValueError(f"{report.name} has no tasks to compute agreement from")
     rows = tuple((name, *_kappa_cells(kappa)) for name, kappa in vars(report.agreement).items())
-    header = ("judges", "pairs", "P(A)", "P(E)", "kappa", "95 % interval")
-    return Table(f"{report.name}: agreement of judges", header, rows)
+    columns = [Column("judges"), Column("pairs"), Column("P(A)"), Column("P(E)"), Column("kappa")]
+    columns.append(Column("95 % interval", "interval"))
+    return Table(f"{report.name}: agreement of judges", columns, rows)
 
 
-def _kappa_cells(kappa: Kappa) -> Row:
-    interval = "-" if np.isnan(kappa.ci).any() else f"{kappa.ci[0]:.3f} .. {kappa.ci[1]:.3f}"
+def _kappa_cells(kappa: Kappa) -> list[Shown]:
     numbers = (kappa.observed, kappa.chance, kappa.kappa)
-    return (f"{kappa.pairs:,}", *("-" if np.isnan(x) else f"{x:.3f}" for x in numbers), interval)
+    return [count(kappa.pairs), *map(number, numbers), interval(kappa.ci)]
 
 
 def leading(report: RankingReport) -> str:
@@ -162,22 +129,7 @@ def leading(report: RankingReport) -> str:
     return next(iter((*ranged, *report.methods)))
 
 
-def score_text(score: float) -> str:
-    """Three decimals, '-' where undefined."""
-    return "-" if np.isnan(score) else f"{score:.3f}"
-
-
 def range_text(bounds: tuple[int, int]) -> str:
     """`3-5`, or `3` where both are the same."""
     low, high = bounds
     return str(low) if low == high else f"{low}-{high}"
-
-
-def latex_escaped(text: str) -> str:
-    """Text as LaTeX shows it."""
-    special = {
-        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-        "<=": r"$\le$", "†": r"$\dagger$", "‡": r"$\ddagger$", "*": r"$\star$",
-        ">": "$>$", "<": "$<$", "–": "--",
-    }  # fmt: skip
-    return re.sub(r"<=|[\\~^&%$#_{}†‡*<>–]", lambda m: special.get(m.group(), "\\" + m.group()), text)

@@ -1,0 +1,108 @@
+"""A report on a dataset as tables and sentences."""
+
+from collections.abc import Iterator, Mapping
+
+from qe.data.check import DataReport, Judges, SplitReport, ValueSummary
+from qe.data.dataset import LabelScale
+from qe.display.numbers import UNDEFINED, count, general, number, span
+from qe.display.table import Column, Table
+
+_BAR = 30  # characters of the longest bar of a histogram
+
+
+def data_tables(report: DataReport) -> Iterator[Table]:
+    """The splits side by side; of each the distribution of labels, and its judges."""
+    if report.splits:
+        yield splits_table(report.splits)
+    for name, split in report.splits.items():
+        if split.histogram is not None:
+            yield histogram_table(f"labels of {name}", *split.histogram)
+        if split.judges is not None:
+            yield judges_table(name, split.judges)
+
+
+def scale_text(label: LabelScale) -> str:
+    """Name, range and direction of labels.
+
+    >>> scale_text(LabelScale("HTER", 0, None, False))
+    'HTER [0, open], lower is better'
+    """
+    low, high = ("open" if bound is None else general(bound) for bound in (label.low, label.high))
+    return f"{label.name} [{low}, {high}], {'higher' if label.higher_is_better else 'lower'} is better"
+
+
+def splits_table(splits: Mapping[str, SplitReport]) -> Table:
+    """A row for each thing that is counted or measured, a column for each split."""
+    every = list(splits.values())
+    rows: dict[str, list[str]] = {
+        "segments": [count(s.segments) for s in every],
+        "labels": [_summary(s.labels) if s.labels else "blind" for s in every],
+        **{name: [_summary(s.lengths[name]) for s in every] for name in every[0].lengths},
+        "repeated": [counts_text(s.duplicates) for s in every],
+    }
+    for name in ("documents", "unedited"):
+        found = [getattr(s, name) for s in every]
+        if any(value is not None for value in found):
+            rows[name] = ["" if value is None else count(value) for value in found]
+    rows["columns"] = [", ".join(s.columns) for s in every]
+    return Table(
+        "", [Column("split"), *map(Column, splits)], [[name, *cells] for name, cells in rows.items()]
+    )
+
+
+def histogram_table(title: str, edges: tuple[float, ...], counts: tuple[int, ...]) -> Table:
+    """How many labels lie in each bin, with bars."""
+    columns = [Column("from"), Column("to"), Column("segments"), Column("", "bar", drop=1)]
+    rows = [
+        [general(low, 3), general(high, 3), count(n), "█" * round(_BAR * n / max(counts))]
+        for low, high, n in zip(edges, edges[1:], counts, strict=False)
+    ]
+    return Table(title, columns, rows)
+
+
+def judges_table(name: str, judges: Judges) -> Table:
+    """Every judge's labels, and how two of them agree."""
+    names = [str(i) for i in range(1, len(judges.summaries) + 1)]
+    columns = [
+        Column("judge"),
+        Column("n"),
+        Column("mean", drop=1),
+        Column("sd", drop=2),
+        *map(Column, names),
+    ]
+    rows = [
+        [names[i], count(one.n), number(one.mean, 2), number(one.sd, 2), *_agreement(judges, i)]
+        for i, one in enumerate(judges.summaries)
+    ]
+    title = f"judges of {name}: Pearson above the diagonal, quadratic kappa below"
+    return Table(title, columns, rows, list(_judges_notes(name, judges)))
+
+
+def _agreement(judges: Judges, i: int) -> list[str]:
+    each = range(len(judges.summaries))
+    return ["" if i == j else number((judges.pearson if i < j else judges.kappa)[i][j], 2) for j in each]
+
+
+def _judges_notes(name: str, judges: Judges) -> Iterator[str]:
+    alpha = ", ".join(f"Krippendorff's alpha ({level}) {number(a)}" for level, a in judges.alpha.items())
+    yield f"agreement of all judges of {name}: {alpha}"
+    if judges.weights is not None:
+        weights = ", ".join(map(number, judges.weights))
+        yield (
+            f"judges of {name}, weighted by standard deviation: {weights}; they differ by more than 1 on "
+            f"{judges.far_apart} segments"
+        )
+    if judges.deviation is not None:
+        yield f"labels and the mean of the judges of {name} differ by at most {general(judges.deviation, 3)}"
+
+
+def _summary(summary: ValueSummary) -> str:
+    if summary.mean is None:
+        return UNDEFINED
+    told = f"mean {general(summary.mean)}, sd {general(summary.sd, 3)}, median {general(summary.median)}"
+    return f"{told} in {span(summary.low, summary.high)}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """How many of each thing, in a line."""
+    return ", ".join(f"{count(n)} {name}s" for name, n in counts.items())

@@ -1,0 +1,221 @@
+"""Numbers as people read them: one notation each of a figure, a share, an interval, a p-value."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+UNDEFINED, UNDECIDED, SIGNIFICANT = "-", "?", "*"
+MARKS = SIGNIFICANT + "†‡"  # what may stand behind a number
+_UNDEFINED_LEGEND = f"{UNDEFINED}: undefined"
+_SMALLEST_P = 0.001  # below it, digits of a p-value say nothing to a reader
+
+
+class Shown(str):
+    """A number in words, with the value behind it: people read the text, CSV and JSON get the value.
+
+    value   with all its digits; None if it is undefined; several by name, such as an interval's `low`, `high`
+    pieces  the parts that may stand on lines of their own; none of them is ever broken
+    legend  what a mark in the text means, for the foot of a table
+    """
+
+    value: Any
+    pieces: tuple[str, ...]
+    legend: str
+
+    def __new__(cls, *pieces: str, value: Any, legend: str = "") -> Self:
+        """From the pieces of the text."""
+        shown = super().__new__(cls, " ".join(pieces))
+        shown.value, shown.pieces, shown.legend = value, pieces, legend
+        return shown
+
+
+def number(value: float | None, digits: int = 3) -> Shown:
+    """A figure with so many digits after the point, thousands parted; no zero has a sign.
+
+    >>> number(1234.5, 1), number(-0.0004), number(float("nan"))
+    ('1,234.5', '0.000', '-')
+    """
+    return _shown(value, f"z,.{digits}f")
+
+
+def signed(value: float | None, digits: int = 3) -> Shown:
+    """A difference: with its sign, unless it rounds to zero.
+
+    >>> signed(0.25, 2), signed(-0.25, 2), signed(-0.0004)
+    ('+0.25', '-0.25', '0.000')
+    """
+    sign = "" if value is None or round(value, digits) == 0 else "+"
+    return _shown(value, f"{sign}z,.{digits}f")
+
+
+def general(value: float | None, digits: int = 4) -> Shown:
+    """A figure of unknown size: so many significant digits, all of a whole number's.
+
+    >>> general(0.000123456), general(18320.4), general(-0.0), general(float("nan"))
+    ('0.0001235', '18,320', '0', '-')
+    """
+    if value is None or math.isnan(value) or abs(value) < 10**digits or math.isinf(value):
+        return _shown(value, f"z.{digits}g")
+    return _shown(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
+
+
+def signed_general(value: float, digits: int = 4) -> str:
+    """A coefficient or another term of a sum: its sign, then its first digits.
+
+    >>> signed_general(-0.000123456), signed_general(2.5)
+    ('-0.0001235', '+2.5')
+    """
+    return ("" if value < 0 else "+") + general(value, digits)
+
+
+def count(value: float | None) -> Shown:
+    """A whole number, thousands parted.
+
+    >>> count(18320)
+    '18,320'
+    """
+    shown = _shown(value, "z,.0f")
+    return shown if shown.value is None else Shown(shown, value=round(shown.value))
+
+
+def percent(share: float | None, digits: int = 1) -> Shown:
+    """A share in per cent.
+
+    >>> percent(0.254)
+    '25.4 %'
+    """
+    return _shown(share, f"z.{digits}f", 100, " %")
+
+
+def interval(bounds: Sequence[float | None] | None, digits: int = 3) -> Shown:
+    """`[low, high]`; undefined if a bound is.
+
+    >>> interval((-0.0001, 0.25), 2), interval((float("nan"), 1.0))
+    ('[0.00, 0.25]', '-')
+    """
+    return _interval(bounds, f"z,.{digits}f", 1)
+
+
+def span(low: float | None, high: float | None, digits: int = 4) -> Shown:
+    """`[low, high]` of figures of unknown size.
+
+    >>> span(0.0001234, 18320.4)
+    '[0.0001234, 18,320]'
+    """
+    return _bounded(general(low, digits), general(high, digits))
+
+
+def estimate(value: float | None, bounds: Sequence[float | None] | None, digits: int = 3) -> Shown:
+    """A figure with its interval, or alone if there is none.
+
+    >>> estimate(0.25, (0.125, 0.5), 2), estimate(0.25, None, 2)
+    ('0.25 [0.12, 0.50]', '0.25')
+    """
+    return _with_bounds(number(value, digits), interval(bounds, digits))
+
+
+def percent_estimate(share: float | None, bounds: Sequence[float | None] | None, digits: int = 1) -> Shown:
+    """A share in per cent with its interval, or alone if there is none.
+
+    >>> percent_estimate(0.25, (0.125, 0.5))
+    '25.0 % [12.5, 50.0]'
+    """
+    return _with_bounds(percent(share, digits), _interval(bounds, f"z.{digits}f", 100))
+
+
+def p_value(p: float | None, level: float | None, undecided: object = False) -> Shown:
+    """Three digits, never all zeros; `*` if it is at most the level of significance, whatever it rounds to.
+
+    level      None for a p-value without a mark, as in a sentence that says the verdict
+    undecided  whether the test cannot decide: `?`
+
+    >>> p_value(0.0496, 0.05), p_value(0.0504, 0.05), p_value(0.00002, 0.05), p_value(1.0, 0.05)
+    ('.050*', '.050', '< .001*', '1.000')
+    >>> p_value(float("nan"), 0.05), p_value(float("nan"), 0.05, undecided=True)
+    ('-', '?')
+    """
+    if undecided:
+        return Shown(UNDECIDED, value=None, legend=f"{UNDECIDED}: cannot be decided")
+    if p is None or math.isnan(p):
+        return _shown(p, "")
+    text = "< .001" if p < _SMALLEST_P else f"{p:.3f}".removeprefix("0")
+    if level is None or p > level:
+        return Shown(text, value=p)
+    return Shown(text + SIGNIFICANT, value=p, legend=f"{SIGNIFICANT}: p <= {_decimal(level)}")
+
+
+def starred(shown: Shown, p: float, level: float) -> Shown:
+    """A figure with the mark of significance of its own p-value.
+
+    >>> starred(estimate(0.25, (0.125, 0.5), 2), 0.01, 0.05)
+    '0.25 [0.12, 0.50]*'
+    """
+    mark = p_value(p, level)
+    if not mark.endswith(SIGNIFICANT):
+        return shown
+    *pieces, last = shown.pieces
+    return Shown(*pieces, last + SIGNIFICANT, value=shown.value, legend=mark.legend)
+
+
+def settings(values: Mapping[str, Any]) -> str:
+    """Parameters in a line, numbers by their first digits.
+
+    >>> settings({"C": 0.000123456, "kernel": "rbf"})
+    'C=0.0001235, kernel=rbf'
+    """
+    return ", ".join(f"{k}={general(v) if isinstance(v, float) else v}" for k, v in values.items())
+
+
+def in_words(shown: Shown) -> str:
+    """A figure in a sentence, where a mark would not be understood.
+
+    >>> in_words(number(None)), in_words(number(0.25))
+    ('undefined', '0.250')
+    """
+    return "undefined" if shown == UNDEFINED else str(shown)
+
+
+def fixed(value: float, digits: int) -> str:
+    """A number of a data file whose format has so many digits.
+
+    >>> fixed(1234.5, 2)
+    '1234.50'
+    """
+    return f"{value:z.{digits}f}"
+
+
+def exact(value: float | None) -> str:
+    """All digits of a number, for files that programs read; nothing if it is undefined.
+
+    >>> exact(0.1), exact(float("nan"))
+    ('0.1', '')
+    """
+    return "" if value is None or math.isnan(value) else repr(float(value))
+
+
+def _shown(value: float | None, form: str, factor: float = 1, unit: str = "") -> Shown:
+    if value is None or math.isnan(value):
+        return Shown(UNDEFINED, value=None, legend=_UNDEFINED_LEGEND)
+    return Shown(f"{float(factor * value):{form}}{unit}", value=float(value))
+
+
+def _interval(bounds: Sequence[float | None] | None, form: str, factor: float) -> Shown:
+    low, high = (_shown(bound, form, factor) for bound in bounds or (None, None))
+    return _bounded(low, high)
+
+
+def _bounded(low: Shown, high: Shown) -> Shown:
+    value = {"low": low.value, "high": high.value}
+    if UNDEFINED in (low, high):
+        return Shown(UNDEFINED, value=value, legend=_UNDEFINED_LEGEND)
+    return Shown(f"[{low}, {high}]", value=value)
+
+
+def _with_bounds(shown: Shown, bounds: Shown) -> Shown:
+    if bounds == UNDEFINED:
+        return shown
+    return Shown(shown, bounds, value={"value": shown.value, **bounds.value})
+
+
+def _decimal(level: float) -> str:
+    return f"{level:g}".removeprefix("0")

@@ -1,0 +1,86 @@
+"""A table ready to be written: its columns with their cells, and what stands around them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from qe.display.numbers import MARKS, Shown
+from qe.display.wrapping import narrowest, natural
+
+_TEXT = 12  # a column of texts is wrapped no narrower than that, if it has so long ones
+_MARKS = tuple(MARKS)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A column with its cells; the names of `qe.display.table.Column` mean the same here.
+
+    shown  the cells, empty where they repeat those above
+    left   whether numbers lean left, too
+    """
+
+    title: str
+    cells: Sequence[str]
+    shown: Sequence[str]
+    name: str = ""
+    drop: int = 0
+    latex: str = ""
+    left: bool = False
+
+    @property
+    def right(self) -> bool:
+        """Numbers stand under each other by their last digit."""
+        return not self.left and any(isinstance(cell, Shown) for cell in self.cells)
+
+    @property
+    def hanging(self) -> bool:
+        """Marks of significance stand behind the numbers, whose digits stay under each other."""
+        return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, Shown))
+
+    @property
+    def natural(self) -> int:
+        return max(natural(self.title), *(natural(cell) + self._hang(cell) for cell in self.cells), 0)
+
+    @property
+    def narrowest(self) -> int:
+        cells = [narrowest(cell) + self._hang(cell) for cell in self.cells]
+        needed = max(narrowest(self.title), *cells, 0)
+        return needed if self.right else max(needed, min(self.natural, _TEXT))
+
+    def padded(self, text: str, width: int) -> str:
+        """A line of a cell, or of the title, as wide as the column."""
+        text += " " * (self._hang(text) and cell_len(text) < width)
+        blanks = " " * (width - cell_len(text))
+        return blanks + text if self.right else text + blanks
+
+    def _hang(self, text: str) -> bool:
+        return bool(text) and self.hanging and not text.endswith(_MARKS)
+
+    @property
+    def empty(self) -> bool:
+        return self.natural == 0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The columns of a table.
+
+    gaps  numbers of rows that begin a section, but for the first
+    foot  sentences below
+    """
+
+    title: str
+    strips: Sequence[Strip]
+    gaps: Sequence[int]
+    foot: Sequence[str]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells row by row, empty where they repeat those above."""
+        return list(zip(*(strip.shown for strip in self.strips), strict=True))
+
+    @property
+    def named(self) -> int:
+        """The column that names a row: the first with a title."""
+        return next((i for i, strip in enumerate(self.strips) if strip.title), 0)

@@ -1,0 +1,35 @@
+"""What goes to standard output for people: tables and sentences that know the width of the terminal."""
+
+import os
+import shutil
+import sys
+
+from qe.display.table import UNBOUNDED, Table
+from qe.display.wrapping import wrapped
+
+WIDTH = 120  # of tables that go to a file or a pipe, unless COLUMNS says otherwise
+
+
+def width() -> int:
+    """The columns that a table may have."""
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+
+
+def show(*tables: Table) -> None:
+    """Prints tables, an empty line after each."""
+    for table in tables:
+        print(table.text(width(), _sentences()))
+
+
+def say(*sentences: str) -> None:
+    """Prints sentences, in a terminal wrapped at blanks; a path that is longer than a line stays whole."""
+    for sentence in sentences:
+        print("\n".join(wrapped(sentence, _sentences(), whole_words=True)))
+
+
+def _sentences() -> int:
+    """In a file or a pipe, a sentence is a line, which other programs can look for."""
+    return width() if sys.stdout.isatty() else UNBOUNDED

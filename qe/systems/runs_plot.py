@@ -1,0 +1,37 @@
+"""The runs of all systems as a figure."""
+
+from typing import cast
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from qe.display.drawing import BLUE, SKY, VERMILLION, new_figure
+from qe.systems.results import SystemsComparison, SystemScore
+
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
+
+
+def runs_plot(comparison: SystemsComparison) -> Figure:
+    """A panel per metric: the runs as points on the bootstrap distribution of each system's mean."""
+    names = list(comparison.scores)
+    figure = new_figure(1.2 + 1.3 * len(names) * len(comparison.metrics), 3.6)
+    panels = figure.subplots(1, len(comparison.metrics), squeeze=False)[0]
+    for axes, (metric, kind) in zip(panels, comparison.metrics.items(), strict=True):
+        for place, name in enumerate(names):
+            _draw(axes, place, comparison.scores[name][metric])
+        axes.set_title(f"{metric}\n({DIRECTIONS[kind.higher_is_better]})", fontsize=9)
+        axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    figure.supxlabel("points: runs; bars: means; shapes: bootstrap of the mean", fontsize=8)
+    return figure
+
+
+def _draw(axes: Axes, place: int, score: SystemScore) -> None:
+    drawn, runs = score.drawn[np.isfinite(score.drawn)], score.instability.runs
+    if len(drawn) > 1 and np.ptp(drawn) > 0:
+        (body,) = cast(list[Artist], axes.violinplot(drawn, [place], widths=0.8, showextrema=False)["bodies"])
+        body.set(facecolor=SKY, alpha=0.35)
+    offsets = np.linspace(-0.12, 0.12, len(runs)) if len(runs) > 1 else [0.0]
+    axes.plot(place + np.asarray(offsets), runs, "o", color=BLUE, markersize=5)
+    axes.hlines(score.instability.mean, place - 0.25, place + 0.25, color=VERMILLION)

@@ -1,0 +1,37 @@
+"""Versions of registered models as a table."""
+
+from collections.abc import Sequence
+
+from qe.display.numbers import Shown, number
+from qe.display.table import Column, Table
+from qe.statistics.metric import METRICS, title_of
+from qe.tracking.registry import Version
+
+_COLUMNS = (
+    Column("model", once=True), Column("version"), Column("alias"), Column("metric"),
+    Column("90 % coverage", "coverage", drop=3), Column("experiment", drop=2), Column("data", drop=4),
+    Column("features", drop=5), Column("created", drop=1), Column("promotion", drop=6),
+)  # fmt: skip
+
+
+def versions_table(versions: Sequence[Version]) -> Table:
+    """A row per version, in the order given."""
+    return Table("", _COLUMNS, [_row(version) for version in versions])
+
+
+def _row(version: Version) -> list[str]:
+    tags, coverage = version.tags, version.metrics.get("intervals/coverage 90 percent")
+    return [
+        version.name, version.version, ", ".join(version.aliases), _score(version),
+        "" if coverage is None else number(coverage), tags.get("experiment", ""), tags.get("dataset", ""),
+        tags.get("features", ""), version.created, tags.get("promotion.decision", ""),
+    ]  # fmt: skip
+
+
+def _score(version: Version) -> str:
+    """The metric that the version was chosen by, and its value."""
+    if "value" not in version.tags:
+        return ""
+    metric, value = version.tags.get("metric", ""), float(version.tags["value"])
+    digits = METRICS.get(metric).digits + 1 if metric in METRICS.names else 4
+    return Shown(title_of(metric), number(value, digits), value=value)

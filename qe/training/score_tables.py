@@ -1,0 +1,48 @@
+"""Figures of a run as tables: systems by metrics, and the model's differences to the baselines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from qe.display.numbers import interval, p_value, signed
+from qe.display.table import Column, Table
+from qe.evaluation.pairs import json_name
+from qe.statistics.metric import METRICS
+from qe.statistics.result import LEVEL
+from qe.training.summary import shown
+
+SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
+
+
+def scores_table(
+    title: str, section: Mapping[str, Any], metric: str, others: Sequence[str] = SHOWN, *, whole: bool = False
+) -> Table:
+    """Systems by metrics: the experiment's own first, with 95 % intervals.
+
+    section  part of report.json: the figures of a split, or of folds
+    metric   what the experiment is judged by
+    whole    whether the other metrics have intervals, too
+    """
+    rest = [name for name in others if name != metric]
+    columns = [Column("system"), Column(METRICS.get(metric).title, metric)]
+    columns += [Column(METRICS.get(m).title, m, drop=place) for place, m in enumerate(rest, start=1)]
+    rows = []
+    for system, scores in section["systems"].items():
+        told = scores if whole else {key: value for key, value in scores.items() if key != "ci"}
+        rows.append([system, shown(scores, metric), *(shown(told, name) for name in rest)])
+    return Table(title, columns, rows)
+
+
+def differences_table(section: Mapping[str, Any], system: str, metric: str) -> Table:
+    """The differences of a system to every baseline, with corrected p-values."""
+    kind = METRICS.get(metric)
+    rows = [
+        [
+            one["baseline"], signed(one["difference"], kind.digits), interval(one["ci"], kind.digits),
+            p_value(one["p_corrected"], LEVEL, one["undecided"]),
+        ]
+        for one in section["comparisons"]
+        if one["metric"] == json_name(metric) and one["system"] == system
+    ]  # fmt: skip
+    columns = [Column("against"), Column(kind.title, "difference"), Column("95 % interval", "interval")]
+    title = "Differences to the baselines, with p-values corrected for their number"
+    return Table(title, [*columns, Column("p")], rows)
