@@ -1,19 +1,18 @@
 """How usual the sequence of the text's morphemes is, and how well those of both sides fit each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Final
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.comparisons.units import Modelled, Translated, model_columns, translated_columns
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.resources.language_model import LMScores
-from features.resources.lexicon import WordScores
-from features.resources.morpheme_lexicon import MorphemeLexicon
-from features.resources.morpheme_lm import MorphemeLanguageModel
+from features.resources.language_model import LanguageModel, LMScores
+from features.resources.lexicon import Lexicon, WordScores
 from features.resources.morphemes import Morphemes
 from features.text.tokens import Tokens, ratio
 
@@ -32,10 +31,19 @@ class MorphemeFeatures(Extractor):
 
     source_morphemes: Morphemes
     target_morphemes: Morphemes
-    source_morpheme_lm: MorphemeLanguageModel
-    target_morpheme_lm: MorphemeLanguageModel
-    morpheme_lexicon_source_to_target: MorphemeLexicon
-    morpheme_lexicon_target_to_source: MorphemeLexicon
+    source_morpheme_lm: LanguageModel
+    target_morpheme_lm: LanguageModel
+    morpheme_lexicon_source_to_target: Lexicon
+    morpheme_lexicon_target_to_source: Lexicon
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            part: Morphemes | LanguageModel | Lexicon = getattr(self, entry.name)
+            if not (isinstance(part, Morphemes) or "morphemes" in part.settings):
+                raise InputError(
+                    f"'{entry.name}' must be a part of morphemes, but is one of words",
+                    where="extractor 'morphemes'",
+                )
 
     @property
     def features(self) -> Sequence[Feature]:

@@ -14,14 +14,12 @@ from features.comparisons.units import Modelled, Translated, model_columns, tran
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
-from features.resources.language_model import LMScores
+from features.resources.language_model import LanguageModel, LMScores
 from features.resources.lexicon import Lexicon, WordScores
 from features.resources.ngrams import QUEST_MINIMUM, NgramCounts
-from features.resources.pos_lexicon import PosLexicon, unit_ngrams
-from features.resources.pos_lm import PosLanguageModel
-from features.resources.pos_ngrams import PosNgrams
 from features.text.annotation import Layer, layers
 from features.text.tokens import Tokens, segment_mean, segment_min
+from features.text.unit_ngrams import unit_ngrams
 
 ANNOTATIONS: Final = "annotation_source", "annotation_target"
 SIDES: Final = "source", "target"
@@ -46,18 +44,27 @@ class PosSequences(Extractor):
     below  limits: a column each says whether the corpus has the least frequent tag n-gram fewer times. DCU's
            paper prints one, 10, and chose others by decision trees.
 
-    Raises InputError if an annotation is missing, or does not fit the tokens.
+    Raises InputError if an annotation is missing or does not fit the tokens, and for parts of words.
     """
 
-    source_pos_lm: PosLanguageModel
-    target_pos_lm: PosLanguageModel
-    source_upos_lm: PosLanguageModel
-    target_upos_lm: PosLanguageModel
-    source_pos_ngrams: PosNgrams
-    target_pos_ngrams: PosNgrams
-    pos_lexicon_source_to_target: PosLexicon
-    pos_lexicon_target_to_source: PosLexicon
+    source_pos_lm: LanguageModel
+    target_pos_lm: LanguageModel
+    source_upos_lm: LanguageModel
+    target_upos_lm: LanguageModel
+    source_pos_ngrams: NgramCounts
+    target_pos_ngrams: NgramCounts
+    pos_lexicon_source_to_target: Lexicon
+    pos_lexicon_target_to_source: Lexicon
     below: Sequence[Count] = ()
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            if entry.name != "below" and "layer" not in getattr(self, entry.name).settings:
+                raise InputError(
+                    f"'{entry.name}' must be a part of tags, but is one of words",
+                    where="extractor 'pos_sequences'",
+                    remedy="name a part that is built from an annotation",
+                )
 
     @property
     def columns(self) -> tuple[Column["_Batch"], ...]:
@@ -94,7 +101,7 @@ class _Batch:
         """Part -> the tags it reads, and its scores cut to every order."""
         values = {}
         for part in [f.name for f in fields(self.resources) if f.name.endswith("_lm")]:
-            model: PosLanguageModel = getattr(self.resources, part)
+            model: LanguageModel = getattr(self.resources, part)
             tags = self.tags[model.settings["side"]][model.settings["layer"]]
             values[part] = tags, model.score_orders(tags)
         return values
@@ -121,7 +128,7 @@ class _Batch:
         }
         values = {}
         for side, lexicon in lexicons.items():
-            layer, order = lexicon.settings["layer"], lexicon.settings["order"]
+            layer, order = lexicon.settings["layer"], lexicon.settings["ngrams"]
             units = {s: self._units(s, layer, order) for s in SIDES}
             other = "source" if side == "target" else "target"
             values[side] = lexicon.score(units[other], units[side])

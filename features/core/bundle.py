@@ -18,7 +18,7 @@ from filelock import FileLock
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
-from features.core.resource import Resource, declaration
+from features.core.resource import Parts, Resource, declaration
 from features.core.stored_part import exported, load_part, part_files
 from features.storage.checksums import checksums, is_sealed, regular_files, sealed, verify
 from features.storage.damage import Damaged, read_json, whole
@@ -160,6 +160,12 @@ def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
         for name, hint in hints.items()
         if name != "return" and inspect.isclass(hint) and issubclass(hint, Resource)
     )
+
+
+def plain_parts(kind: type[Resource]) -> Parts:
+    """The parts of a kind, with their settings, that are built from the corpus alone."""
+    taken = {*resource_parameters(kind.builder), *optional_resources(kind.builder)}
+    return {name: settings for name, settings in kind.parts.items() if taken.isdisjoint(settings)}
 
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:

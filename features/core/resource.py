@@ -18,11 +18,19 @@ from features.text.corpus import ParallelCorpus
 Parts = Mapping[str, Mapping[str, Any]]  # name of a part -> its settings
 
 
+class With:
+    """A note on a setting of a builder: it counts only for parts that are built from one of these."""
+
+    def __init__(self, *parts: str) -> None:
+        self.parts = parts
+
+
 @dataclass(frozen=True, kw_only=True)
 class Builder(ABC):
     """How a kind of resource is built: its fields are settings, and parts of the same bundle.
 
     A field annotated with a Resource class is another part, passed loaded; `parts` of the kind may name it.
+    One annotated with a Resource class or None is passed for those of the kind's `parts` that name it.
     A field `scratch: Path | None` is given an empty folder that lives as long as the build.
     """
 

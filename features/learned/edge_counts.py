@@ -12,7 +12,7 @@ from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
 from features.learned.translated_corpus import TranslatedCorpus
 from features.resources.aligner import Aligner
-from features.resources.dependency_annotation import DependencyAnnotation
+from features.resources.annotation import Annotation
 from features.syntax.syntax import Word
 from features.text.corpus import ParallelCorpus
 
@@ -24,7 +24,7 @@ class EdgeCountsBuilder(Builder):
     """Counts the edges of all of the translated corpus."""
 
     translated_corpus: TranslatedCorpus
-    source_dependency_annotation: DependencyAnnotation
+    source_dependency_annotation: Annotation
     aligner: Aligner
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "EdgeCounts":

@@ -1,24 +1,45 @@
 """Annotation: base forms and parts of speech of one side of the corpus."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
-from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
+from features.storage.damage import Damaged
 from features.storage.files import read_words, write_words
-from features.text.annotation import LAYERS, Layer, layers
+from features.text.annotation import LAYERS, NOTHING, Layer, layers
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens, TokensBuilder
 
+Holds = Literal["tags", "dependencies", "entities"]
+# What an annotation holds -> the layers that are kept.
+KEPT: Final[Mapping[Holds, tuple[Layer, ...]]] = {
+    "tags": LAYERS,
+    "dependencies": ("deprel", "head"),
+    "entities": ("entity",),
+}
+_WHAT: Final[Mapping[Holds, str]] = {
+    "tags": "parts of speech",
+    "dependencies": "dependencies",
+    "entities": "entities",
+}
+_REMEDIES: Final[Mapping[Holds, str]] = {
+    "tags": "give `annotations: {{{side}: apertium}}`, or a file as `resources.{side}_annotation`, in the "
+    "experiment; --{side}-annotation to `qe resources build`",
+    "dependencies": "give annotators with the task `dependencies` (qe annotate train --task dependencies, "
+    "spacy:NAME, stanza:LANGUAGE), or CoNLL-U with heads and relations",
+    "entities": "give annotators with the task `entities` (qe annotate train --task entities, spacy:NAME, "
+    "stanza:LANGUAGE), or CoNLL-U with NER= in MISC; `units: name` needs no entities",
+}
+_NEEDED: Final[Mapping[Layer, str]] = {"head": "head", "entity": "entity tag"}  # of every word
 _BATCH = 5000  # pairs read at a time
 
 
@@ -26,30 +47,24 @@ _BATCH = 5000  # pairs read at a time
 class AnnotationBuilder(Builder):
     """Text alone has no annotation: the caller makes this part with `from_blocks`."""
 
-    what: ClassVar[str] = "parts of speech"
     side: Side
-
-    @property
-    def remedy(self) -> str:
-        """The ways to give an annotation."""
-        return (
-            f"give `annotations: {{{self.side}: apertium}}`, or a file as "
-            f"`resources.{self.side}_annotation`, in the experiment; --{self.side}-annotation to "
-            "`qe resources build`"
-        )
+    holds: Holds = "tags"
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Annotation":
         """Raises InputError always, with the ways to give one."""
         raise InputError(
-            f"{self.what} are needed, but the {self.side} side of the corpus has no annotation",
+            f"{_WHAT[self.holds]} are needed, but the {self.side} side of the corpus has no annotation",
             where="resources",
-            remedy=self.remedy,
+            remedy=_REMEDIES[self.holds].format(side=self.side),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Annotation(Resource):
     """The layers of one side of the corpus, in step with its tokens; what other parts are built from.
+
+    What it `holds` is `tags` (base forms and parts of speech), `dependencies` (heads and relations) or
+    `entities` (`B-PER`, `I-PER`, `O`).
 
     >>> from features.text.annotation import block_of
     >>> corpus = ParallelCorpus.from_lines([("a house", "una casa")])
@@ -61,9 +76,11 @@ class Annotation(Resource):
     parts: ClassVar[Parts] = {
         "source_annotation": {"side": "source"},
         "target_annotation": {"side": "target"},
+        "source_dependency_annotation": {"side": "source", "holds": "dependencies"},
+        "source_entity_annotation": {"side": "source", "holds": "entities"},
+        "target_entity_annotation": {"side": "target", "holds": "entities"},
     }
     builder: ClassVar[type[Builder]] = AnnotationBuilder
-    kept: ClassVar[tuple[Layer, ...]] = LAYERS
 
     layers: Mapping[Layer, Tokens] = field(repr=False)
 
@@ -75,14 +92,18 @@ class Annotation(Resource):
         blocks: Iterable[str],
         settings: Mapping[str, Any],
         progress: Progress = silent,
+        *,
+        holds: Holds = "tags",
     ) -> Self:
         """From one CoNLL-U block per pair of the corpus, in order; `settings` say whose they are.
 
-        Raises InputError for another number of blocks, or blocks that do not fit the tokens.
+        Raises InputError for another number of blocks, blocks that do not fit the tokens, and, where it holds
+        dependencies or entities, for words without.
         """
-        rest, tokens, where = iter(blocks), corpus.side(side), f"annotation of the {side} side"
+        tokens, where, kept = corpus.side(side), f"annotation of the {side} side", KEPT[holds]
+        rest = iter(blocks) if holds != "entities" else _tagged(blocks, where)
         lines = np.arange(len(corpus)) if corpus.lines is None else corpus.lines
-        builders = [TokensBuilder() for _ in cls.kept]
+        builders = [TokensBuilder() for _ in kept]
         for low in range(0, len(corpus), _BATCH):
             rows = np.arange(low, min(low + _BATCH, len(corpus)))
             batch = list(islice(rest, len(rows)))
@@ -90,27 +111,38 @@ class Annotation(Resource):
                 raise InputError(
                     f"{low + len(batch)} blocks, but the corpus has {len(corpus)} pairs", where=where
                 )
-            columns = layers(batch, tokens.take(rows), cls.kept, where, (lines[rows] + 1).tolist())
+            columns = layers(batch, tokens.take(rows), kept, where, (lines[rows] + 1).tolist())
             for builder, layer in zip(builders, columns, strict=True):
                 builder.add(layer)
             progress(f"annotating the {side} side", low + len(rows), len(corpus))
         if next(rest, None) is not None:
             raise InputError(f"more blocks than the {len(corpus)} pairs of the corpus", where=where)
-        read = {layer: builder.tokens() for layer, builder in zip(cls.kept, builders, strict=True)}
-        return cls(read, settings={"side": side, **settings}, corpus_fingerprint=corpus.fingerprint)
+        read = {layer: builder.tokens() for layer, builder in zip(kept, builders, strict=True)}
+        for needed, what in _NEEDED.items():
+            if needed in read and NOTHING in read[needed].types:
+                raise InputError(f"some words have no {what}", where=where, remedy=_REMEDIES[holds])
+        held = {"side": side, **({} if holds == "tags" else {"holds": holds}), **settings}
+        return cls(read, settings=held, corpus_fingerprint=corpus.fingerprint)
 
     def layer(self, name: Layer) -> Tokens:
         """One annotation per token of the corpus's side, as Tokens of the same offsets."""
         return self.layers[name]
 
+    def heads(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The place of the head of every token of these texts in its text, from 0; -1: a root."""
+        layer = self.layer("head").take(rows)
+        return np.array([int(number) - 1 for number in layer.types], np.int32)[layer.ids]
+
     def check_arrays(self) -> None:
         for tokens in self.layers.values():
             tokens.check_arrays()
+        if "head" in self.layers and not all(number.isdecimal() for number in self.layer("head").types):
+            raise Damaged("a head is no number")
 
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[Any]] = {name: tokens.ids for name, tokens in self.layers.items()}
         meta = {"settings": dict(self.settings), "corpus_fingerprint": self.corpus_fingerprint}
-        save_arrays(path, meta, **arrays, offsets=self.layers[self.kept[0]].offsets)
+        save_arrays(path, meta, **arrays, offsets=next(iter(self.layers.values())).offsets)
         for name, tokens in self.layers.items():
             write_words(path / f"{name}.txt", tokens.types)
 
@@ -119,20 +151,14 @@ class Annotation(Resource):
         meta, arrays = load_arrays(path)
         read = {
             name: Tokens(read_words(path / f"{name}.txt"), arrays[name], arrays["offsets"])
-            for name in cls.kept
+            for name in KEPT[meta["settings"].get("holds", "tags")]
         }
         return cls(read, **meta)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayerBuilder(Builder):
-    """What is built from a layer of the annotation of one side: n-grams of `order` tags."""
-
-    side: Side
-    layer: Layer
-    order: Count
-    annotation: Annotation
-
-    @property
-    def tags(self) -> Tokens:
-        return self.annotation.layer(self.layer)
+def _tagged(blocks: Iterable[str], where: str) -> Iterator[str]:
+    """The blocks; the first that has no entity tag at all ends it, before all others are made."""
+    for number, block in enumerate(blocks, start=1):
+        if "ner=" not in block.lower():
+            raise InputError(f"block {number} has no entity tags", where=where, remedy=_REMEDIES["entities"])
+        yield block

@@ -20,9 +20,11 @@ from features.core.resource import Builder, Parts, Resource
 from features.core.resource_files import load_arrays, save_arrays
 from features.resources._arpa import Arpa, read_arpa, write_arpa
 from features.resources._kneser_ney import estimate
+from features.resources._units import SideBuilder
 from features.storage.arrays import finite, typed
 from features.storage.damage import whole
 from features.storage.files import DAMAGED_GZIP, atomic_file, open_binary, sha256
+from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (
     Case,
@@ -43,6 +45,9 @@ Direction = Literal["forward", "backward"]
 # Tools write -99 or -100 for what has no probability; sums of both stay numbers when they are no logarithms.
 _LEAST: Final = -100.0
 _MOST_BACKOFF: Final = 30.0
+
+_SIDES: Final[tuple[Side, ...]] = ("source", "target")
+_UNIT_ORDER: Final = 6  # of tags and morphemes: DFKI (Popovic 2012), section 2.2 (PLM6, MLM6)
 
 _KENLM_FILE = "model.kenlm"
 _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
@@ -88,13 +93,12 @@ class LMScores:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelBuilder(Builder):
+class LanguageModelBuilder(SideBuilder):
     """From one side of a parallel corpus; the settings are those of `LanguageModel.from_tokens`.
 
     arpa  saving writes `model.arpa.gz` too (for other tools; nothing here reads it)
     """
 
-    side: Side
     order: Count
     direction: Direction = "forward"
     case: Case = "lower"
@@ -103,8 +107,9 @@ class LanguageModelBuilder(Builder):
     arpa: bool = False
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "LanguageModel":
+        text = self.text(corpus)
         model = LanguageModel.from_tokens(
-            corpus.side(self.side),
+            text,
             order=self.order,
             direction=self.direction,
             case=self.case,
@@ -113,16 +118,36 @@ class LanguageModelBuilder(Builder):
             progress=progress,
             corpus_fingerprint=corpus.fingerprint,
         )
-        return model.with_settings(side=self.side, arpa=self.arpa)
+        return model.with_settings(side=self.side, arpa=self.arpa, **self.units(text))
+
+
+def _of_tags(side: Side, layer: Layer) -> dict[str, Any]:
+    """Settings of a part of tags."""
+    return {
+        "side": side,
+        "order": _UNIT_ORDER,
+        "case": "true",
+        "layer": layer,
+        "annotation": f"{side}_annotation",
+    }
+
+
+def _of_morphemes(side: Side) -> dict[str, Any]:
+    """Settings of a part of morphemes."""
+    return {"side": side, "order": _UNIT_ORDER, "case": "true", "morphemes": f"{side}_morphemes"}
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
-    """An n-gram model with backoff weights, over words of one side.
+    """An n-gram model with backoff weights, over words of one side, or over what stands in their place.
 
     `<unk>`: unknown words have what is left of the unigram distribution for them, an equal share of its
     interpolation mass, as in KenLM; each unknown word in a text is charged with that probability.
     `settings["smoothing"]` tells per order which discounts were used (see `_kneser_ney.discounts`).
+
+    `source_pos_lm` and `target_pos_lm` are of detailed tags (`xpos`), as DFKI asks for (Popovic 2012, section
+    2); `source_upos_lm` and `target_upos_lm` of universal parts of speech ("simple" tags: WLV-SHEF, table 4);
+    `source_morpheme_lm` and `target_morpheme_lm` of morphemes. They keep case.
     """
 
     parts: ClassVar[Parts] = {
@@ -131,6 +156,9 @@ class LanguageModel(Resource):
         "source_lm5": {"side": "source", "order": 5},
         "source_lm_backward": {"side": "source", "order": 5, "direction": "backward"},
         "target_lm_backward": {"side": "target", "order": 5, "direction": "backward"},
+        **{f"{side}_pos_lm": _of_tags(side, "xpos") for side in _SIDES},
+        **{f"{side}_upos_lm": _of_tags(side, "upos") for side in _SIDES},
+        **{f"{side}_morpheme_lm": _of_morphemes(side) for side in _SIDES},
     }
     builder: ClassVar[type[Builder]] = LanguageModelBuilder
 

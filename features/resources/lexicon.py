@@ -1,10 +1,11 @@
 """Lexicon: IBM Model 1 translation probabilities t(target word | source word)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -12,18 +13,25 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.hints import Count
 from features.basics.progress import Progress, silent
-from features.core.resource import Builder, Parts, Resource
+from features.core.resource import Builder, Parts, Resource, With
 from features.resources._ibm1 import Encoded, train
 from features.resources._pair_values import pair_values, value
+from features.resources._units import SAMPLE
+from features.resources.annotation import Annotation
+from features.resources.morphemes import Morphemes
 from features.storage.arrays import finite, rows
 from features.storage.files import digest, read_lines
+from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens, segment_sum
+from features.text.unit_ngrams import unit_ngrams
 from features.text.vocabulary import BOS, UNK, Vocabulary
 
 Ids = NDArray[np.int32]
 LexiconDirection = Literal["source_to_target", "target_to_source"]
+_DIRECTIONS: tuple[LexiconDirection, ...] = ("source_to_target", "target_to_source")
 
 # The NULL word has the row of `<s>`: no word of a text is ever looked up there.
 NULL = BOS
@@ -59,22 +67,75 @@ def given_first(direction: LexiconDirection, source: Tokens, target: Tokens) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class LexiconBuilder(Builder):
-    """Textbook EM from a uniform start; memory grows with the pairs of words that occur together."""
+    """Textbook EM from a uniform start; memory grows with the pairs of words that occur together.
+
+    layer   of the annotations, for parts that name these; their units are overlapping `ngrams` of tags
+    sample  pairs, spread over the corpus, that parts of tags or morphemes are learned from
+    """
 
     direction: LexiconDirection = "source_to_target"
     iterations: int = 5
     prune: float = 1e-6
+    layer: Annotated[Layer, With("source_annotation")] = "xpos"
+    ngrams: Annotated[Count, With("source_annotation")] = 1
+    sample: Annotated[Count, With("source_annotation", "source_morphemes")] = SAMPLE
+    source_annotation: Annotation | None = None
+    target_annotation: Annotation | None = None
+    source_morphemes: Morphemes | None = None
+    target_morphemes: Morphemes | None = None
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Lexicon":
+        text = self._text(corpus)
         lexicon = Lexicon.from_tokens(
-            *given_first(self.direction, corpus.source, corpus.target),
+            *given_first(self.direction, text.source, text.target),
             iterations=self.iterations,
             prune=self.prune,
-            stage=f"IBM Model 1, {self.direction.replace('_', ' ')}",
+            stage=f"IBM Model 1{text.units}, {self.direction.replace('_', ' ')}",
             progress=progress,
             corpus_fingerprint=corpus.fingerprint,
         )
-        return lexicon.with_settings(direction=self.direction)
+        return lexicon.with_settings(direction=self.direction, **text.recorded)
+
+    def _text(self, corpus: ParallelCorpus) -> "_Text":
+        if self.source_annotation is not None and self.target_annotation is not None:
+            return self._tags(corpus, (self.source_annotation, self.target_annotation))
+        if self.source_morphemes is not None and self.target_morphemes is not None:
+            return self._morphemes(corpus, (self.source_morphemes, self.target_morphemes))
+        return _Text(corpus.source, corpus.target, "", {})
+
+    def _tags(self, corpus: ParallelCorpus, sides: tuple[Annotation, Annotation]) -> "_Text":
+        rows = corpus.spread(self.sample)
+        source, target = (unit_ngrams(side.layer(self.layer).take(rows), self.ngrams) for side in sides)
+        prints = [side.fingerprint for side in sides]
+        recorded = {"layer": self.layer, "ngrams": self.ngrams, "sample": len(rows), "annotation": prints}
+        return _Text(source, target, " of tags", recorded)
+
+    def _morphemes(self, corpus: ParallelCorpus, sides: tuple[Morphemes, Morphemes]) -> "_Text":
+        rows = corpus.spread(self.sample)
+        source, target = sides[0].units(corpus.source.take(rows)), sides[1].units(corpus.target.take(rows))
+        recorded = {"sample": len(rows), "morphemes": [side.fingerprint for side in sides]}
+        return _Text(source, target, " of morphemes", recorded)
+
+
+class _Text(NamedTuple):
+    """Both sides in their units; what messages call these, and what is recorded of them."""
+
+    source: Tokens
+    target: Tokens
+    units: str
+    recorded: Mapping[str, Any]
+
+
+def _of_tags(direction: LexiconDirection) -> dict[str, Any]:
+    """Settings of a part of tags, whose units are 4-grams (Popovic 2012, section 2.1)."""
+    sides = {f"{side}_annotation": f"{side}_annotation" for side in ("source", "target")}
+    return {"direction": direction, "ngrams": 4, "prune": 1e-5, **sides}
+
+
+def _of_morphemes(direction: LexiconDirection) -> dict[str, Any]:
+    """Settings of a part of morphemes."""
+    sides = {f"{side}_morphemes": f"{side}_morphemes" for side in ("source", "target")}
+    return {"direction": direction, "prune": 1e-5, **sides}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +147,9 @@ class Lexicon(Resource):
     together, or whose probability is below the setting `prune`, are 0. Rows belong to words of `source`
     (NULL in row `NULL`), columns to words of `target`, ascending in each row.
 
+    Parts of tags have overlapping 4-grams of detailed tags as units, those of morphemes morphemes (Popovic
+    2012, DFKI at WMT12, section 2.1, equations 2-3).
+
     log_likelihoods  of the corpus after 0, 1, ... iterations (natural logarithm)
     quartiles        the three quartiles of `WordScores.maximum` in the corpus (an even sample of its pairs);
                      empty for a lexicon that was read from a file, before `with_quartiles`
@@ -94,6 +158,8 @@ class Lexicon(Resource):
     parts: ClassVar[Parts] = {
         "lexicon_source_to_target": {"direction": "source_to_target"},
         "lexicon_target_to_source": {"direction": "target_to_source"},
+        **{f"pos_lexicon_{direction}": _of_tags(direction) for direction in _DIRECTIONS},
+        **{f"morpheme_lexicon_{direction}": _of_morphemes(direction) for direction in _DIRECTIONS},
     }
     builder: ClassVar[type[Builder]] = LexiconBuilder
 

@@ -10,8 +10,9 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, Parts, Resource
+from features.resources._units import SideBuilder
 from features.storage.arrays import typed, within
-from features.text.corpus import ParallelCorpus, Side
+from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import Case, Offsets, OrderTable, Trie, cased, encode, ngram_tables
 from features.text.tokens import Tokens
 from features.text.vocabulary import UNK, Vocabulary
@@ -37,24 +38,26 @@ def quartiles(counts: NDArray[np.integer[Any]]) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramCountsBuilder(Builder):
+class NgramCountsBuilder(SideBuilder):
     """From one side of a parallel corpus; the settings are those of `NgramCounts.from_tokens`."""
 
-    side: Side
     order: Count
     case: Case = "lower"
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "NgramCounts":
-        text, print_ = corpus.side(self.side), corpus.fingerprint
+        text, print_ = self.text(corpus), corpus.fingerprint
         counts = NgramCounts.from_tokens(
             text, order=self.order, case=self.case, progress=progress, fingerprint=print_
         )
-        return counts.with_settings(side=self.side)
+        return counts.with_settings(side=self.side, **self.units(text))
 
 
 @dataclass(frozen=True, eq=False)
 class NgramCounts(Resource):
     """Occurrences of all n-grams to the order built; n-grams stay within a sentence, without markers.
+
+    `source_pos_ngrams` and `target_pos_ngrams` are of detailed tags (`xpos`), to DCU's order (Rubino et al.
+    2012, section 3.2).
 
     >>> from features.text.tokens import Tokens
     >>> counts = NgramCounts.from_tokens(Tokens.from_lists([["a", "b", "a", "b"]]), order=2)
@@ -67,6 +70,16 @@ class NgramCounts(Resource):
         "target_ngrams": {"side": "target", "order": 3},
         "source_ngrams5": {"side": "source", "order": 5},
         "target_ngrams5": {"side": "target", "order": 5},
+        **{
+            f"{side}_pos_ngrams": {
+                "side": side,
+                "order": 7,
+                "case": "true",
+                "layer": "xpos",
+                "annotation": f"{side}_annotation",
+            }
+            for side in ("source", "target")
+        },
     }
     builder: ClassVar[type[Builder]] = NgramCountsBuilder
 

@@ -16,7 +16,7 @@ from features.core.resource import Builder, Parts, Resource
 from features.resources._phrase_counts import TargetPhrases, assembled, count_phrases
 from features.resources._phrases import MOST_WORDS, AlignedSide, AlignedText, find, keys_of
 from features.resources.aligner import Aligner, Symmetrization
-from features.resources.entity_annotation import EntityAnnotation
+from features.resources.annotation import Annotation
 from features.storage.arrays import finite, rising, rows, typed
 from features.syntax.labelled import moved
 from features.syntax.phrase_units import Units, in_units
@@ -29,7 +29,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Singles = NDArray[np.float32]
-Entities = tuple[EntityAnnotation, EntityAnnotation]
+Entities = tuple[Annotation, Annotation]
 
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)  # of a probability: its logarithm is taken
 
@@ -44,8 +44,8 @@ class PhraseTableBuilder(Builder):
 
     aligner: Aligner
     units: Units = "word"
-    source_entity_annotation: EntityAnnotation | None = None
-    target_entity_annotation: EntityAnnotation | None = None
+    source_entity_annotation: Annotation | None = None
+    target_entity_annotation: Annotation | None = None
     longest: Annotated[int, Ge(1), Le(MOST_WORDS)] = 5
     minimum: Count = 2
     symmetrization: Symmetrization = "grow-diag-final-and"
@@ -206,7 +206,7 @@ def part_of_units(settings: Mapping[str, Any]) -> str:
     return "phrase_table" if settings["units"] == "word" else f"{settings['units']}_phrase_table"
 
 
-def entities_of(source: EntityAnnotation | None, target: EntityAnnotation | None) -> Entities | None:
+def entities_of(source: Annotation | None, target: Annotation | None) -> Entities | None:
     """Both sides' entities, or None where there are none."""
     return None if source is None or target is None else (source, target)
 

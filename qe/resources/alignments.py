@@ -12,7 +12,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
 from features.core.resource import Resource
-from features.resources.entity_annotation import EntityAnnotation
+from features.resources.annotation import Annotation
 from features.resources.phrase_table import PhraseTable, entities_of
 from features.resources.tuple_lm import TupleLM
 from features.storage.files import sha256
@@ -66,8 +66,8 @@ class Alignments:
         corpus: ParallelCorpus,
         *,
         units: Units = "word",
-        source_entity_annotation: EntityAnnotation | None = None,
-        target_entity_annotation: EntityAnnotation | None = None,
+        source_entity_annotation: Annotation | None = None,
+        target_entity_annotation: Annotation | None = None,
         longest: int = 5,
         minimum: int = 2,
         progress: Progress = silent,

@@ -10,19 +10,21 @@ import numpy as np
 from features.basics.errors import InputError, did_you_mean
 from features.basics.progress import Progress, silent
 from features.core.bundle import Builders, with_needs
-from features.resources.annotation import Annotation
-from features.resources.dependency_annotation import DependencyAnnotation
-from features.resources.entity_annotation import EntityAnnotation
+from features.resources.annotation import KEPT, Annotation, Holds
 from features.storage.files import digest, read_lines, sha256
 from features.text.annotation import LAYERS, Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
 from qe.language.programs.taggers import KNOWN, TAGGERS, Tagger, annotated, for_corpora, is_tagger, tagger
 
-KINDS: Final[Mapping[str, type[Annotation]]] = {
-    "annotation": Annotation,
-    "entity_annotation": EntityAnnotation,
-    "dependency_annotation": DependencyAnnotation,
+# What an annotation holds -> its parts, by side.
+_PARTS: Final[Mapping[Holds, Mapping[str, str]]] = {
+    holds: {
+        str(settings["side"]): name
+        for name, settings in Annotation.parts.items()
+        if settings.get("holds", "tags") == holds
+    }
+    for holds in KEPT
 }
 
 _TEXTS = 20_000  # given to a program at a time: what it says of them is held in memory
@@ -127,49 +129,48 @@ def _of_pairs(blocks: Iterator[str] | Sequence[str], corpus: ParallelCorpus, whe
 class Annotations:
     """The annotation of the sides that have one, as `features.core.bundle.build` takes it.
 
-    kinds  kind of annotation (of `KINDS`) -> side -> what it comes from
+    sources  what it holds -> side -> what it comes from
     """
 
-    kinds: Mapping[str, Mapping[str, CorpusAnnotation]] = field(default_factory=dict)
+    sources: Mapping[Holds, Mapping[str, CorpusAnnotation]] = field(default_factory=dict)
 
     @classmethod
     def alike(cls, sides: Mapping[str, CorpusAnnotation]) -> "Annotations":
-        """Every kind of annotation comes from the same."""
-        return cls(dict.fromkeys(KINDS, sides))
+        """Everything comes from the same."""
+        return cls(dict.fromkeys(KEPT, sides))
 
     def builders(self, others: Builders) -> Builders:
         """How `features.core.bundle.build` makes annotations."""
-        return {name: _builder(kind, self.kinds.get(name, {})) for name, kind in KINDS.items()}
+        return {"annotation": self._built}
 
     @property
     def wanted(self) -> Mapping[str, Mapping[str, str]]:
         """The settings that parts of these sides must have: of another annotation, they are built again."""
         return {
-            f"{side}_{kind}": annotation.settings
-            for kind, sides in self.kinds.items()
+            _PARTS[holds][side]: annotation.settings
+            for holds, sides in self.sources.items()
             for side, annotation in sides.items()
+            if side in _PARTS[holds]
         }
 
-
-def _builder(kind: type[Annotation], sides: Mapping[str, CorpusAnnotation]) -> Callable[..., Annotation]:
-    def make(corpus: ParallelCorpus, *, side: Side, progress: Progress = silent) -> Annotation:
+    def _built(
+        self, corpus: ParallelCorpus, *, side: Side, holds: Holds = "tags", progress: Progress = silent
+    ) -> Annotation:
+        sides = self.sources.get(holds, {})
         if side not in sides:
-            return kind.build(corpus, side=side, progress=progress)
-        annotation = sides[side]
-        blocks = annotation.blocks(corpus, side)
-        return kind.from_blocks(corpus, side, blocks, annotation.settings, progress)
-
-    return make
+            return Annotation.build(corpus, side=side, holds=holds, progress=progress)
+        blocks = sides[side].blocks(corpus, side)
+        return Annotation.from_blocks(corpus, side, blocks, sides[side].settings, progress, holds=holds)
 
 
-def annotated_sides(parts: Sequence[str], kind: str | None = None) -> list[str]:
+def annotated_sides(parts: Sequence[str], holds: Holds | None = None) -> list[str]:
     """The sides of the corpus of which these parts, or what they are built from, need an annotation.
 
-    kind  of `KINDS`; None: of whichever kind
+    holds  what the annotation holds; None: anything
     """
     needed = with_needs(parts)
-    wanted = KINDS if kind is None else (kind,)
-    return [side for side in ("source", "target") if any(f"{side}_{name}" in needed for name in wanted)]
+    wanted = [named for what, named in _PARTS.items() if holds in (None, what)]
+    return [side for side in ("source", "target") if any(named.get(side) in needed for named in wanted)]
 
 
 def annotations_for(
@@ -179,11 +180,11 @@ def annotations_for(
     cache: Path | None = None,
 ) -> Annotations:
     """Those of the sides that the parts need one of: no other program must be there."""
-    kinds = {}
-    for kind, made in KINDS.items():
-        sides = {side: given[side] for side in annotated_sides(parts, kind) if side in given}
-        kinds[kind] = _corpus_annotations(sides, tokenizers, cache, made.kept)
-    return Annotations(kinds)
+    sources = {}
+    for holds, layers in KEPT.items():
+        sides = {side: given[side] for side in annotated_sides(parts, holds) if side in given}
+        sources[holds] = _corpus_annotations(sides, tokenizers, cache, layers)
+    return Annotations(sources)
 
 
 def _corpus_annotations(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from features.basics.assignments import assignments
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import Builders, known_parts, unknown_part
+from features.core.bundle import Builders, known_parts, plain_parts, unknown_part
 from features.core.resource import Resource
 from features.resources.language_model import Direction, LanguageModel
 from features.resources.lexicon import Lexicon
@@ -38,8 +38,9 @@ class PartFiles:
                     f"the part '{name}' is read from no file",
                     where=path,
                     remedy="ARPA and KenLM files are read as language models "
-                    f"({', '.join(LanguageModel.parts)}), those of GIZA++ and Moses as lexicons "
-                    f"({', '.join(Lexicon.parts)}), lists as stop words ({', '.join(StopWords.parts)})",
+                    f"({', '.join(plain_parts(LanguageModel))}), those of GIZA++ and Moses as lexicons "
+                    f"({', '.join(plain_parts(Lexicon))}), lists as stop words "
+                    f"({', '.join(StopWords.parts)})",
                 )
             if not path.is_file():
                 raise InputError(f"no such file, to read '{name}' from", where=path, remedy="check the path")
@@ -121,7 +122,7 @@ def _stop_words(path: Path, checksum: str) -> Callable[..., Resource]:
 
 
 _READERS: Mapping[str, Callable[[Path, str], Callable[..., Resource]]] = {
-    **dict.fromkeys(LanguageModel.parts, _language_model),
-    **dict.fromkeys(Lexicon.parts, _lexicon),
+    **dict.fromkeys(plain_parts(LanguageModel), _language_model),
+    **dict.fromkeys(plain_parts(Lexicon), _lexicon),
     **dict.fromkeys(StopWords.parts, _stop_words),
 }

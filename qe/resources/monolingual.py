@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import RESOURCES, Builders, builder_of
+from features.core.bundle import RESOURCES, Builders, builder_of, plain_parts
 from features.core.resource import Resource
 from features.storage.files import digest, read_lines, sha256
 from features.text.corpus import ParallelCorpus, Side
@@ -79,7 +79,7 @@ class Monolingual:
         def make(
             corpus: ParallelCorpus, *, side: Side, progress: Progress = silent, **settings: Any
         ) -> Resource:
-            if side not in self.files:
+            if side not in self.files or any(isinstance(value, Resource) for value in settings.values()):
                 return build(corpus, side=side, progress=progress, **settings)
             longer = self.longer(corpus, side, progress)
             built: Any = build(longer, side=side, progress=progress, **settings)  # a dataclass
@@ -111,4 +111,5 @@ class Monolingual:
 
 
 def _parts(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    return RESOURCES.get(kind).parts
+    """The parts of a kind that are of words: tags and morphemes have no further text."""
+    return plain_parts(RESOURCES.get(kind))

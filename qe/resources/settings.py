@@ -10,12 +10,12 @@ from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.hints import described, fits
 from features.core.bundle import Builders, Part, builder_of, known_parts, unknown_part
-from features.core.resource import declaration
+from features.core.resource import With, declaration
 
 PartSettings = Mapping[str, Mapping[str, Any]]  # part -> setting -> value
 
 # What the name of a part says: another value would make it another part.
-_IN_THE_NAME = ("side", "direction", "given", "other", "quarter", "units")
+_IN_THE_NAME = ("side", "direction", "given", "other", "quarter", "units", "holds")
 _TAKES = {bool: "true or false", int: "a whole number from 0", float: "a number from 0", str: "a text"}
 
 
@@ -74,9 +74,16 @@ def settings_of(part: Part, builders: Builders) -> dict[str, Setting]:
     for name, parameter in inspect.signature(make).parameters.items():
         hint = hints.get(name)
         simple = hint in _TAKES or get_origin(hint) is Literal
-        if simple and name not in _IN_THE_NAME and parameter.kind is parameter.KEYWORD_ONLY:
+        settable = simple and name not in _IN_THE_NAME and parameter.kind is parameter.KEYWORD_ONLY
+        if settable and _counts(bounded[name], part):
             settings[name] = Setting(hint, part.settings.get(name, parameter.default), bounded[name])
     return settings
+
+
+def _counts(hint: Any, part: Part) -> bool:
+    """Whether a setting says anything of a part: some do only with parts that it is built from."""
+    notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, With)]
+    return all(set(note.parts) & part.needs.keys() for note in notes)
 
 
 def checked(given: PartSettings, builders: Builders) -> dict[str, dict[str, Any]]:

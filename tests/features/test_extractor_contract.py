@@ -29,9 +29,7 @@ from features.core.feature_set import (
     variants,
 )
 from features.core.segments import Segments
-from features.resources.annotation import Annotation
-from features.resources.dependency_annotation import DependencyAnnotation
-from features.resources.entity_annotation import EntityAnnotation
+from features.resources.annotation import Annotation, Holds
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
@@ -116,11 +114,7 @@ class World:
         def read() -> ParallelCorpus:
             return ParallelCorpus.read(self.data.corpus_source, self.data.corpus_target, *TOKENIZERS)
 
-        builders = {
-            "annotation": chains_of_corpus,
-            "entity_annotation": entities_of_corpus,
-            "dependency_annotation": dependencies_of_corpus,
-        }
+        builders = {"annotation": annotation_of_corpus}
         return build(read, self.folder / "bundle", parts_needed([config]), builders=builders)
 
     def config(self, name: str) -> dict[str, Any]:
@@ -221,22 +215,12 @@ def linkage_comments(tokens: Sequence[str]) -> list[str]:
     return [f"# link_grammar_{name} = {value}" for name, value in figures.items()] if tokens else []
 
 
-def chains_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> Annotation:
+def annotation_of_corpus(
+    corpus: ParallelCorpus, *, side: Side, holds: Holds = "tags", progress: Progress
+) -> Annotation:
     tokens = corpus.side(side)
     blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
-    return Annotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
-
-
-def entities_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> EntityAnnotation:
-    tokens = corpus.side(side)
-    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
-    return EntityAnnotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
-
-
-def dependencies_of_corpus(corpus: ParallelCorpus, *, side: Side, progress: Progress) -> DependencyAnnotation:
-    tokens = corpus.side(side)
-    blocks = (conllu(tokens.words(i)) for i in range(len(tokens)))
-    return DependencyAnnotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress)
+    return Annotation.from_blocks(corpus, side, blocks, {"by": "chains"}, progress, holds=holds)
 
 
 @pytest.fixture(scope="session")

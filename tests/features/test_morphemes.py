@@ -5,6 +5,7 @@ import importlib.util
 import math
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -18,8 +19,6 @@ from features.core.segments import Segments
 from features.morphemes import MorphemeFeatures
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
-from features.resources.morpheme_lexicon import MorphemeLexicon
-from features.resources.morpheme_lm import MorphemeLanguageModel
 from features.resources.morphemes import Morphemes, frequent_words
 from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
@@ -123,15 +122,26 @@ def test_without_the_package_it_says_so(corpus: ParallelCorpus, monkeypatch: pyt
 
 def features(corpus: ParallelCorpus) -> MorphemeFeatures:
     sides = {"source": toy("source"), "target": toy("target")}
-    source_lm = MorphemeLanguageModel.build(corpus, side="source", order=3, morphemes=sides["source"])
-    target_lm = MorphemeLanguageModel.build(corpus, side="target", order=3, morphemes=sides["target"])
+    source_lm, target_lm = (
+        LanguageModel.build(corpus, side=side, order=3, case="true", morphemes=sides[side]) for side in sides
+    )
     forward, backward = (
-        MorphemeLexicon.build(
-            corpus, source_morphemes=sides["source"], target_morphemes=sides["target"], direction=direction
+        Lexicon.build(
+            corpus,
+            source_morphemes=sides["source"],
+            target_morphemes=sides["target"],
+            direction=direction,
+            prune=1e-5,
         )
         for direction in get_args(Direction)
     )
     return MorphemeFeatures(sides["source"], sides["target"], source_lm, target_lm, forward, backward)
+
+
+def test_parts_of_words_are_refused(corpus: ParallelCorpus) -> None:
+    words = LanguageModel.build(corpus, side="target", order=3)
+    with pytest.raises(InputError, match="'target_morpheme_lm' must be a part of morphemes"):
+        replace(features(corpus), target_morpheme_lm=words)
 
 
 def test_features_are_those_of_models_of_the_morphemes(corpus: ParallelCorpus) -> None:

@@ -10,7 +10,7 @@ from features.core.bundle import known_parts
 from features.core.feature_set import parts_needed
 from features.core.segments import Segments
 from features.phrase_table import PhraseTableFeatures
-from features.resources.entity_annotation import EntityAnnotation
+from features.resources.annotation import Annotation
 from features.resources.phrase_table import PhraseTable
 from features.syntax.phrase_units import Units
 from features.text.corpus import ParallelCorpus, Side
@@ -147,8 +147,8 @@ def conllu(tagged: Tagged) -> str:
 CORPUS = corpus_of((words(SOURCE), words(TARGET)))
 
 
-def entities(side: Side, tagged: Tagged) -> EntityAnnotation:
-    return EntityAnnotation.from_blocks(CORPUS, side, [conllu(tagged)], {"by": "hand"})
+def entities(side: Side, tagged: Tagged) -> Annotation:
+    return Annotation.from_blocks(CORPUS, side, [conllu(tagged)], {"by": "hand"}, holds="entities")
 
 
 def of_entities() -> PhraseTableFeatures:
@@ -188,7 +188,7 @@ def test_another_type_has_no_match() -> None:
 def test_the_entities_of_a_corpus_are_saved_and_loaded(tmp_path: Path) -> None:
     made = entities("target", TARGET)
     made.save(tmp_path)
-    loaded = EntityAnnotation.load(tmp_path)
+    loaded = Annotation.load(tmp_path)
     assert loaded.layer("entity").words(0) == ["B-PER", "I-PER", "O", "B-LOC"]
     assert loaded.fingerprint == made.fingerprint
 
@@ -196,10 +196,10 @@ def test_the_entities_of_a_corpus_are_saved_and_loaded(tmp_path: Path) -> None:
 def test_words_without_entity_tags_are_one_message() -> None:
     bare = "\n".join(f"{k}\tx" + "\t_" * 8 for k in range(1, 5))
     with pytest.raises(InputError, match="block 1 has no entity tags"):
-        EntityAnnotation.from_blocks(CORPUS, "target", [bare], {})
+        Annotation.from_blocks(CORPUS, "target", [bare], {}, holds="entities")
     with pytest.raises(InputError, match="some words have no entity tag"):
         partly = conllu(TARGET).replace("NER=O", "_")
-        EntityAnnotation.from_blocks(CORPUS, "target", [partly], {})
+        Annotation.from_blocks(CORPUS, "target", [partly], {}, holds="entities")
     columns = {"source": ["x"], "target": ["x"]}
     blocks = {f"annotation_{side}": ["1\tx" + "\t_" * 8] for side in ("source", "target")}
     with pytest.raises(InputError, match="has no entity tag; annotate with an annotator of entities"):

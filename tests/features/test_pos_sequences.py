@@ -14,14 +14,14 @@ from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
 from features.core.segments import Segments
-from features.resources.lexicon import FLOOR
-from features.resources.pos_lexicon import PosLexicon, unit_ngrams
-from features.resources.pos_lm import PosLanguageModel
-from features.resources.pos_ngrams import PosNgrams
+from features.resources.language_model import LanguageModel
+from features.resources.lexicon import FLOOR, Lexicon
+from features.resources.ngrams import NgramCounts
 from features.text.annotation import block_of
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from features.text.unit_ngrams import unit_ngrams
 from qe.resources.annotations import Annotations, from_column
 
 WHITESPACE = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
@@ -89,7 +89,7 @@ def test_ibm1_of_tag_ngrams_in_closed_form(bundle: Bundle) -> None:
     Source 4-grams of the corpus: three, each with its own mate(s); by symmetry NULL gives the 4-gram of the
     second pair some t0 between 0 and 1, so that p = (t0 + 1) / 2.
     """
-    lexicon = cast(PosLexicon, bundle.part("pos_lexicon_source_to_target"))
+    lexicon = cast(Lexicon, bundle.part("pos_lexicon_source_to_target"))
     given_ids, word_ids = lexicon.source.lookup(["p v a n"]), lexicon.target.lookup(["v p a n"])
     assert lexicon.probability(given_ids, word_ids).tolist() == [1.0]
     null = float(lexicon.probability(np.array([1]), word_ids)[0])
@@ -126,7 +126,7 @@ def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     assert math.isnan(features[0]["pos_ngrams_source_least_4"]) and math.isnan(
         features[0]["pos_ngrams_target_unseen_2"]
     )
-    counts = cast(PosNgrams, bundle.part("source_pos_ngrams"))
+    counts = cast(NgramCounts, bundle.part("source_pos_ngrams"))
     assert counts.order == 7
     assert counts.counts(Tokens.from_lists([["d", "n"]]), 2)[0].tolist() == [2]
 
@@ -151,8 +151,8 @@ def test_quartiles_and_unseen_shares_add_up_to_one(bundle: Bundle) -> None:
 
 
 def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None:
-    detailed = cast(PosLanguageModel, bundle.part("source_pos_lm"))
-    simple = cast(PosLanguageModel, bundle.part("source_upos_lm"))
+    detailed = cast(LanguageModel, bundle.part("source_pos_lm"))
+    simple = cast(LanguageModel, bundle.part("source_upos_lm"))
     assert set(detailed.vocabulary.words[3:]) == set("dnvpa")
     assert set(simple.vocabulary.words[3:]) == set("DNVPA")
     assert (detailed.order, simple.order) == (6, 6)

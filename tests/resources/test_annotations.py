@@ -258,9 +258,9 @@ def test_entities_of_the_corpus_are_a_part_of_their_own(tmp_path: Path) -> None:
 
 
 def test_parts_that_need_entities() -> None:
-    assert annotated_sides(["entity_phrase_table"], "annotation") == []
-    assert annotated_sides(["entity_phrase_table"], "entity_annotation") == ["source", "target"]
-    assert annotated_sides(["target_pos_lm", "name_phrase_table"], "entity_annotation") == []
+    assert annotated_sides(["entity_phrase_table"], "tags") == []
+    assert annotated_sides(["entity_phrase_table"], "entities") == ["source", "target"]
+    assert annotated_sides(["target_pos_lm", "name_phrase_table"], "entities") == []
 
 
 def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.resource import Resource
-from features.resources.ngrams import NgramCounts
+from features.core.resource import Resource, With
+from features.resources.annotation import Annotation
+from features.resources.ngrams import NgramCounts, NgramCountsBuilder
+from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import Case, Trie, cased, encode, ngram_tables
 from features.text.tokens import Tokens
@@ -36,10 +38,14 @@ def builders(session: Any) -> Mapping[str, Callable[..., Resource]]:
         side: Side,
         order: int,
         case: Case = "lower",
+        layer: Annotated[Layer, With("annotation")] = "xpos",
+        annotation: Annotation | None = None,
         progress: Progress = silent,
     ) -> NgramCounts:
-        counted = count(session, corpus.side(side), order=order, case=case, fingerprint=corpus.fingerprint)
-        return counted.with_settings(side=side)
+        local = NgramCountsBuilder(side=side, order=order, case=case, layer=layer, annotation=annotation)
+        text = local.text(corpus)
+        counted = count(session, text, order=order, case=case, fingerprint=corpus.fingerprint)
+        return counted.with_settings(side=side, **local.units(text))
 
     return {"ngrams": build}
 
