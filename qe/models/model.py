@@ -113,7 +113,8 @@ class Model:
         if self.guard is None:
             return scores, None
         seen = self.guard.see(segments)
-        return self.guard.lowered(scores, seen.decided), seen
+        lowered = self.guard.lowered(scores, seen.decided)
+        return lowered if self.limits is None else np.clip(lowered, *self.limits), seen
 
     def predict_features(self, features: pd.DataFrame) -> FloatArray:
         """(n,) scores for a feature table, before the guard; the same, to the last bit, in every table.

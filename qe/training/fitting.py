@@ -9,7 +9,7 @@ from features.core.tree_columns import numbers
 from qe.data.dataset import Split
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.companions import CalibrationRows, Companions, Conditions, make_companions
-from qe.models.guard.guard import FEWEST, Guard, worst_label
+from qe.models.guard.guard import FEWEST, Guard
 from qe.models.intervals import Intervals
 from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
@@ -27,8 +27,7 @@ def guard_of(prepared: Prepared, progress: Progress = silent) -> tuple[Guard | N
     training, experiment = prepared.training, prepared.experiment
     if not experiment.guard or len(training) < FEWEST:
         return None, np.zeros(len(training))
-    worst = worst_label(prepared.scores, prepared.dataset.scale)
-    return Guard.fit(training.segments, worst, experiment.seed, progress)
+    return Guard.fit(training.segments, experiment.seed, progress)
 
 
 def fit_model(prepared: Prepared, best: Candidate, guard: Guard | None = None) -> Model:

@@ -139,7 +139,7 @@ def _result(
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     if guard is not None:
-        guard = replace(guard, spread=float(out_of_fold.std()))
+        guard = guard.for_scores(out_of_fold, prepared.dataset.scale)
         out_of_fold = guard.lowered(out_of_fold, unseen)
         nested = None if nested is None else guard.lowered(nested, unseen)
     with clock.part("the model"):

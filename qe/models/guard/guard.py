@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -23,20 +23,20 @@ from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
 _FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
+_NUMBERS: Final = ("rows", "worst", "spread", "sign")
 FEWEST: Final = 20  # training rows below which there is no guard
 _MOST: Final = 10_000  # training rows that it is learned from
 _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# What scores lose, as measured on held-out translations: half of the rows lose nothing, the others up to 0.4
-# standard deviations of the scores (which brings them nearer to the labels; less where few rows taught the
-# guard), and beyond what held-out translations reach they go to the worst label.
-_USUAL: Final = 0.5
-_SLOPE: Final = 0.4
+# What scores lose, as measured on held-out translations: from the median on up to half a standard deviation
+# of the scores, which brings them nearer to the labels (less if few rows taught the guard); beyond what held-out
+# translations reach they go to the worst score.
+_SLOPE: Final = 0.5
 _SHRUNK: Final = 200  # training rows with which the slope is half as steep
 _SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
-_REACH: Final = 0.35  # how far beyond it scores are the worst, in parts of the way from median to maximum
+_REACH: Final = 0.2  # how far beyond it scores are the worst, in parts of the way from median to maximum
 _BEND: Final = 0.7
 
 
@@ -72,22 +72,22 @@ class Guard:
     """Learned from the texts of the training rows alone, and from rubbish made of them; no label is used.
 
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
-    worst     the worst label of the training rows
-    spread    standard deviation of the scores of training rows by models that have not seen them
     rows      training rows that it was learned from
+    worst     the worst score of a training row by a model that has not seen it
+    spread    standard deviation of these scores
+    sign      1 if higher scores are better, else -1
     """
 
     knowledge: Knowledge
     detector: Detector
     held_out: FloatArray
-    worst: float
     rows: int
+    worst: float = 0.0
     spread: float = 0.0
+    sign: float = 1.0
 
     @classmethod
-    def fit(
-        cls, segments: Segments, worst: float, seed: int = 0, progress: Progress = silent
-    ) -> tuple[Self, FloatArray]:
+    def fit(cls, segments: Segments, seed: int = 0, progress: Progress = silent) -> tuple[Self, FloatArray]:
         """The guard of training rows, and (n,) log-odds of each by a guard that has not seen it.
 
         Raises InputError for texts without words.
@@ -113,7 +113,7 @@ class Guard:
             decided[folds == fold] = detector.decide(real[folds == fold])
         known = np.quantile(decided, np.linspace(0, 1, _POINTS))
         detector = Detector.fit(real, wrong, seed, cores())
-        guard = cls(Knowledge.learn(chosen), detector, known, worst, len(chosen))
+        guard = cls(Knowledge.learn(chosen), detector, known, len(chosen))
         unseen = np.empty(len(segments))
         unseen[sample] = decided
         others = np.setdiff1d(np.arange(len(segments)), sample)
@@ -131,16 +131,24 @@ class Guard:
         """(n,) the share of held-out translations with smaller log-odds."""
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
+    def for_scores(self, scores: FloatArray, scale: LabelScale) -> Self:
+        """The guard for a model of which these are scores of training rows that it had not seen."""
+        worst = scores.min() if scale.higher_is_better else scores.max()
+        return replace(self, worst=float(worst), spread=float(scores.std()), sign=scale.sign)
+
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
-        """(n,) scores of rows with their log-odds: the further outside, the nearer to the worst label."""
-        usual = np.clip((self.outside(decided) - _USUAL) / (1 - _USUAL), 0, 1)
+        """(n,) scores of rows with their log-odds: the further outside, the nearer to the worst score.
+
+        None gets better than it was by more than the mean loss of translations.
+        """
+        quality, worst = scores * self.sign, self.worst * self.sign
         slope = _SLOPE * self.spread * self.rows / (self.rows + _SHRUNK)
-        step = np.minimum(slope * usual, np.abs(self.worst - scores))
-        scores = scores + np.sign(self.worst - scores) * step
+        ramp = np.clip(2 * self.outside(decided) - 1, 0, 1)
+        quality = quality - slope * (ramp - 0.25)  # 0.25: its mean over translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
         first, middle, last = np.quantile(self.held_out, [min(share, 1), 0.5, 1])
         pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
-        return np.asarray(scores + pull * (self.worst - scores))
+        return np.asarray(self.sign * np.minimum(quality, quality + pull * (worst - quality)))
 
     def save(self, folder: Path) -> None:
         """Writes its folder into a model's."""
@@ -149,7 +157,7 @@ class Guard:
         self.knowledge.save(inner)
         self.detector.save(inner)
         np.save(inner / _HELD_OUT, self.held_out, allow_pickle=False)
-        numbers = {"worst": self.worst, "rows": self.rows, "spread": self.spread}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
         (inner / _JSON).write_text(json.dumps(numbers) + "\n", "utf-8")
 
     @classmethod
@@ -163,14 +171,9 @@ class Guard:
             typed("held_out", held_out, np.float64, None)
             rising("held_out", held_out, None, None)
             numbers = json.loads((inner / _JSON).read_text("utf-8"))
-            worst, spread = float(numbers["worst"]), float(numbers["spread"])
+            worst, spread, sign = (float(numbers[name]) for name in _NUMBERS[1:])
             rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
-            return cls(Knowledge.load(inner), detector, held_out, worst, rows, spread)
-
-
-def worst_label(labels: FloatArray, scale: LabelScale) -> float:
-    """The worst label of the training rows."""
-    return float(labels.min() if scale.higher_is_better else labels.max())
+            return cls(Knowledge.load(inner), detector, held_out, rows, worst, spread, sign)
 
 
 def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:

@@ -10,6 +10,7 @@ import pytest
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.data.dataset import LabelScale
 from qe.data.perturbation import names, perturbed
 from qe.getting_started.demo.generation import generate
 from qe.models.guard.columns import COLUMNS, columns
@@ -47,8 +48,8 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Segments, Segments]
 
 @pytest.fixture(scope="module")
 def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
-    guard, unseen = Guard.fit(texts[0], WORST)
-    return replace(guard, spread=0.6), unseen
+    guard, unseen = Guard.fit(texts[0])
+    return replace(guard, worst=WORST, spread=0.6), unseen
 
 
 def test_translations_are_hardly_ever_marked(
@@ -116,7 +117,9 @@ def test_saved_and_loaded_it_says_the_same(
     assert loaded is not None
     assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
     assert Guard.load(tmp_path / "guard") is None
-    (tmp_path / "guard" / "guard.json").write_text(json.dumps({"worst": "x", "rows": 1, "spread": 0}))
+    (tmp_path / "guard" / "guard.json").write_text(
+        json.dumps({"rows": 1, "worst": "x", "spread": 0, "sign": 1})
+    )
     with pytest.raises(InputError, match="guard"):
         Guard.load(tmp_path)
 
@@ -138,8 +141,10 @@ def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> Non
 
 
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
-    guard, unseen = Guard.fit(texts[0].take(range(30)), WORST)
+    guard, unseen = Guard.fit(texts[0].take(range(30)))
+    guard = guard.for_scores(np.linspace(2, 4, 30), LabelScale("x", 1, 5, True))
     scores = np.full(30, 3.0)
-    lowered = guard.lowered(scores, unseen)
-    assert (lowered >= WORST).all() and np.abs(lowered - scores).max() < 0.5
+    assert np.abs(guard.lowered(scores, unseen) - scores).max() < 0.1
+    worse = replace(guard, worst=0.6, sign=-1.0)  # of labels such as HTER
+    assert (worse.lowered(np.full(30, 0.3), np.full(30, 99.0)) == 0.6).all()
     assert guard.see(texts[1].take([0])).outside[0] < MARKED
