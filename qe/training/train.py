@@ -140,8 +140,9 @@ def _result(
         nested = nested_predictions(prepared, progress)
     if guard is not None:
         guard = guard.for_scores(out_of_fold, prepared.dataset.scale)
-        out_of_fold = guard.lowered(out_of_fold, unseen)
-        nested = None if nested is None else guard.lowered(nested, unseen)
+        clip = prepared.dataset.scale.clip
+        out_of_fold = clip(guard.lowered(out_of_fold, unseen))
+        nested = None if nested is None else clip(guard.lowered(nested, unseen))
     with clock.part("the model"):
         model = fit_model(prepared, result.best, guard)
         companions = companions_of(prepared, model, out_of_fold[0])

@@ -30,8 +30,8 @@ _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# What scores lose, as measured on held-out translations: from the median on up to half a standard deviation
-# of the scores, which brings them nearer to the labels (less if few rows taught the guard); beyond what held-out
+# What scores lose, as measured on held-out translations: up to half a standard deviation of the scores from the
+# median on, which brings them nearer to the labels (less if few rows taught the guard); beyond what held-out
 # translations reach they go to the worst score.
 _SLOPE: Final = 0.5
 _SHRUNK: Final = 200  # training rows with which the slope is half as steep
