@@ -139,7 +139,7 @@ def _result(
     with clock.part("nested cross-validation"):
         nested = nested_predictions(prepared, progress)
     if guard is not None:
-        guard = guard.for_scores(out_of_fold, prepared.dataset.scale)
+        guard = guard.for_scores(out_of_fold[0], prepared.scores, unseen, prepared.dataset.scale)
         clip = prepared.dataset.scale.clip
         out_of_fold = clip(guard.lowered(out_of_fold, unseen))
         nested = None if nested is None else clip(guard.lowered(nested, unseen))

@@ -23,17 +23,17 @@ from qe.models.guard.detector import Detector
 from qe.models.guard.knowledge import Knowledge
 
 _FOLDER, _JSON, _HELD_OUT = "guard", "guard.json", "held_out.npy"
-_NUMBERS: Final = ("rows", "worst", "spread", "sign")
+_NUMBERS: Final = ("rows", "worst", "slope", "sign")
 FEWEST: Final = 20  # training rows below which there is no guard
 _MOST: Final = 10_000  # training rows that it is learned from
 _FOLDS: Final = 5
 _KIND: Final = 500  # rows of each kind of rubbish, at most
 _POINTS: Final = 2_001  # of the held-out distribution
 MARKED: Final = 0.99
-# What scores lose, as measured on held-out translations: up to half a standard deviation of the scores from the
-# median on, which brings them nearer to the labels (less if few rows taught the guard); beyond what held-out
-# translations reach they go to the worst score.
-_SLOPE: Final = 0.5
+# From the median of translations on scores lose as much as brings them nearest to the labels, within these
+# standard deviations of the scores (less if few rows taught the guard). Beyond what held-out translations
+# reach they go to the worst score. Chosen on held-out translations of five models.
+_SLOPES: Final = (0.25, 0.5)
 _SHRUNK: Final = 200  # training rows with which the slope is half as steep
 _SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
 _REACH: Final = 0.2  # how far beyond it scores are the worst, in parts of the way from median to maximum
@@ -74,7 +74,7 @@ class Guard:
     held_out  the detector's log-odds of translations that it had not seen, ascending quantiles
     rows      training rows that it was learned from
     worst     the worst score of a training row by a model that has not seen it
-    spread    standard deviation of these scores
+    slope     how much scores lose from the median of translations to the last one
     sign      1 if higher scores are better, else -1
     """
 
@@ -83,7 +83,7 @@ class Guard:
     held_out: FloatArray
     rows: int
     worst: float = 0.0
-    spread: float = 0.0
+    slope: float = 0.0
     sign: float = 1.0
 
     @classmethod
@@ -131,10 +131,26 @@ class Guard:
         """(n,) the share of held-out translations with smaller log-odds."""
         return np.asarray(np.interp(decided, self.held_out, np.linspace(0, 1, len(self.held_out))))
 
-    def for_scores(self, scores: FloatArray, scale: LabelScale) -> Self:
-        """The guard for a model of which these are scores of training rows that it had not seen."""
+    def for_scores(
+        self, scores: FloatArray, labels: FloatArray, decided: FloatArray, scale: LabelScale
+    ) -> Self:
+        """The guard for a model.
+
+        scores   (n,) of training rows by models that had not seen them
+        labels   (n,) of these rows
+        decided  (n,) log-odds of these rows by a guard that had not seen them
+        """
         worst = scores.min() if scale.higher_is_better else scores.max()
-        return replace(self, worst=float(worst), spread=float(scores.std()), sign=scale.sign)
+        ramp, errors = self._ramp(decided), scale.sign * (labels - scores)
+        varied = float(ramp.var())
+        wanted = -float(np.cov(ramp, errors, ddof=0)[0, 1]) / varied if varied else 0.0
+        slope = float(np.clip(wanted, *(share * scores.std() for share in _SLOPES)))
+        slope *= self.rows / (self.rows + _SHRUNK)
+        return replace(self, worst=float(worst), slope=slope, sign=scale.sign)
+
+    def _ramp(self, decided: FloatArray) -> FloatArray:
+        """(n,) 0 up to the median of held-out translations, then evenly to 1."""
+        return np.clip(2 * self.outside(decided) - 1, 0, 1)
 
     def lowered(self, scores: FloatArray, decided: FloatArray) -> FloatArray:
         """(n,) scores of rows with their log-odds: the further outside, the nearer to the worst score.
@@ -142,9 +158,7 @@ class Guard:
         None gets better than it was by more than the mean loss of translations.
         """
         quality, worst = scores * self.sign, self.worst * self.sign
-        slope = _SLOPE * self.spread * self.rows / (self.rows + _SHRUNK)
-        ramp = np.clip(2 * self.outside(decided) - 1, 0, 1)
-        quality = quality - slope * (ramp - 0.25)  # 0.25: its mean over translations
+        quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: its mean over translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
         first, middle, last = np.quantile(self.held_out, [min(share, 1), 0.5, 1])
         pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
@@ -171,9 +185,9 @@ class Guard:
             typed("held_out", held_out, np.float64, None)
             rising("held_out", held_out, None, None)
             numbers = json.loads((inner / _JSON).read_text("utf-8"))
-            worst, spread, sign = (float(numbers[name]) for name in _NUMBERS[1:])
+            worst, slope, sign = (float(numbers[name]) for name in _NUMBERS[1:])
             rows, detector = max(int(numbers["rows"]), 1), Detector.load(inner)
-            return cls(Knowledge.load(inner), detector, held_out, rows, worst, spread, sign)
+            return cls(Knowledge.load(inner), detector, held_out, rows, worst, slope, sign)
 
 
 def rubbish_of(segments: Segments, seed: int, most: int) -> Sequence[Segments]:

@@ -49,7 +49,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Segments, Segments]
 @pytest.fixture(scope="module")
 def fitted(texts: tuple[Segments, Segments]) -> tuple[Guard, np.ndarray]:
     guard, unseen = Guard.fit(texts[0])
-    return replace(guard, worst=WORST, spread=0.6), unseen
+    return replace(guard, worst=WORST, slope=0.3), unseen
 
 
 def test_translations_are_hardly_ever_marked(
@@ -118,7 +118,7 @@ def test_saved_and_loaded_it_says_the_same(
     assert (loaded.see(texts[1]).decided == fitted[0].see(texts[1]).decided).all()
     assert Guard.load(tmp_path / "guard") is None
     (tmp_path / "guard" / "guard.json").write_text(
-        json.dumps({"rows": 1, "worst": "x", "spread": 0, "sign": 1})
+        json.dumps({"rows": 1, "worst": "x", "slope": 0, "sign": 1})
     )
     with pytest.raises(InputError, match="guard"):
         Guard.load(tmp_path)
@@ -142,9 +142,23 @@ def test_signs_of_odd_texts_are_numbers(texts: tuple[Segments, Segments]) -> Non
 
 def test_few_rows_lose_little(texts: tuple[Segments, Segments]) -> None:
     guard, unseen = Guard.fit(texts[0].take(range(30)))
-    guard = guard.for_scores(np.linspace(2, 4, 30), LabelScale("x", 1, 5, True))
+    scores = np.linspace(2, 4, 30)
+    guard = guard.for_scores(scores, scores, unseen, LabelScale("x", 1, 5, True))
     scores = np.full(30, 3.0)
     assert np.abs(guard.lowered(scores, unseen) - scores).max() < 0.1
     worse = replace(guard, worst=0.6, sign=-1.0)  # of labels such as HTER
     assert (worse.lowered(np.full(30, 0.3), np.full(30, 99.0)) == 0.6).all()
     assert guard.see(texts[1].take([0])).outside[0] < MARKED
+
+
+def test_the_slope_is_what_the_labels_ask_for(
+    fitted: tuple[Guard, np.ndarray], texts: tuple[Segments, Segments]
+) -> None:
+    guard, unseen = fitted
+    scale, scores = LabelScale("x", None, None, True), np.random.default_rng(0).normal(size=800)
+    ramp = np.clip(2 * guard.outside(unseen) - 1, 0, 1)
+    shrunk = 800 / 1000
+    for wanted, expected in ((0.4, 0.4), (0.0, 0.25 * scores.std()), (9.0, 0.5 * scores.std())):
+        chosen = guard.for_scores(scores, scores - wanted * ramp, unseen, scale)
+        assert chosen.slope == pytest.approx(expected * shrunk)
+        assert chosen.worst == scores.min()
