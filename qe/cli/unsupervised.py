@@ -51,7 +51,7 @@ def unsupervised(
     `token_log_probabilities`; by the mean of both where there are both. Scores are in standard deviations
     from the mean of these translations, higher is better: they order translations, and no more. The model is
     one for `qe score`, `qe serve` and MLflow. How good it is only labels can tell (`qe evaluate`); how good
-    such models were elsewhere: docs/wmt18.md.
+    such models were elsewhere: docs/results/wmt18.md.
 
     Example:
 

@@ -48,17 +48,18 @@ def test_references_have_every_verb_name_and_family(pages: Path) -> None:
 
 
 def test_the_menu_has_every_page_and_links_lead_to_pages(pages: Path) -> None:
-    there = {page.name for page in pages.glob("*.md")}
-    menu = set(re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    there = {page.relative_to(pages).as_posix() for page in pages.rglob("*.md")}
+    menu = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
     assert menu == there
-    for page in pages.glob("*.md"):
+    for page in pages.rglob("*.md"):
         plain = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", plain):
-            assert (pages / target).is_file(), f"{page.name}: {target}"
+            assert (page.parent / target).is_file(), f"{page.name}: {target}"
 
 
 def test_pages_say_when_commands_were_run_that_no_test_runs(pages: Path) -> None:
-    said = {page.name for page in pages.glob("*.md") if "were run when they were written" in page.read_text()}
+    sentence = "were run when they were written"
+    said = {page.name for page in pages.rglob("*.md") if sentence in page.read_text()}
     assert {"rank.md", "wmt12.md", "scale.md"} <= said
     assert not {"thresholds.md", "recipes.md", "concepts.md"} & said
 
@@ -73,7 +74,7 @@ def test_it_is_built_and_takes_nothing_from_the_network(pages: Path, tmp_path: P
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for page in (tmp_path / "site").glob("*.html"):
+    for page in (tmp_path / "site").rglob("*.html"):
         assert not re.findall(
             r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"(?:https?:)?//", page.read_text()
         )
