@@ -28,3 +28,9 @@ def test_what_make_bench_runs_is_there() -> None:
         if "python benchmarks/" in line
     ]
     assert len(named) > 5 and all((ROOT / name).is_file() for name in named)
+
+
+def test_studies_are_named_after_a_page_of_results() -> None:
+    pages = [page.stem.replace("-", "_") for page in (ROOT / "docs" / "results").glob("*.md")]
+    for script in (ROOT / "benchmarks" / "studies").glob("*.py"):
+        assert any(script.stem.startswith(f"{page}_") for page in pages), script.name

@@ -106,7 +106,7 @@ def bootstrap_test(
                 win-ratio: the share of virtual test sets that the better system does not win (Koehn 2004);
                 one-sided by nature
                 shifted: |difference| minus its mean (Riezler and Maxwell 2005, Figure 2), as published; it
-                rejects true null hypotheses about twice too often (docs/significance.md)
+                rejects true null hypotheses about twice too often (docs/results/significance.md)
 
     Two-sided for `shifted` alone. Raises InputError for an unknown method.
     """

@@ -36,8 +36,8 @@ def jackknife_interval(
               several kinds their variances add up
 
     Degrees of freedom: the fewest units less 1. NaN if any score is, or with one unit. It needs no
-    resampling, and is the one that keeps its level with 30 segments (docs/significance.md). Sources: Tukey
-    1958; for groups, MacKinnon, Nielsen and Webb 2023 (the variance CV3).
+    resampling, and is the one that keeps its level with 30 segments (docs/results/significance.md). Sources:
+    Tukey 1958; for groups, MacKinnon, Nielsen and Webb 2023 (the variance CV3).
     """
     if np.isnan(score) or any(np.isnan(scores).any() or len(scores) < 2 for scores in left_out):
         return float("nan"), float("nan")

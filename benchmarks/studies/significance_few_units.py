@@ -1,6 +1,6 @@
 """What a handful of documents can show: equivalence at its margin, intervals, and promotion of equal models.
 
-    python benchmarks/studies/few_units.py [--simulations 2000]
+    python benchmarks/studies/significance_few_units.py [--simulations 2000]
 
 The figures of docs/significance.md ("Few units"). Two systems are compared by an error rate (errors over
 words) in 2 to 30 documents. Equivalence: a true difference of exactly the margin, so that .05 may be called

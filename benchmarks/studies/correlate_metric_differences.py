@@ -1,6 +1,6 @@
 """How often `qe correlate` finds a difference between two metrics: equally good ones, and a better one.
 
-    python benchmarks/studies/metric_differences.py [--simulations 400] [--systems 8] [--segments 60]
+    python benchmarks/studies/correlate_metric_differences.py [--simulations 400] [--systems 8]
 
 The figures of docs/correlate.md ("How sure it is"). Two metrics follow one law: the truth, an error of each
 system (sd .3), an error of each segment (sd .6), both, or neither, and an error of each translation (sd .5).
