@@ -1,7 +1,8 @@
 """What tests share: the way to the data beside the checkout."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,18 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def demo_model(demo_run: Any) -> Path:
     """The small demo's model directory; the demo's data lie beside it."""
     return demo_run.output / "model"
+
+
+@pytest.fixture(autouse=True)
+def mlflow_as_before() -> Iterator[None]:
+    """What a test sets in MLflow ends with it."""
+    names = ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID")
+    before = {name: os.environ.get(name) for name in names}
+    yield
+    if "mlflow" in sys.modules:
+        sys.modules["mlflow"].set_tracking_uri(None)
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
 @pytest.fixture

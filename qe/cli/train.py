@@ -165,7 +165,7 @@ def _judged_by(experiment: "Experiment") -> "Labelled":
     from features.basics.errors import InputError
     from qe.production.promotion import of_experiment
 
-    if not experiment.tracking.register_model:
+    if not experiment.tracking.registers:
         raise InputError("--promote needs a model that is registered", where="tracking.register")
     return of_experiment(experiment)
 

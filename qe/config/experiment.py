@@ -283,11 +283,50 @@ class IntervalsSection(Section):
         return self
 
 
-class TrackingSection(Section):
-    """Registration of the model; where runs go is said in mlflow.yaml."""
+def _tag_name(name: str) -> str:
+    """As MLflow takes them."""
+    if not re.fullmatch(r"[\w./ -]{1,250}", name) or name.startswith("mlflow."):
+        raise ValueError("give letters, digits, and ._/- (MLflow's own names begin with `mlflow.`)")
+    return name
 
+
+def _as_text(value: Any) -> Any:
+    """Numbers and truth values as YAML writes them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+TagName = Annotated[str, AfterValidator(_tag_name)]
+TagText = Annotated[str, BeforeValidator(_as_text), Field(max_length=5000)]
+
+
+class TrackingSection(Section):
+    """What goes to MLflow; where runs go is said in mlflow.yaml. `tracking: off` is nothing at all.
+
+    register    whether the model becomes a version of a registered model
+    model_name  of the registered model; mlflow.yaml has the rule for others
+    tags        name -> text, on the run and on the model's version
+    texts       what tables of segments show of them: `all`, `ids`, or `none` of either (then there are no
+                tables). Default: `all` if the store is on this machine, else `ids`
+    """
+
+    enabled: bool = True
     register_model: bool = Field(True, alias="register")
     model_name: str | None = None
+    tags: dict[TagName, TagText] = Field(default_factory=dict)
+    texts: Literal["all", "ids", "none"] | None = None
+
+    @property
+    def registers(self) -> bool:
+        """Whether the model is registered."""
+        return self.enabled and self.register_model
+
+
+def _on_or_off(value: Any) -> Any:
+    """`off` and `on` stand for a section; YAML reads them as truth values."""
+    given = {"off": False, "on": True}.get(value) if isinstance(value, str) else value
+    return {"enabled": given} if isinstance(given, bool) else value
 
 
 class PublishedSection(Section):
@@ -352,7 +391,9 @@ class Experiment(Section):
     search: SearchSection = Field(default_factory=lambda: SearchSection.model_validate({}))
     evaluation: EvaluationSection = Field(default_factory=lambda: EvaluationSection.model_validate({}))
     intervals: IntervalsSection = Field(default_factory=lambda: IntervalsSection.model_validate({}))
-    tracking: TrackingSection = Field(default_factory=lambda: TrackingSection.model_validate({}))
+    tracking: Annotated[TrackingSection, BeforeValidator(_on_or_off)] = Field(
+        default_factory=lambda: TrackingSection.model_validate({})
+    )
     _changed: tuple[str, ...] = PrivateAttr(())
     _extended: tuple[Path, ...] = PrivateAttr(())
 

@@ -273,7 +273,7 @@ def _facts(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("best candidate", json.dumps(report["search"]["best"])),
         ("seed", str(recipe["seed"])),
         ("Python and packages", f"{recipe['python']}; {versions}"),
-        ("git commit", recipe["git_commit"] or "not recorded"),
+        ("commit of the working directory", recipe["working_directory_commit"] or "not recorded"),
         ("dataset", recipe["dataset"]),
         ("features", recipe["features"]),
         ("resources", ", ".join(f"{name} {value}" for name, value in recipe["resources"].items()) or "none"),

@@ -11,7 +11,7 @@ _SHA1: Final = 40  # characters of a commit's name
 _SHA256: Final = "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n"
 
 
-def git_commit() -> str:
+def working_directory_commit() -> str:
     """The commit of the working directory's checkout; `+` follows if files differ, or cannot be compared.
 
     Empty outside a checkout. A checkout may come from elsewhere, and its settings name programs that `git

@@ -1,50 +1,92 @@
-"""The way to the store: MLflow pointed at it, quietly, and one process at a time where that matters."""
+"""The way to the store: MLflow pointed at it for a while, quietly, and as it was afterwards.
+
+The library is a guest in the Python of its users: their tracking store, experiment, active run, log levels
+and variables are theirs, and stay.
+"""
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import mlflow
-from mlflow.telemetry import set_telemetry_client
+from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
 from features.basics.errors import InputError
 from features.storage.outputs import locked_file
-from qe.tracking.address import check_reachable, database_file, is_database
-from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri
+from qe.tracking.address import check_reachable, database_file
+from qe.tracking.settings import TrackingSettings, load_settings, tracking_uri
 
-# The UI opens on the runs of model training, not on its pages for language model applications.
-_KIND = {"mlflow.experimentKind": "custom_model_development"}
 _PATIENCE = 120.0  # seconds that another process may take to make the tables of a new store
+_TRACKING, _REGISTRY = "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"
+_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
+_SILENT = {
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    # A project of uv in the working directory is not the model's: MLflow would put its files into the model.
+    "MLFLOW_UV_AUTO_DETECT": "false",
+    # On stdout, where a server tracks: it would stand in the middle of what --json prints.
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    _TELEMETRY: "true",
+}
+_here: ContextVar[TrackingSettings | None] = ContextVar("connection", default=None)
 
 
-def connect(path: Path | None = None) -> TrackingSettings:
-    """Points MLflow at the project's store and experiment; creates the experiment on first use.
+@contextmanager
+def connected(path: Path | None = None) -> Iterator[TrackingSettings]:
+    """Points MLflow at the store, for the block or the function that this decorates.
+
+    The store is that of the user's active run, else the one that the user has set, else that of mlflow.yaml
+    (`path`, or the nearest). Inside another such block this one changes nothing.
 
     Raises InputError, after seconds, if there is no store, or one that MLflow cannot use.
     """
-    quiet()
+    known = _here.get()
+    if known is not None:
+        yield known
+        return
     settings, _ = load_settings(path)
-    uri = tracking_uri(path)
-    for address in (uri, os.environ.get("MLFLOW_REGISTRY_URI") or uri):
+    uri = mlflow.get_tracking_uri() if mlflow.active_run() else tracking_uri(path)
+    for address in (uri, os.environ.get(_REGISTRY) or uri):
         check_reachable(address)
-    mlflow.set_tracking_uri(uri)
-    # The registry is the tracking store, unless the user's MLFLOW_REGISTRY_URI says otherwise. To set it here
-    # would write that variable for everything that follows in this process.
-    name = os.environ.get("MLFLOW_EXPERIMENT_NAME", settings.experiment)
+    with quiet(), _pointed_at(uri):
+        _check_usable(uri)
+        token = _here.set(settings)
+        try:
+            yield settings
+        finally:
+            _here.reset(token)
+
+
+@contextmanager
+def _pointed_at(uri: str) -> Iterator[None]:
+    """MLflow's tracking store set, which also writes a variable; both as before when the block ends.
+
+    The registry is the tracking store, unless the user has said otherwise.
+    """
+    was_set = mlflow.is_tracking_uri_set()  # type: ignore[no-untyped-call]
+    before = mlflow.get_tracking_uri() if was_set else None
+    if before == uri:
+        yield
+        return
+    with _variables({}, keep=(_TRACKING,)):
+        mlflow.set_tracking_uri(uri)
+        try:
+            yield
+        finally:
+            mlflow.set_tracking_uri(before)  # type: ignore[arg-type]  # None: as if it had never been set
+
+
+def _check_usable(uri: str) -> None:
     try:
         with one_at_a_time(uri):
-            if mlflow.get_experiment_by_name(name) is None:
-                location = f"{artifact_root(path)}/{name}" if is_database(uri) else None
-                mlflow.create_experiment(name, artifact_location=location, tags=_KIND)
-            mlflow.set_experiment(name)
+            mlflow.search_experiments(max_results=1)  # makes the tables of a new store
     except InputError:
         raise
     except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"MLflow cannot use this store: {reason}", where=uri) from None
-    return settings
 
 
 @contextmanager
@@ -64,18 +106,49 @@ def _nearest(folder: Path) -> Path:
     return next(above for above in (folder, *folder.parents) if above.exists())
 
 
-def quiet() -> None:
+@contextmanager
+def quiet() -> Iterator[None]:
     """MLflow's migrations, downloads and hints are not the user's business; its errors are.
 
     It reports nothing to anyone, unless the user has said that it may.
     """
-    if "MLFLOW_DISABLE_TELEMETRY" not in os.environ:
-        os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
-        set_telemetry_client()  # type: ignore[no-untyped-call]  # what was made when mlflow was imported goes
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    # A project of uv in the working directory is not the model's: MLflow would put its files into the model.
-    os.environ.setdefault("MLFLOW_UV_AUTO_DETECT", "false")
-    # On stdout, where a server tracks: it would stand in the middle of what --json prints.
-    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
-    for name in ("mlflow", "alembic"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
+    levels = [logger.level for logger in loggers]
+    with _variables({name: value for name, value in _SILENT.items() if name not in os.environ}):
+        try:
+            for logger in loggers:
+                logger.setLevel(logging.ERROR)
+            with _without_telemetry():
+                yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+@contextmanager
+def _without_telemetry() -> Iterator[None]:
+    """What MLflow has begun to report when it was imported rests, if the variable says so."""
+    from mlflow.telemetry import client
+
+    reporter = get_telemetry_client()
+    set_telemetry_client()  # type: ignore[no-untyped-call]  # none, as the variable says
+    try:
+        yield
+    finally:
+        if reporter is not None:
+            client._set_telemetry_client(reporter)
+
+
+@contextmanager
+def _variables(values: Mapping[str, str], keep: tuple[str, ...] = ()) -> Iterator[None]:
+    """Variables of the environment set; these, and those to `keep`, as before when the block ends."""
+    before = {name: os.environ.get(name) for name in (*values, *keep)}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

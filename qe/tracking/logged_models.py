@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
-import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
@@ -18,9 +17,11 @@ from features.basics.errors import InputError
 from features.storage import strict_yaml
 from features.storage.damage import Damaged, whole
 from qe.tracking import pyfunc
-from qe.tracking.connection import connect
+from qe.tracking.connection import connected
+from qe.tracking.example import example
 from qe.tracking.large_files import bring, large_files, without
 from qe.tracking.names import flatten
+from qe.tracking.runs import Run
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,8 @@ class Described:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def log_model(
-    run_id: str, directory: Path, *, columns: Sequence[str], example: pd.DataFrame, described: Described
-) -> str:
+@connected()
+def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: Described) -> str:
     """The model directory as a pickle-free pyfunc model of a run; its id.
 
     In a local artifact store its large files are copied once, and not over a temporary folder; on file
@@ -50,29 +50,35 @@ def log_model(
     """
     inputs = Schema([ColSpec(DataType.string, column) for column in columns])
     outputs = Schema([ColSpec(DataType.double, "score"), ColSpec(DataType.string, "reason")])
+    # Made here, because `Model.log` would put it into the experiment of a run that the user has active.
+    entry = mlflow.initialize_logged_model(
+        re.sub(r"[/:.%\"']", "-", described.name),
+        source_run_id=run.id,
+        params={name: str(value) for name, value in flatten(described.params).items()} | run.logged_params(),
+        tags={"mlflow.note.content": described.description},
+        experiment_id=run.experiment_id,
+    )
     logged = mlflow.models.Model.log(
         artifact_path=None,
-        name=re.sub(r"[/:.%\"']", "-", described.name),
-        params={name: str(value) for name, value in flatten(described.params).items()},
-        tags={"mlflow.note.content": described.description},
+        model_id=entry.model_id,
         flavor=_PyfuncOfFolder(),
         flavor_name="pyfunc.ModelFromCode",
-        run_id=run_id,
+        run_id=run.id,
         folder=directory,
         signature=ModelSignature(inputs=inputs, outputs=outputs),
-        input_example=example[list(columns)],
+        input_example=example(columns),
         # MLflow would load the model from its temporary folder, and say nothing whatever comes of it.
         validate_serving_input=False,
     )
     return str(logged.model_id)
 
 
+@connected()
 def model_directory(uri: str) -> Path:
     """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
 
     Raises InputError if there is no such model, or one that this project did not log.
     """
-    connect()
     try:
         local = Path(mlflow.artifacts.download_artifacts(artifact_uri=uri))
     except (MlflowException, OSError) as error:
@@ -87,6 +93,7 @@ def model_directory(uri: str) -> Path:
     return folder
 
 
+@connected()
 def publish(folder: Path, names: Sequence[str]) -> None:
     """Sends files that were written into a `model_directory` to its store, where that is no local folder."""
     root = next(above for above in folder.parents if (above / "MLmodel").is_file())

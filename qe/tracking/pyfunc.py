@@ -31,8 +31,8 @@ def spark_scorer(session: Any, folder: Path, config: Mapping[str, Any], output: 
 
     What runs is the present version's pyfunc_model.py, not a copy that a registry holds.
     """
-    quiet()
     path = folder / "model"
-    save(path, model_config=dict(config))
     result = "struct<" + ", ".join(f"{name}: {kind}" for name, kind in output.items()) + ">"
-    return mlflow.pyfunc.spark_udf(session, str(path), result_type=result, env_manager="local")
+    with quiet():
+        save(path, model_config=dict(config))
+        return mlflow.pyfunc.spark_udf(session, str(path), result_type=result, env_manager="local")

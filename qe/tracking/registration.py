@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
-import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_MODEL_VERSIONS
 
 from qe.display.numbers import number
-from qe.tracking.connection import one_at_a_time
+from qe.tracking.connection import connected, one_at_a_time
 from qe.tracking.logged_models import Described, log_model
 from qe.tracking.registry import CHALLENGER, CHAMPION, aliased, entries, make_champion, set_alias
 from qe.tracking.runs import Run
@@ -36,13 +35,13 @@ class Registration:
     model_id: str = ""
 
 
+@connected()
 def register(
     run: Run,
     directory: Path,
     *,
     name: str,
     columns: Sequence[str],
-    example: pd.DataFrame,
     metric: str,
     value: float,
     higher_is_better: bool,
@@ -63,7 +62,7 @@ def register(
     """
     entry = _registered(run, name, content)
     if entry is None:
-        model_id = log_model(run.id, directory, columns=columns, example=example, described=described)
+        model_id = log_model(run, directory, columns=columns, described=described)
     else:
         model_id = str(entry.source).removeprefix("models:/")
     judged = {"metric": metric, "value": repr(value)}

@@ -9,7 +9,7 @@ import mlflow
 from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
-from qe.tracking.connection import connect
+from qe.tracking.connection import connected
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 PREVIOUS = "promotion.previous"  # tag: the version that was champion before
@@ -32,9 +32,9 @@ class Version:
         return f"models:/{self.name}/{self.version}"
 
 
+@connected()
 def model_names() -> list[str]:
     """The registered models, by name."""
-    connect()
     client, names, token = mlflow.MlflowClient(), [], None
     while True:
         page = client.search_registered_models(max_results=500, page_token=token)
@@ -44,6 +44,7 @@ def model_names() -> list[str]:
             return sorted(names)
 
 
+@connected()
 def model_versions(name: str) -> list[Version]:
     """The versions of a registered model, oldest first.
 
@@ -57,6 +58,7 @@ def model_versions(name: str) -> list[Version]:
     return [_version(client.get_model_version(name, number)) for number in entries(name)]
 
 
+@connected()
 def entries(name: str) -> dict[str, Any]:
     """Number -> entry, oldest first; none for a name that is not registered."""
     versions = mlflow.MlflowClient().search_model_versions(f"name = {_quoted(name)}", max_results=10_000)
@@ -80,6 +82,7 @@ def _version(entry: Any) -> Version:
     )
 
 
+@connected()
 def make_champion(name: str, version: str) -> None:
     """Gives a version the alias `champion`, and notes which one had it before."""
     client = mlflow.MlflowClient()
@@ -91,17 +94,20 @@ def make_champion(name: str, version: str) -> None:
         client.delete_registered_model_alias(name, CHALLENGER)
 
 
+@connected()
 def set_alias(name: str, alias: str, version: str) -> None:
     """Moves an alias to a version."""
     mlflow.MlflowClient().set_registered_model_alias(name, alias, version)
 
 
+@connected()
 def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
     """Records tags on a version; those of the same names are replaced."""
     for key, text in tags.items():
         mlflow.MlflowClient().set_model_version_tag(name, version, key, text)
 
 
+@connected()
 def aliased(name: str, alias: str) -> str | None:
     """The version with an alias; None if none has it."""
     try:

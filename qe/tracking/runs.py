@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,12 +13,23 @@ from typing import Any
 import mlflow
 import pandas as pd
 from mlflow.data.pandas_dataset import from_pandas
-from mlflow.entities import Metric, Param, RunTag
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, RunTag
+from mlflow.environment_variables import MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
+from mlflow.tracking.context.registry import resolve_tags
+from mlflow.utils.autologging_utils import disable_autologging
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_DATASET_CONTEXT,
+    MLFLOW_LOGGED_ARTIFACTS,
+    MLFLOW_PARENT_RUN_ID,
+    MLFLOW_RUN_NOTE,
+)
 
+from features.basics.errors import InputError
 from features.basics.passwords import without_passwords
-from qe.tracking.connection import connect
+from qe.tracking.address import database_file, kind_of
+from qe.tracking.connection import connected
+from qe.tracking.experiments import experiment_id, parent_run
 from qe.tracking.names import accepted, flatten
 
 _BATCH = 500  # metrics logged at a time; MLflow takes at most 1000
@@ -58,6 +70,16 @@ class Run:
         changed = {k: v for k, v in flat.items() if k in known and known[k] != v}
         self.tags({f"resumed.{name}": value for name, value in changed.items()})
 
+    def stays_here(self) -> bool:
+        """Whether what is logged stays on this machine: figures in a file, artifacts in a folder."""
+        location = str(self.client.get_run(self.id).info.artifact_uri)
+        local = kind_of(location) == "file" or "://" not in location
+        return local and database_file(mlflow.get_tracking_uri()) is not None
+
+    def logged_params(self) -> dict[str, str]:
+        """All parameters that were logged."""
+        return dict(self.client.get_run(self.id).data.params)
+
     def metrics(
         self,
         values: Mapping[str, float],
@@ -81,8 +103,8 @@ class Run:
 
     def artifact(self, path: Path, folder: str | None = None) -> None:
         """Logs a file, or a directory's content."""
-        log = mlflow.log_artifacts if path.is_dir() else mlflow.log_artifact
-        log(str(path), artifact_path=folder, run_id=self.id)
+        log = self.client.log_artifacts if path.is_dir() else self.client.log_artifact
+        log(self.id, str(path), folder)
 
     def table(self, rows: pd.DataFrame, path: str) -> None:
         """Logs a table that the UI opens under Artifacts (`mlflow.log_table` would append on a resumed run).
@@ -106,7 +128,8 @@ class Run:
     def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
         """Logs the data a run used."""
         source = from_pandas(table, targets=targets, name=name)
-        mlflow.log_input(source, context=context)
+        tags = [InputTag(MLFLOW_DATASET_CONTEXT, context)]
+        self.client.log_inputs(self.id, [DatasetInput(source._to_mlflow_entity(), tags)])
         return Data(source.name, source.digest)
 
     def children(self) -> set[str]:
@@ -141,6 +164,35 @@ class Run:
         self.client.set_terminated(run.info.run_id, "FINISHED", end)
 
 
+class Untracked(Run):
+    """A run of which nothing is kept: `tracking: off`. It has no client: to make one is to make a store."""
+
+    def __init__(self) -> None:
+        for name in ("id", "experiment_id"):
+            object.__setattr__(self, name, "")
+
+    def params(self, values: Mapping[str, Any]) -> None: ...
+
+    def metrics(self, values: Mapping[str, float], step: int = 0, **_: Any) -> None: ...
+
+    def tags(self, values: Mapping[str, str]) -> None: ...
+
+    def stays_here(self) -> bool:
+        return True
+
+    def artifact(self, path: Path, folder: str | None = None) -> None: ...
+
+    def table(self, rows: pd.DataFrame, path: str) -> None: ...
+
+    def dataset(self, table: pd.DataFrame, name: str, targets: str | None, context: str) -> Data:
+        return Data(name, "")
+
+    def children(self) -> set[str]:
+        return set()
+
+    def child(self, *_: Any, **__: Any) -> None: ...
+
+
 @contextmanager
 def run(
     name: str,
@@ -148,21 +200,59 @@ def run(
     description: str = "",
     resume: str | None = None,
     parent: str | None = None,
+    tags: Mapping[str, str] | None = None,
     settings_file: Path | None = None,
 ) -> Iterator[Run]:
-    """An MLflow run, ended when the block ends; `resume` goes on with the run of that id."""
-    settings = connect(settings_file)
-    if resume is not None and not _exists(resume):
-        resume = None
-    with mlflow.start_run(
-        run_id=resume,
-        run_name=None if resume else name,
-        parent_run_id=parent,
-        nested=parent is not None,
-        description=description or None,
-        log_system_metrics=settings.system_metrics,
-    ) as active:
-        yield Run(active.info.run_id, active.info.experiment_id, mlflow.MlflowClient())
+    """An MLflow run, ended when the block ends; `resume` goes on with the run of that id.
+
+    It is a child of `parent`, else of the run that the user has active. It does not become the active run,
+    and MLflow logs nothing by itself meanwhile (autologging).
+    """
+    with connected(settings_file) as settings, disable_autologging():
+        client = mlflow.MlflowClient()
+        if resume is not None and _exists(resume):
+            client.update_run(resume, status="RUNNING")
+            entry = client.get_run(resume)
+        else:
+            parent = parent or parent_run()
+            shown = {MLFLOW_RUN_NOTE: description} if description else {}
+            shown |= {} if parent is None else {MLFLOW_PARENT_RUN_ID: parent}
+            experiment = experiment_id(settings, settings_file, parent)
+            entry = client.create_run(experiment, tags=resolve_tags({**shown, **(tags or {})}), run_name=name)
+        with _ended(client, entry.info.run_id), _system_metrics(entry.info.run_id, resume is not None):
+            yield Run(entry.info.run_id, entry.info.experiment_id, client)
+
+
+@contextmanager
+def _ended(client: mlflow.MlflowClient, run_id: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        client.set_terminated(run_id, "FAILED")
+        raise
+    client.set_terminated(run_id, "FINISHED")
+
+
+@contextmanager
+def _system_metrics(run_id: str, resumed: bool) -> Iterator[None]:
+    """Of processor, memory, disk and network, where the user has asked MLflow for it.
+
+    Raises InputError if the package that measures them is not installed.
+    """
+    if not MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING.get():  # type: ignore[no-untyped-call]
+        yield
+        return
+    if find_spec("psutil") is None:
+        name = MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING.name
+        raise InputError(f"{name} needs the package psutil", remedy="pip install psutil")
+    from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+    monitor: Any = SystemMetricsMonitor(run_id, resume_logging=resumed)  # type: ignore[no-untyped-call]
+    monitor.start()
+    try:
+        yield
+    finally:
+        monitor.finish()
 
 
 def log_report(

@@ -17,7 +17,6 @@ class TrackingSettings(Section):
     artifact_root: str = "mlartifacts"
     experiment: str = "qe"
     registered_model: str = "qe-{dataset}"
-    system_metrics: bool = False
 
 
 def find_settings(start: Path | None = None) -> Path | None:

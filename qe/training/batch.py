@@ -7,7 +7,7 @@ from features.basics.progress import Progress, silent
 from features.storage.outputs import locked_folder
 from qe.evaluation import leaderboard
 from qe.evaluation.leaderboard import Leaderboard
-from qe.tracking import runs
+from qe.training import tracked
 from qe.training.plan import Plan
 from qe.training.run_state import STATE
 from qe.training.train import Outcome, train
@@ -41,7 +41,7 @@ def _trained(
     progress: Progress,
 ) -> tuple[list[Outcome], list[Leaderboard]]:
     outcomes: list[Outcome] = []
-    with runs.run(f"batch of {len(plans)}", description=", ".join(p.experiment.name for p in plans)) as run:
+    with tracked.batch([plan.experiment for plan in plans]) as run:
         for plan in plans:
             outcome = train(
                 plan,
@@ -49,7 +49,7 @@ def _trained(
                 cache=cache,
                 resume=resume,
                 overwrite=overwrite,
-                parent=run.id,
+                parent=run.id or None,
                 progress=progress,
             )
             outcomes.append(outcome)

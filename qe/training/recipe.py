@@ -6,7 +6,7 @@ from typing import Any
 
 from features.core.feature_set import FeatureSet
 from qe.models.model import versions
-from qe.tracking.checkout import git_commit
+from qe.tracking.checkout import working_directory_commit
 
 
 def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str,
         "seed": seed,
         "versions": versions(),
         "python": platform.python_version(),
-        "git_commit": git_commit(),
+        "working_directory_commit": working_directory_commit(),
         "dataset": dataset,
         "features": feature_set.fingerprint,
         "resources": {name: entry["fingerprint"] for name, entry in parts.items()},
@@ -25,7 +25,7 @@ def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str,
 def recipe_tags(made: Mapping[str, Any], name: str, feature_set: FeatureSet) -> dict[str, str]:
     """A recipe as MLflow shows it; `name` is the dataset's."""
     return {
-        "git_commit": made["git_commit"],
+        "working_directory_commit": made["working_directory_commit"],
         "dataset": name,
         "dataset_fingerprint": made["dataset"],
         "features_fingerprint": made["features"],

@@ -73,7 +73,7 @@ class RunState:
             )
         self.run_id = self.earlier["run_id"]
 
-    def begin(self, run_id: str) -> None:
+    def begin(self, run_id: str | None) -> None:
         self.run_id = run_id
         self._write(finished=False)
 

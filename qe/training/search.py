@@ -1,15 +1,12 @@
 """The search: trials of an objective until a study has enough of them; resumable, shared if asked for."""
 
 import math
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import optuna
 import pandas as pd
-from optuna.exceptions import ExperimentalWarning
 from optuna.trial import FrozenTrial, TrialState
 
 from features.basics.errors import InputError
@@ -23,7 +20,7 @@ from qe.training.drawing import drawing
 from qe.training.failures import CandidateFailed
 from qe.training.objective import FAILURE, Objective
 from qe.training.space import Space
-from qe.training.study import Identity, claim, ended, failed, finished
+from qe.training.study import Identity, claim, ended, failed, finished, quiet
 
 _DRAWN = "qe.drawn"  # attribute of a study: sampler and seeds of all its trials
 _SEVERAL = "several"
@@ -144,7 +141,7 @@ def run(
     Raises InputError if the study belongs to another experiment, if more trials fail than `section.failures`
     allows, or if no trial could be finished.
     """
-    with _quiet():
+    with quiet():
         study = optuna.create_study(
             study_name=name, storage=storage, directions=objective.directions, load_if_exists=True
         )
@@ -159,19 +156,6 @@ def run(
         reproducible = not shared and _drawn_alike(study, f"{section.sampler} {section.seed} {seed} {first}")
         _optimize(study, objective, section, on_trial, progress)
         return _result(study, objective, reproducible)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Optuna says nothing of experimental parts and failed trials: the report does."""
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ExperimentalWarning)
-            yield
-    finally:
-        optuna.logging.set_verbosity(before)
 
 
 def _drawn_alike(study: optuna.Study, by: str) -> bool:

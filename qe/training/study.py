@@ -1,10 +1,13 @@
 """The study: where it lies, which experiment it belongs to, and how its trials ended."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.exceptions import ExperimentalWarning
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
@@ -22,6 +25,19 @@ Identity = Mapping[
 ]  # what a trial's value depends on: part -> what people and fingerprints say of it
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Optuna says nothing of experimental parts and failed trials: the report does."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
 def storage_at(address: str) -> optuna.storages.BaseStorage:
     """A storage that several processes may share: a database URL (PostgreSQL across machines), or a file.
 
@@ -32,7 +48,8 @@ def storage_at(address: str) -> optuna.storages.BaseStorage:
     if "://" not in address:
         return journal(Path(address))
     try:
-        return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
+        with quiet():
+            return optuna.storages.RDBStorage(address, heartbeat_interval=30, grace_period=120)
     except Exception as error:
         raise InputError(
             f"cannot be used as study storage: {str(error).splitlines()[0]}",

@@ -1,7 +1,7 @@
 """Tables of a run: segments with gold label, prediction and interval; all figures of all systems."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,23 @@ from qe.training.reading import scores_of
 from qe.training.result import TrainingResult
 
 MOST_ROWS = 10_000  # what a browser still shows; predictions.parquet has all
+_TEXTS = ["source", "target"]
 _NO_METRICS = ("interval", "n", "ci", "delta_avg_by_n")
 _LEVEL = 0.9  # of the intervals, or the highest of a run that does not measure it
 
 
-def segment_tables(result: TrainingResult) -> dict[str, pd.DataFrame]:
-    """Part of the report -> its segments, largest error first; the first MOST_ROWS of them."""
+def segment_tables(result: TrainingResult, texts: Literal["all", "ids", "none"]) -> dict[str, pd.DataFrame]:
+    """Part of the report -> its segments, largest error first; the first MOST_ROWS of them.
+
+    texts  whether rows have source and translation, or their id alone; with `none` there is no table
+    """
+    if texts == "none":
+        return {}
+    tables = _segment_tables(result)
+    return tables if texts == "all" else {part: table.drop(columns=_TEXTS) for part, table in tables.items()}
+
+
+def _segment_tables(result: TrainingResult) -> dict[str, pd.DataFrame]:
     prepared = result.prepared
     tables = {"cross_validation": _segments(result, prepared.training, result.out_of_fold)}
     if prepared.test is not None and prepared.dataset.split(prepared.test).scores is not None:

@@ -1,7 +1,8 @@
 """Tracked: what an experiment leaves in MLflow, under names for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pandas as pd
 
 from features.storage.files import digest
+from qe.config.experiment import Experiment
 from qe.data.dataset import Split
 from qe.evaluation.pairs import json_name
 from qe.models.model import Model
 from qe.statistics.metric import METRICS, title_of
 from qe.tracking import logged_models, registration
-from qe.tracking.runs import Data, Run
+from qe.tracking.runs import Data, Run, Untracked
+from qe.tracking.runs import run as run_of
 from qe.tracking.settings import load_settings, registered_model
 from qe.training import figures, search
 from qe.training.preparation import Prepared
@@ -28,7 +31,8 @@ PARTS = {"cross_validation": "cross-validation", "nested": "nested cross-validat
 _SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
 MOST_CHILDREN = 30  # trials with a child run each; later ones only if they are the best so far
 _LEVEL = 0.9  # of the prediction intervals, or the nearest that the run measures
-_FILES = ("report.json", "predictions.tsv", "predictions.parquet", "trials.tsv", "model.txt")
+_FILES = ("report.json", "predictions.tsv", "trials.tsv", "model.txt")
+_WITH_IDS = ("predictions.parquet",)  # of segments
 
 
 def title(metric: str) -> str:
@@ -38,6 +42,29 @@ def title(metric: str) -> str:
     ('DeltaAvg', 'Large percent')
     """
     return title_of(metric).replace("%", "percent")
+
+
+def started(
+    experiment: Experiment, *, resume: str | None = None, parent: str | None = None
+) -> AbstractContextManager[Run]:
+    """The run of an experiment, as a context manager; one that keeps nothing if it is not tracked."""
+    if not experiment.tracking.enabled:
+        return nullcontext(Untracked())
+    return run_of(
+        experiment.run_name,
+        description=experiment.description,
+        resume=resume,
+        parent=parent,
+        tags=experiment.tracking.tags,
+    )
+
+
+def batch(experiments: Sequence[Experiment]) -> AbstractContextManager[Run]:
+    """The parent run of several experiments; one that keeps nothing if none of them is tracked."""
+    if not any(experiment.tracking.enabled for experiment in experiments):
+        return nullcontext(Untracked())
+    names = [experiment.name for experiment in experiments]
+    return run_of(f"batch of {len(names)}", description=", ".join(names))
 
 
 def log_start(run: Run, prepared: Prepared) -> dict[str, Data]:
@@ -99,16 +126,16 @@ def register(
 ) -> tuple[str, dict[str, Any] | None]:
     """Logs the model and registers it: the logged model's id, and whether it is the champion now, and why."""
     experiment, dataset, training = prepared.experiment, prepared.dataset, prepared.training
-    segments = training.segments.take(range(min(3, len(training))))
-    columns = dict(segments.columns())
-    example = pd.DataFrame({name: columns[name] for name in model.columns()})
     described = logged_models.Described(
-        experiment.name, summary(report), best_of(report), _version_tags(prepared, model, report)
+        experiment.name,
+        summary(report),
+        best_of(report),
+        {**experiment.tracking.tags, **_version_tags(prepared, model, report)},
     )
-    if not experiment.tracking.register_model:
-        logged = logged_models.log_model(
-            run.id, directory, columns=model.columns(), example=example, described=described
-        )
+    if not experiment.tracking.enabled:
+        return "", None
+    if not experiment.tracking.registers:
+        logged = logged_models.log_model(run, directory, columns=model.columns(), described=described)
         return logged, None
     settings, _ = load_settings()
     scale = dataset.scale
@@ -122,7 +149,6 @@ def register(
         directory,
         name=name,
         columns=model.columns(),
-        example=example,
         metric=metric,
         value=float(source["systems"][experiment.name][metric]),
         higher_is_better=METRICS.get(metric).higher_is_better,
@@ -190,9 +216,10 @@ def log_end(
     _log_repeats(run, result)
     run.table(figures_table(report, PARTS), "tables/figures.json")
     run.table(result.search.history(), "tables/trials.json")
-    for part, table in segment_tables(result).items():
+    texts = result.prepared.experiment.tracking.texts or ("all" if run.stays_here() else "ids")
+    for part, table in segment_tables(result, texts).items():
         run.table(table, f"tables/{PARTS[part]}.json")
-    for file in _FILES:
+    for file in _FILES if texts == "none" else (*_FILES, *_WITH_IDS):
         if (output / file).is_file():
             run.artifact(output / file)
     run.artifact(output / "plots", "plots")

@@ -75,7 +75,8 @@ def train(
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
     """
-    load_settings()  # fail early on bad settings
+    if plan.experiment.tracking.enabled:
+        load_settings()  # fail early on bad settings
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
         state = RunState.open(output, resume, overwrite)
         return _trained(plan, output, state, cache, dataset, parent, progress)
@@ -95,10 +96,8 @@ def _trained(
     with clock.part("data and resources"):
         prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
     state.claim(_fingerprint(prepared), _inputs(prepared))
-    with runs.run(
-        experiment.run_name, description=experiment.description, resume=state.run_id, parent=parent
-    ) as run:
-        state.begin(run.id)
+    with tracked.started(experiment, resume=state.run_id, parent=parent) as run:
+        state.begin(run.id or None)
         data = tracked.log_start(run, prepared)
         result = _result(prepared, state, run, clock, progress)
         with clock.part("report and plots"):

@@ -75,15 +75,18 @@ def train_without_labels(
 
 def _log(experiment: Experiment, segments: Segments, made: Unlabelled) -> None:
     """A run with its parameters, data and model."""
-    with runs.run(experiment.run_name, description=experiment.description) as run:
+    if not experiment.tracking.enabled:
+        return
+    with runs.run(
+        experiment.run_name, description=experiment.description, tags=experiment.tracking.tags
+    ) as run:
         run.params(experiment.settings())
         run.tags(recipe_tags(made.model.about["recipe"], experiment.name, made.model.feature_set))
         data = pd.DataFrame({"source": segments.source, "target": segments.target})
         run.dataset(data, experiment.name, None, "training")
         columns = made.model.columns()
-        example = pd.DataFrame(dict(segments.take(range(3)).columns()))[list(columns)]
         described = logged_models.Described(experiment.name, experiment.description)
-        logged_models.log_model(run.id, made.folder, columns=columns, example=example, described=described)
+        logged_models.log_model(run, made.folder, columns=columns, described=described)
 
 
 def _made(

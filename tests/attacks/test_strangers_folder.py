@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from features.storage.surroundings import compile_cache
-from qe.tracking.checkout import git_commit
+from qe.tracking.checkout import working_directory_commit
 from tests.attacks.test_processes import QE, ROOT
 from tests.patience import PATIENCE
 from tests.production.test_serving_mlflow import free_port, wait_until_up
@@ -239,7 +239,7 @@ def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch:
         "hook": lambda: (folder / ".git" / "hooks" / "post-index-change").symlink_to(program),
     }
     monkeypatch.chdir(folder)
-    clean = git_commit()
+    clean = working_directory_commit()
     assert len(clean) == 40
     for name, plant in plants.items():
         shutil.copytree(folder / ".git", folder.parent / "git")
@@ -247,7 +247,7 @@ def test_a_checkout_from_elsewhere_runs_nothing(stranger: Stranger, monkeypatch:
         (folder / "kept").write_text(f"{name}\n", "utf-8")
         os.utime(folder / "kept", (1, 1))
         stranger.ran()
-        assert git_commit() == f"{clean}+", name
+        assert working_directory_commit() == f"{clean}+", name
         assert not stranger.ran(), name
         os.utime(folder / ".gitattributes", (1, 1))
         git("status", "--porcelain")

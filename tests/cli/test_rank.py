@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qe.cli import main
+from qe.tracking.connection import connected
 
 SharedData = Callable[[str], Path]
 ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]
@@ -155,10 +156,12 @@ def test_tracking_logs_figures_tables_and_plots(
     captured = run(arguments, 0, capsys)
     json.loads(captured.out)
     run_id = captured.err.strip().removeprefix("MLflow run ")
-    logged = mlflow.get_run(run_id)
+    with connected():
+        client = mlflow.MlflowClient()
+    logged = client.get_run(run_id)
     assert logged.data.params["samples"] == "20"
     assert logged.data.params["methods.expected_wins"] == "ExpectedWins()"
     assert logged.data.metrics["Czech-English.expected_wins.a"] == pytest.approx((24 / 30 + 1) / 2)
     assert logged.data.metrics["English-Czech.feedback_arc_set.violations"] == 0
-    files = {item.path for item in mlflow.MlflowClient().list_artifacts(run_id, "rank/Czech-English")}
+    files = {item.path for item in client.list_artifacts(run_id, "rank/Czech-English")}
     assert "rank/Czech-English/heat_map.png" in files and "rank/Czech-English/report.md" in files

@@ -101,10 +101,10 @@ def test_mlflow_reports_nothing_unless_the_user_says_so(given: str | None, expec
     """Asked of a process that MLflow does not take for a test or a CI job, in which it is silent anyway."""
     script = (
         "import os, qe.tracking.connection as connection\n"
-        "connection.quiet()\n"
         "from mlflow.telemetry import get_telemetry_client\n"
-        "client = 'client' if get_telemetry_client() else None\n"
-        "print(os.environ['MLFLOW_DISABLE_TELEMETRY'], client)\n"
+        "with connection.quiet():\n"
+        "    client = 'client' if get_telemetry_client() else None\n"
+        "    print(os.environ['MLFLOW_DISABLE_TELEMETRY'], client)\n"
     )
     names = ("PATH", "HOME", "PYTHONPATH")
     environment = {name: os.environ[name] for name in names if name in os.environ}

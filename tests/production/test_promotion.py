@@ -41,11 +41,10 @@ def register(
     name: str, folder: Path, value: float, data: str = "d", content: str = "c", resume: str | None = None
 ) -> registration.Registration:
     model = Model.load(folder)
-    example = pd.DataFrame({"source": ["a"], "target": ["b"]})
     with runs.run(f"test {name}", resume=resume) as run:
         run.metrics({"intervals/coverage 90 percent": 0.9})
         return registration.register(
-            run, folder, name=name, columns=model.columns(), example=example, metric="mae", value=value,
+            run, folder, name=name, columns=model.columns(), metric="mae", value=value,
             higher_is_better=False, data=data, content=content,
             described=Described("x", tags={"dataset": "abc", "features": "17", "experiment": "x"}),
         )  # fmt: skip

@@ -28,7 +28,7 @@ def logged(directory: Path, registered: str = "m") -> Path:
     example = pd.DataFrame({"source": ["a"], "target": ["b"]})
     with runs.run("one") as run:
         registration = register(
-            run, directory, name=registered, columns=("source", "target"), example=example, metric="mae",
+            run, directory, name=registered, columns=("source", "target"), metric="mae",
             value=0.5, higher_is_better=False, data="d", content="c", described=Described("one"),
         )  # fmt: skip
     return model_directory(registration.uri)

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -284,6 +285,16 @@ def test_processes_that_start_together_draw_apart(tmp_path: Path) -> None:
         study.sampler = drawing(space, asked, 3, (), shared=True)
         points.append(space.draw(study.ask()).learner_params["alpha"])
     assert len(set(points)) == 8
+
+
+def test_what_a_search_sets_in_optuna_and_warnings_is_as_before(tmp_path: Path) -> None:
+    optuna.logging.set_verbosity(optuna.logging.DEBUG)
+    filters = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        search.run(objective([NEIGHBOURS]), section(trials=3, failures=0.9), storage=journal(tmp_path / "x"))
+    assert optuna.logging.get_verbosity() == optuna.logging.DEBUG and list(warnings.filters) == filters
+    assert not [str(one.message) for one in told if "experimental" in str(one.message)]
 
 
 NEIGHBOURS = StrategySection(kind="k_neighbours", space={"n_neighbors": [2, 3, 500, 5, 600]})

@@ -18,6 +18,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.training.check import check
 from qe.training.study import storage_at
 from qe.training.train import train
 from tests.patience import PATIENCE
@@ -142,7 +143,7 @@ def test_no_artifact_of_a_run_has_the_password(
     address = postgresql.replace("qe@", f"qe:{PASSWORD}@")
     overrides = [f"search.storage={address}", "search.trials=2", "split.folds=3", "name=secretive"]
     loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
-    outcome = train(loaded, tmp_path / "out", cache=demo_run.output / "cache")
+    outcome = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache")
     assert outcome.report["experiment"]["search"]["storage"] == postgresql.replace("qe@", "qe:***@")
     assert PASSWORD not in repr(loaded)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -285,6 +285,34 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert np.mean([child.data.metrics["MAE"] for child in children]) == pytest.approx(repeats["mae"]["mean"])
 
 
+def test_tracking_off_leaves_nothing_in_mlflow(
+    demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.chdir(tmp_path)
+    overrides = ["tracking=off", "search.trials=2", "split.folds=3"]
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    outcome = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache")
+    assert outcome.report["registration"] is None and outcome.run_id == ""
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+    assert (tmp_path / "out" / "report.json").is_file() and Model.load(tmp_path / "out" / "model")
+    again = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache", resume=True)
+    assert again.report["search"]["trials"] == 2
+
+
+def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: Path) -> None:
+    tags = "tracking.tags={team: mt, ticket: 42, final: true}"
+    overrides = [tags, "search.trials=1", "split.folds=2"]
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    outcome = train(check(loaded), store / "out", cache=demo_run.output / "cache")
+    client, expected = mlflow.MlflowClient(), {"team": "mt", "ticket": "42", "final": "true"}
+    assert expected.items() <= client.get_run(outcome.run_id).data.tags.items()
+    entry = outcome.report["registration"]
+    assert expected.items() <= client.get_model_version(entry["name"], entry["version"]).tags.items()
+    with pytest.raises(InputError, match="tracking.tags.mlflow.user: .*begin with `mlflow.`"):
+        experiment.load(EXPERIMENT, overrides=["tracking.tags={mlflow.user: me}"])
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

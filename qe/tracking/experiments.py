@@ -1,0 +1,59 @@
+"""The experiment that a run belongs to: the user's, wherever they have said it, else that of mlflow.yaml."""
+
+import os
+from pathlib import Path
+
+import mlflow
+from mlflow.exceptions import MlflowException
+
+from features.basics.errors import InputError
+from qe.tracking.address import is_database
+from qe.tracking.connection import one_at_a_time
+from qe.tracking.settings import TrackingSettings, artifact_root
+
+# The UI opens on the runs of model training, not on its pages for language model applications.
+_KIND = {"mlflow.experimentKind": "custom_model_development"}
+_ID, _NAME, _RUN = "MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID"
+
+
+def parent_run() -> str | None:
+    """The run that a new one is a child of: the user's active run, or that of `mlflow run`."""
+    active = mlflow.active_run()
+    return active.info.run_id if active else os.environ.get(_RUN)
+
+
+def experiment_id(settings: TrackingSettings, path: Path | None, parent: str | None) -> str:
+    """The experiment of the parent, of `mlflow.set_experiment` or MLFLOW_EXPERIMENT_ID, of
+    MLFLOW_EXPERIMENT_NAME, or of mlflow.yaml; a name is created on first use.
+
+    path  of mlflow.yaml
+
+    Raises InputError for an id that the store does not have.
+    """
+    if parent is not None:
+        return str(mlflow.get_run(parent).info.experiment_id)
+    given = os.environ.get(_ID)
+    if given:
+        return _known(given)
+    return _named(os.environ.get(_NAME) or settings.experiment, path)
+
+
+def _known(number: str) -> str:
+    try:
+        return str(mlflow.get_experiment(number).experiment_id)
+    except MlflowException:
+        raise InputError(
+            f"{_ID} is '{number}', which this store does not have",
+            where=mlflow.get_tracking_uri(),
+            remedy=f"unset it, or name the experiment in {_NAME}",
+        ) from None
+
+
+def _named(name: str, path: Path | None) -> str:
+    uri = mlflow.get_tracking_uri()
+    with one_at_a_time(uri):
+        experiment = mlflow.get_experiment_by_name(name)
+        if experiment is not None:
+            return str(experiment.experiment_id)
+        location = f"{artifact_root(path)}/{name}" if is_database(uri) else None
+        return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))
