@@ -1,12 +1,22 @@
-"""docs/python.md runs from its first line to its last."""
+"""Pages with Python run from first line to last: docs/python.md alone, docs/mlflow.md on the demo."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import pytest
 
-TOUR = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+from qe.getting_started.demo.run import EXPERIMENT
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def blocks(page: str) -> list[Any]:
+    """The compiled blocks of Python of a page."""
+    found = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
+    return [compile(block, page, "exec") for block in found]
 
 
 @pytest.mark.slow
@@ -15,12 +25,27 @@ def test_the_tour_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    blocks = re.findall(r"```python\n(.*?)```", TOUR.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 8
+    shown = blocks("python.md")
+    assert len(shown) == 8
     names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(TOUR), "exec"), names)
+    for block in shown:
+        exec(block, names)
     printed = capsys.readouterr().out
     assert "delta_avg" in printed and "predicted_against_gold.png" in printed and "p = " in printed
     assert list(names["scored"].columns) == ["score", "low", "high", "because", "reason"]
     assert (names["scored"]["low"] <= names["scored"]["high"]).all()
+
+
+def test_the_page_on_mlflow_runs(demo_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(demo_run.output / "data", tmp_path / "output" / "demo" / "data")
+    shutil.copy(EXPERIMENT, tmp_path / "output" / "demo" / "demo.yaml")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (shown,) = blocks("mlflow.md")
+    names: dict[str, Any] = {}
+    exec(shown, names)
+    assert names["outcome"].run_id and mlflow.active_run() is None
+    children = mlflow.search_runs(experiment_names=["translations"], output_format="list")
+    assert {"monday", "demo"} <= {run.info.run_name for run in children}

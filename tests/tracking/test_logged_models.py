@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -25,7 +24,6 @@ def test_a_missing_model_is_an_error(store: Path) -> None:
 
 def logged(directory: Path, registered: str = "m") -> Path:
     """The folder of the store that a model was logged into."""
-    example = pd.DataFrame({"source": ["a"], "target": ["b"]})
     with runs.run("one") as run:
         registration = register(
             run, directory, name=registered, columns=("source", "target"), metric="mae",

@@ -21,6 +21,7 @@ from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
+from qe.tracking.runs import Run
 from qe.training.check import check
 from qe.training.reading import read_dataset
 from qe.training.study import journal as study_file
@@ -298,6 +299,37 @@ def test_tracking_off_leaves_nothing_in_mlflow(
     assert (tmp_path / "out" / "report.json").is_file() and Model.load(tmp_path / "out" / "model")
     again = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache", resume=True)
     assert again.report["search"]["trials"] == 2
+
+
+@pytest.mark.parametrize("texts", ["all", "ids", "none"])
+def test_texts_go_to_mlflow_as_far_as_the_user_says(texts: str, demo_run: Any, store: Path) -> None:
+    """Searched for in everything that MLflow keeps; resources hold words of a corpus, no segments."""
+    overrides = [f"tracking.texts={texts}", "search.trials=1", "split.folds=2"]
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    train(check(loaded), store / "out", cache=demo_run.output / "cache")
+    data = read_dataset(loaded)
+    segments = [split.segments for split in data.splits.values()]
+    lines = [text for part in segments for text in (*part.source, *part.target) if len(text) > 40]
+    paths = [store / "mlflow.db", *(path for path in (store / "artifacts").rglob("*") if path.is_file())]
+    kept = [path.read_bytes() for path in paths]
+    found = {path.name for path, content in zip(paths, kept, strict=True) if any(
+        line.encode() in content or json.dumps(line)[1:-1].encode() in content for line in lines
+    )}  # fmt: skip
+    assert found == ({"cross-validation.json", "test.json"} if texts == "all" else set())
+    names = {path.name for path in paths}
+    assert ("predictions.parquet" in names) == (texts != "none") and "predictions.tsv" in names
+    assert ({"cross-validation.json", "test.json"} <= names) == (texts != "none")
+    assert "input_example.json" in names
+
+
+def test_texts_stay_out_of_stores_elsewhere_unless_asked_for(demo_run: Any, demo_client: Any) -> None:
+    """Figures in a file and artifacts in a folder are on this machine; a server or a bucket is not."""
+    here = demo_client.get_run(demo_run.run_id)
+    run = Run(here.info.run_id, here.info.experiment_id, demo_client)
+    assert run.stays_here()
+    bucket = demo_client.create_experiment("bucket", artifact_location="s3://bucket/qe")
+    there = demo_client.create_run(bucket)
+    assert not Run(there.info.run_id, bucket, demo_client).stays_here()
 
 
 def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: Path) -> None:
