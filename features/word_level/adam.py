@@ -11,15 +11,18 @@ Array = NDArray[Any]
 
 
 class State(NamedTuple):
-    """All p parameters one after the other, their gradients, and the moments of these: (p,) each."""
+    """All p parameters one after the other, their gradients, and the moments of these: (p,) each; the first
+    `decaying` of them decay.
+    """
 
     values: Array
     gradients: Array
     first: Array
     second: Array
+    decaying: int
 
 
-def begun(parameters: Sequence[Array]) -> tuple[State, list[Array], list[Array]]:
+def begun(parameters: Sequence[Array], decaying: int = 0) -> tuple[State, list[Array], list[Array]]:
     """The state before the first step; views into it that are shaped like the parameters: values, gradients.
 
     >>> state, (matrix, bias), _ = begun([np.ones((2, 2)), np.zeros(1)])
@@ -28,7 +31,8 @@ def begun(parameters: Sequence[Array]) -> tuple[State, list[Array], list[Array]]
     [1.0, 7.0, 1.0, 1.0, 0.0]
     """
     values = np.concatenate([parameter.reshape(-1) for parameter in parameters])
-    state = State(values, *(np.zeros_like(values) for _ in range(3)))
+    gradients, first, second = (np.zeros_like(values) for _ in range(3))
+    state = State(values, gradients, first, second, decaying)
     ends = np.cumsum([parameter.size for parameter in parameters])[:-1]
 
     def views(flat: Array) -> list[Array]:
@@ -49,12 +53,20 @@ def falling_rates(first: float, steps: int) -> NDArray[np.float64]:
     return np.asarray(first * (1 - done / steps) * correction, np.float64)
 
 
-@numba.njit(cache=True, nogil=True)
-def step(state: State, rate: float) -> None:
-    """Changes the parameters in place; `rate` has the correction of the bias."""
+# Division as in C: its check for 0 would keep the loop from being vectorised.
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def step(state: State, rate: float, shrink: float) -> None:
+    """Changes the parameters in place.
+
+    rate    with the correction of the bias
+    shrink  share of themselves that decaying parameters lose (decoupled: Loshchilov and Hutter 2019)
+    """
     kind = state.values.dtype.type
     slow, slower, small, by = kind(0.1), kind(0.001), kind(1e-8), kind(rate)
-    values, gradients, first, second = state
+    kept = kind(1) - kind(shrink)
+    values, gradients, first, second, decaying = state
+    for i in range(decaying):
+        values[i] *= kept
     for i in range(len(values)):
         first[i] += slow * (gradients[i] - first[i])
         second[i] += slower * (gradients[i] * gradients[i] - second[i])

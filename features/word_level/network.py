@@ -100,7 +100,7 @@ def _epoch(
     for i in range(len(rates)):
         rows = order[i * _BATCH : (i + 1) * _BATCH]
         batch_gradients(inputs[rows], bad[rows], layers, slopes)
-        step(state, rates[i])
+        step(state, rates[i], 0.0)
 
 
 @njit(cache=True, nogil=True)

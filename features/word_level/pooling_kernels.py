@@ -87,7 +87,7 @@ def epoch(
         slopes.token[:] = layers.token * kind(decay)
         for j in range(len(columns)):
             slopes.token[columns[j]] += its.token[j] * kind(scale)
-        step(state, rates[b])
+        step(state, rates[b], 0.0)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, IntArray
+from features.word_level import adam
+from features.word_level.adam import State, step
 
 Array = NDArray[Any]
 
@@ -43,34 +45,16 @@ class LabelledRows(NamedTuple):
     weights: Array
 
 
-class Flat(NamedTuple):
-    """p parameters, their gradients, and the moments of these, (p,) each; `decaying` weights first."""
-
-    values: Array
-    gradients: Array
-    first: Array
-    second: Array
-    decaying: int
-
-
-def begun(lanes: Lanes) -> tuple[Flat, Lanes, Lanes]:
-    """The state before the first step; views into it: parameters, gradients.
+def begun(lanes: Lanes) -> tuple[State, Lanes, Lanes]:
+    """The state before the first step; views into it: parameters, gradients. Weights decay, biases do not.
 
     >>> state, parameters, _ = begun(Lanes(np.ones((2, 2)), np.ones(2), np.zeros(2), np.zeros(2)))
     >>> parameters.out[:] = 7
     >>> state.values.tolist(), state.decaying
     ([1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0], 6)
     """
-    values = np.concatenate([part.reshape(-1) for part in lanes])
-    gradients, first, second = (np.zeros_like(values) for _ in range(3))
-    state = Flat(values, gradients, first, second, lanes.into.size + lanes.out.size)
-    ends = np.cumsum([part.size for part in lanes])[:-1]
-
-    def views(flat: Array) -> Lanes:
-        parts = zip(np.split(flat, ends), lanes, strict=True)
-        return Lanes(*(part.reshape(like.shape) for part, like in parts))
-
-    return state, views(state.values), views(state.gradients)
+    state, values, gradients = adam.begun(lanes, lanes.into.size + lanes.out.size)
+    return state, Lanes(*values), Lanes(*gradients)
 
 
 @numba.njit(**_FAST)
@@ -80,23 +64,23 @@ def epoch(
     batch: int,
     done: int,
     rates: FloatArray,
-    decay: float,
+    shrinks: FloatArray,
     lanes: Lanes,
     slopes: Lanes,
-    state: Flat,
+    state: State,
 ) -> None:
     """Changes the parameters in place, by one batch of rows after the other.
 
     order          (n,) the rows; a batch has the next `batch` of them
     done           steps of earlier epochs
-    rates          (steps,) of Adam, those of earlier epochs too
+    rates, shrinks (steps,) of Adam, those of earlier epochs too
     lanes, slopes  views into `state`: parameters, gradients
     """
     for start in range(0, len(order), batch):
         taken = order[start : start + batch]
         batch_rows = LabelledRows(rows.inputs[taken], rows.labels[taken], rows.weights[taken])
         batch_gradients(batch_rows, lanes, slopes)
-        _adam(state, rates[done], done + 1, decay)
+        step(state, rates[done], shrinks[done])
         done += 1
 
 
@@ -196,18 +180,3 @@ def _back(units: Array, errors: Array, lanes: Lanes, slopes: Lanes) -> None:
                 by_out[m] += error[m] * unit[m]
                 unit[m] = error[m] * out[m] * (one - unit[m] * unit[m])
                 by_bias[m] += unit[m]
-
-
-@numba.njit(**_FAST)
-def _adam(state: Flat, rate: float, step: int, decay: float) -> None:
-    """One step, the `step`-th, of Adam (Kingma and Ba 2015, algorithm 1); biases do not decay."""
-    kind = state.values.dtype.type
-    slow, slower, least, by = kind(0.1), kind(0.001), kind(1e-8), kind(rate)
-    lift, lift_second = kind(1 / (1 - 0.9**step)), kind(1 / (1 - 0.999**step))
-    values, gradients, first, second, decaying = state
-    for lo, hi, less in ((0, decaying, kind(decay)), (decaying, len(values), kind(0))):
-        v, g, a, b = values[lo:hi], gradients[lo:hi], first[lo:hi], second[lo:hi]
-        for i in range(len(v)):
-            a[i] += slow * (g[i] - a[i])
-            b[i] += slower * (g[i] * g[i] - b[i])
-            v[i] -= by * (a[i] * lift / (np.sqrt(b[i] * lift_second) + least) + less * v[i])

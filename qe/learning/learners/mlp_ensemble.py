@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative, Positive, Seed
 from features.basics.threads import for_each
+from features.word_level.adam import falling_rates
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learner import Learner
 from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
@@ -89,11 +90,13 @@ class MlpEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Changes the weights of a group of members; `rng` draws the order of the rows."""
         n, k = rows.inputs.shape
         each = -(-n // self.batch_size)  # steps in an epoch
-        rates = self.learning_rate * (1 - np.arange(self.epochs * each) / (self.epochs * each))
+        steps = self.epochs * each
+        rates = falling_rates(self.learning_rate, steps)
+        shrinks = self.learning_rate * self.weight_decay * (1 - np.arange(steps) / steps)
         state, lanes, slopes = begun(_lanes(self.weights_, members))
         for number in range(self.epochs):
             order, done = rng.permutation(n), number * each
-            epoch(rows, order, self.batch_size, done, rates, self.weight_decay, lanes, slopes, state)
+            epoch(rows, order, self.batch_size, done, rates, shrinks, lanes, slopes, state)
         into, hidden_bias, out, bias = self.weights_
         into.reshape(k, *out.shape)[:, members] = lanes.into.reshape(k, self.hidden, -1).swapaxes(1, 2)
         hidden_bias.reshape(out.shape)[members] = lanes.hidden.reshape(self.hidden, -1).T

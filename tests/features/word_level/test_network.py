@@ -1,11 +1,10 @@
-"""The small network of tokens: gradients against differences, steps against Adam written out."""
+"""The small network of tokens: gradients against differences, and that it learns what decides."""
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from features.word_level import network
-from features.word_level.adam import begun, falling_rates, step
 from features.word_level.network import Layers, Network, batch_gradients
 from tests.features.differences import check_gradient
 
@@ -30,22 +29,6 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
     slopes = Layers(*(np.full_like(value, np.nan) for value in its))
     batch_gradients(inputs, bad, its, slopes)
     check_gradient(lambda: loss(inputs, bad, its), getattr(its, name), getattr(slopes, name), 1e-7)
-
-
-def test_a_step_is_adams() -> None:
-    """Kingma and Ba 2015, algorithm 1, written out for numbers, with a rate that falls."""
-    rng = np.random.default_rng(1)
-    state, (values,), (gradients,) = begun([rng.normal(size=3)])
-    expected, first, second = values.copy(), np.zeros(3), np.zeros(3)
-    for t, rate in enumerate(falling_rates(0.01, 5), start=1):
-        gradients[:] = rng.normal(size=3)
-        first = 0.9 * first + 0.1 * gradients
-        second = 0.999 * second + 0.001 * gradients**2
-        falling = 0.01 * (1 - (t - 1) / 5)
-        away = np.sqrt(second / (1 - 0.999**t)) + 1e-8 / np.sqrt(1 - 0.999**t)
-        expected -= falling * first / (1 - 0.9**t) / away
-        step(state, rate)
-        np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
 def test_what_decides_is_learned() -> None:
