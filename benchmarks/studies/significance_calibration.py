@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.progress import silent
 from qe.evaluation.evaluate import DEFAULT_METRICS
-from qe.evaluation.pairs import Drawn, LeftOut, Tester, bootstrap, left_out
+from qe.evaluation.predictions import Predictions
+from qe.statistics.comparisons import Comparisons, Procedure, Test
 from qe.statistics.correlations import williams_test, zou_interval
 from qe.statistics.intervals import bca_interval, jackknife_interval, percentile_interval
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric
+from qe.statistics.scored import Drawn
 
 Floats = NDArray[np.float64]
 Labels = tuple[Floats, dict[str, Floats]]
@@ -72,19 +73,20 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
     gold, systems = NULLS[null](rng, n, 3)
     pair = {name: systems[name] for name in ("s0", "s1")}
     metrics: dict[str, Metric] = {name: METRICS.get(name)() for name in DEFAULT_METRICS}
-    scores = {s: {m: metric.score(gold, v) for m, metric in metrics.items()} for s, v in systems.items()}
-    levels = Levels.of(None, n)
-    drawn = bootstrap(gold, pair, metrics, SAMPLES, seed, None, silent)
+    levels, scored = Levels.of(None, n), Predictions(gold, pair, metrics)
+    drawn = scored.resampled(levels, SAMPLES, seed)
 
-    def tested(sides: dict[str, Floats], test: str) -> dict[str, float]:
-        tester = Tester(gold, sides, scores, metrics, drawn, SAMPLES, seed, test, levels, silent)
-        results = tester.results(list(combinations(sides, 2)))
+    def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:
+        how = Procedure(test, SAMPLES, seed)
+        engine = Comparisons(Predictions(gold, sides, metrics), levels, how, given=drawn)
+        results = engine.tests(list(combinations(sides, 2)))
         return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}
 
     p = {"ar": tested(pair, "ar"), "bootstrap": tested(pair, "bootstrap"), "tukey": tested(systems, "tukey")}
     p |= {test: {"pearson": value} for test, value in classical(gold, *pair.values()).items()}
-    without = left_out(gold, {"s0": systems["s0"]}, metrics, levels, silent)
-    return {"p": p, "intervals": intervals(scores["s0"], drawn, without, metrics), "scores": scores["s0"]}
+    without = {m: scored.left_out("s0", m, None) for m in metrics}
+    scores = scored.scores["s0"]
+    return {"p": p, "intervals": intervals(scores, drawn, without, metrics), "scores": scores}
 
 
 def classical(gold: Floats, own: Floats, other: Floats) -> dict[str, float]:
@@ -98,12 +100,12 @@ def classical(gold: Floats, own: Floats, other: Floats) -> dict[str, float]:
 
 
 def intervals(
-    scores: dict[str, float], drawn: Drawn, without: LeftOut, metrics: dict[str, Metric]
+    scores: dict[str, float], drawn: Drawn, without: dict[str, Floats], metrics: dict[str, Metric]
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """kind -> metric -> 95 % interval of the first system's score."""
     by_name: dict[str, dict[str, tuple[float, float]]] = {kind: {} for kind in INTERVALS}
     for name, metric in metrics.items():
-        left = without["s0", name]
+        left = [without[name]]
         by_name["jackknife"][name] = jackknife_interval(scores[name], left, link=metric.interval_scale)
         by_name["percentile"][name] = percentile_interval(drawn["s0", name])
         by_name["bca"][name] = bca_interval(drawn["s0", name], scores[name], left[0])

@@ -14,9 +14,9 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from features.basics.progress import silent
-from qe.evaluation.pairs import Tester
 from qe.evaluation.power import PowerSettings, power
+from qe.evaluation.predictions import Predictions
+from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
 from qe.statistics.power import detectable_difference
@@ -73,10 +73,8 @@ def gain_is_found(name: str, columns: tuple[Floats, Floats, Floats], seed: int) 
     """Whether the test of `qe evaluate` finds the first model better."""
     metric = METRICS.get(name)()
     gold, a, b = columns
-    scores = {"a": {name: metric.score(gold, a)}, "b": {name: metric.score(gold, b)}}
-    levels = Levels.of(None, len(gold))
-    tester = Tester(gold, {"a": a, "b": b}, scores, {name: metric}, {}, 999, seed, "ar", levels, silent)
-    result = tester.exchanged("a", "b")[name]
+    scored, levels = Predictions(gold, {"a": a, "b": b}, {name: metric}), Levels.of(None, len(gold))
+    result = Comparisons(scored, levels, Procedure("ar", 999, seed)).test("a", "b")[name]
     return bool(result.p <= 0.05 and (result.difference > 0) == metric.higher_is_better)
 
 

@@ -3,7 +3,7 @@
 import math
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -16,33 +16,23 @@ from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
-from qe.evaluation.buckets import BUCKET_METRICS, evaluate_in_buckets
+from qe.evaluation.buckets import evaluate_in_buckets
 from qe.evaluation.hints import hints, tails
-from qe.evaluation.pairs import (
-    CONFIDENCE,
-    TESTS,
-    Comparison,
-    Drawn,
-    LeftOut,
-    Test,
-    Tester,
-    bootstrap,
-    check_test,
-    json_name,
-    left_out,
-)
+from qe.evaluation.pairs import CONFIDENCE, TESTS, Comparison, Test, check_test, json_name
+from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import BucketReport, Buckets
 from qe.statistics.cautions import cautions, few_units
 from qe.statistics.clusters import clusters
+from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.corrections import correct
-from qe.statistics.equivalence import Equivalence, equivalences, undecided_notes
+from qe.statistics.equivalence import Equivalence, undecided_notes
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
 from qe.statistics.groups import Groups
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric, RankedMetric
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
-from qe.statistics.ranks import RankInterval, rank_intervals
+from qe.statistics.ranks import RankInterval
 from qe.statistics.result import LEVEL, TestResult, check_enough, check_seed
 
 DEFAULT_METRICS = (
@@ -190,53 +180,26 @@ def evaluate(
     oriented = {name: scale.sign * values for name, values in predictions.items()}
     quality = scale.sign * gold
     unscored = {(n, key) for n in rankings for key, m in chosen.items() if not isinstance(m, RankedMetric)}
-    without = left_out(quality, oriented, chosen, levels, progress) if drawn_samples else {}
-    for key in unscored & without.keys():
-        without[key] = [np.full_like(scores, np.nan) for scores in without[key]]
+    scored = Predictions(quality, oriented, chosen, unscored)
+    engine = Comparisons(scored, levels, Procedure(test, drawn_samples, seed), progress)
     systems = {
-        name: _scores(name, quality, oriented[name], predictions[name], chosen, without, unscored)
+        name: _scores(name, engine, scored, predictions[name], with_intervals=drawn_samples > 0)
         for name in predictions
     }
-    drawn: Drawn = {}
-    if drawn_samples and test == "bootstrap":
-        drawn = bootstrap(quality, oriented, chosen, drawn_samples, seed, levels, progress)
-    scores = {name: system.metrics for name, system in systems.items()}
-    tester = Tester(quality, oriented, scores, chosen, drawn, drawn_samples, seed, test, levels, progress)
-    results = tester.results(every) if drawn_samples else {}
-    results |= {
-        key: replace(result, difference=np.nan, p=np.nan, error=np.nan)
-        for key, result in results.items()
-        if {(key[0], key[2]), (key[1], key[2])} & unscored
-    }
+    results = engine.tests(every) if drawn_samples else {}
     judged = all_pairs.judge(results) if results else {}
     by_metric = _clusters(systems, all_pairs, judged, chosen)
-    ranked: Drawn = drawn
-    if len(systems) > 2 and by_metric and not drawn:
-        ranked = bootstrap(quality, oriented, chosen, _RANK_SAMPLES, seed, levels, progress)
-
-    def differences(key: Key) -> list[FloatArray]:
-        return [own - other for own, other in zip(*(without[name, key[2]] for name in key[:2]), strict=True)]
-
     directions = {name: metric.higher_is_better for name, metric in chosen.items()}
-    same = equivalences(
-        judged,
-        differences,
-        margins or {},
-        directions,
-        levels,
-        Rule(family, correction),
-        copies_of(predictions),
-    )
+    same = engine.equivalences(judged, margins or {}, directions, Rule(family, correction))
     told = shown.judge(_in_order(results, shown)) if pairs and results else judged
     parted = None
     if buckets:
-        parted = evaluate_in_buckets(
-            quality, oriented, pairs or every, {m: chosen[m] for m in BUCKET_METRICS if m in chosen},
-            buckets, levels, rule, samples=samples, seed=seed, test=test, unscored=unscored,
-        )  # fmt: skip
+        parted = evaluate_in_buckets(scored, pairs or every, buckets, levels, engine.how, rule, samples)
     return Report(
         systems=systems,
-        comparisons=[_comparison(key, one, without) for key, one in told.items()],
+        comparisons=[
+            Comparison(*key, one.result, one.p_corrected, engine.interval(key)) for key, one in told.items()
+        ],
         clusters=by_metric,
         baselines=tuple(baselines),
         recipe=_recipe(gold, scale, seed, test, correction, drawn_samples, shown, all_pairs, levels),
@@ -249,31 +212,22 @@ def evaluate(
             *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),
         ],
         equivalences=same,
-        ranks=_ranks(judged, ranked, {m: chosen[m] for m in by_metric}, systems, unscored),
+        ranks=_ranks(engine, judged, {m: directions[m] for m in by_metric}),
         buckets=parted,
     )
 
 
 def _ranks(
-    judged: Mapping[Key, Judged],
-    drawn: Drawn,
-    metrics: Mapping[str, Metric],
-    systems: Mapping[str, SystemScores],
-    unscored: Collection[tuple[str, str]],
+    engine: Comparisons, judged: Mapping[Key, Judged], better: Mapping[str, bool]
 ) -> dict[str, dict[str, RankInterval]]:
     """Rank intervals by every metric whose clusters are known; none for two systems."""
-    intervals: dict[str, dict[str, RankInterval]] = {}
-    for metric, kind in metrics.items() if len(systems) > 2 else ():
-        sign = 1.0 if kind.higher_is_better else -1.0
-        gains = {
-            key[:2]: (sign * one.result.difference, one.p_corrected)
-            for key, one in judged.items()
-            if key[2] == metric
-        }
-        whole = not any((name, metric) in unscored for name in systems)
-        scores = {name: sign * drawn[name, metric] for name in systems} if whole else {}
-        intervals[metric] = rank_intervals(list(systems), gains, scores, LEVEL)
-    return intervals
+    if len(engine.scored.systems) < 3 or not better:
+        return {}
+    how = engine.how
+    if how.test == "bootstrap":
+        return engine.ranks(judged, better, engine.drawn)
+    drawn = engine.scored.resampled(engine.levels, _RANK_SAMPLES, how.seed, engine.progress)
+    return engine.ranks(judged, better, drawn)
 
 
 def _ranks_alone(rankings: Collection[str], unscored: Collection[tuple[str, str]]) -> list[str]:
@@ -300,14 +254,6 @@ def _in_order(results: Mapping[Key, TestResult], table: Table) -> dict[Key, Test
         given = (a, b, metric) in results
         ordered[a, b, metric] = results[a, b, metric] if given else reversed_result(results[b, a, metric])
     return ordered
-
-
-def _comparison(key: Key, one: Judged, without: LeftOut) -> Comparison:
-    a, b, metric = key
-    pairs = zip(without[a, metric], without[b, metric], strict=True)
-    left = [own - other for own, other in pairs]
-    interval = jackknife_interval(one.result.difference, left, CONFIDENCE)
-    return Comparison(a, b, metric, one.result, one.p_corrected, interval)
 
 
 def _checked(
@@ -355,27 +301,20 @@ def _check_choices(
 
 
 def _scores(
-    name: str,
-    gold: FloatArray,
-    oriented: FloatArray,
-    raw: FloatArray,
-    metrics: Mapping[str, Metric],
-    without: LeftOut,
-    unscored: Collection[tuple[str, str]],
+    name: str, engine: Comparisons, scored: Predictions, raw: FloatArray, with_intervals: bool
 ) -> SystemScores:
-    undefined = {key for key in metrics if (name, key) in unscored}
-    interval = (float(raw.min()), float(raw.max()))
-    scores = {k: np.nan if k in undefined else m.score(gold, oriented) for k, m in metrics.items()}
+    undefined = any((name, metric) in scored.unscored for metric in scored.metrics)
+    scores = scored.scores[name]
     return SystemScores(
         metrics=scores,
         ci={
-            key: jackknife_interval(scores[key], without[name, key], CONFIDENCE, metric.interval_scale)
-            for key, metric in metrics.items()
-            if without
+            key: jackknife_interval(scores[key], engine.without(name, key), CONFIDENCE, metric.interval_scale)
+            for key, metric in scored.kinds.items()
+            if with_intervals
         },
-        delta_avg_by_n=delta_avg_by_n(gold, oriented)[: BY_N_LIMIT - 1],
-        interval=(np.nan, np.nan) if undefined else interval,
-        n=len(gold),
+        delta_avg_by_n=delta_avg_by_n(scored.gold, scored.predictions[name])[: BY_N_LIMIT - 1],
+        interval=(np.nan, np.nan) if undefined else (float(raw.min()), float(raw.max())),
+        n=len(scored.gold),
     )
 
 

@@ -22,7 +22,9 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.basics.undefined import or_none
-from qe.evaluation.pairs import Tester, json_name, left_out
+from qe.evaluation.pairs import json_name
+from qe.evaluation.predictions import Predictions
+from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.groups import Groups, group_index
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric
@@ -270,8 +272,10 @@ class _Pilot:
             raise InputError("the systems of the pilot do not differ", remedy="take a pair that differs")
         sides = {"own": system, "other": baseline}
         levels = Levels.of(groups, len(gold))
-        without = left_out(gold, sides, {name: metric}, levels, silent)
-        differences = without["own", name][0] - without["other", name][0]
+        pair = Comparisons(
+            Predictions(gold, sides, {name: metric}), levels, Procedure("ar", 0, settings.seed)
+        )
+        (differences,) = pair.left_out(("own", "other", name))
         if np.isnan(differences).any():
             raise InputError(f"{name} is undefined for the pilot", remedy="leave the metric out")
         count = len(differences)
@@ -372,12 +376,9 @@ class _Pilot:
         """The gain where the test finds one, 0 where it finds none (or a loss)."""
         rows = draw.rows
         gold, sides = self.gold[rows], {"own": moved[rows], "other": self.other[rows]}
-        scores = {name: {self.name: self.metric.score(gold, side)} for name, side in sides.items()}
-        tester = Tester(
-            gold, sides, scores, {self.name: self.metric}, {}, self.settings.samples,
-            draw.seed, "ar", Levels.of(draw.groups, len(rows)), silent,
-        )  # fmt: skip
-        result = tester.exchanged("own", "other")[self.name]
+        scored = Predictions(gold, sides, {self.name: self.metric})
+        how = Procedure("ar", self.settings.samples, draw.seed)
+        result = Comparisons(scored, Levels.of(draw.groups, len(rows)), how).test("own", "other")[self.name]
         gain = self.sign * result.difference
         return gain if result.p <= self.settings.threshold and gain > 0 else 0.0
 

@@ -14,14 +14,15 @@ from features.basics.undefined import or_none
 from qe.data.splits import make_folds
 from qe.evaluation.pairs import CONFIDENCE, Comparison
 from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
+from qe.statistics.additive import Additive
 from qe.statistics.cautions import cautions
 from qe.statistics.clusters import clusters
+from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.corrections import correct
-from qe.statistics.family import Key, Rule, Scope, Table, copies_of
-from qe.statistics.intervals import jackknife_interval, jackknife_scores
+from qe.statistics.family import Rule, Scope, Table, copies_of
+from qe.statistics.intervals import jackknife_interval
 from qe.statistics.levels import Levels
-from qe.statistics.randomization import randomization_tests
-from qe.statistics.result import LEVEL, Measure, TestResult, check_enough, check_seed
+from qe.statistics.result import LEVEL, Measure, check_enough, check_seed
 
 # Columns of counts: BAD found, OK tagged BAD, BAD tagged OK, OK found.
 _TP, _FP, _FN, _TN = range(4)
@@ -225,22 +226,19 @@ def evaluate_words(
     sums = {name: calibration_sums(gold, bad, offsets) for name, bad in known.items()}
     for name, by_bin in sums.items():
         scores[name] |= {"ece": float(ece(by_bin.sum(axis=0))), "ece_by_chance": ece_by_chance(by_bin)}
-    left_out = {
-        name: {m: jackknife_scores(one, metric) for m, metric in METRICS.items()}
-        for name, one in counts.items()
-    }
-    results = _tested(counts, pairs, drawn, seed, progress) if drawn else {}
-    judged = table.judge(results) if results else {}
-    comparisons = []
-    for (a, b, metric), one in judged.items():
-        without = left_out[a][metric] - left_out[b][metric]
-        interval = jackknife_interval(one.result.difference, [without], CONFIDENCE)
-        comparisons.append(Comparison(a, b, metric, one.result, one.p_corrected, interval))
+    measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
+    scored = Additive({name: one[None] for name, one in counts.items()}, measures)
+    levels = Levels.of(None, len(offsets) - 1)
+    engine = Comparisons(scored, levels, Procedure("ar", drawn, seed), progress)
+    judged = table.judge(engine.tests(pairs)) if drawn and pairs else {}
+    comparisons = [
+        Comparison(*key, one.result, one.p_corrected, engine.interval(key)) for key, one in judged.items()
+    ]
     return WordReport(
         scores,
         {
-            name: {m: _interval(m, scores[name][m], values) for m, values in by_metric.items()}
-            for name, by_metric in left_out.items()
+            name: {m: _interval(m, scores[name][m], engine.without(name, m)) for m in METRICS}
+            for name in counts
         }
         if drawn
         else {},
@@ -252,14 +250,14 @@ def evaluate_words(
             "samples": drawn, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
             "units": "segments", "correction": correction, "family": table.to_json(),
         },
-        cautions(table, judged, Levels.of(None, len(offsets) - 1)) if judged else (),
+        cautions(table, judged, levels) if judged else (),
         {name: reliability(gold, bad) for name, bad in known.items()},
     )  # fmt: skip
 
 
-def _interval(metric: str, score: float, left_out: FloatArray) -> tuple[float, float]:
+def _interval(metric: str, score: float, left_out: Sequence[FloatArray]) -> tuple[float, float]:
     """Within what the metric can be."""
-    low, high = jackknife_interval(score, [left_out], CONFIDENCE)
+    low, high = jackknife_interval(score, left_out, CONFIDENCE)
     return max(low, -1.0 if metric == "mcc" else 0.0), min(high, 1.0)
 
 
@@ -282,22 +280,6 @@ def _check(
     check_seed(seed)
     if samples:
         check_enough(samples)
-
-
-def _tested(
-    counts: Mapping[str, FloatArray],
-    pairs: Sequence[tuple[str, str]],
-    samples: int,
-    seed: int,
-    progress: Progress,
-) -> dict[Key, TestResult]:
-    measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
-    results: dict[Key, TestResult] = {}
-    for done, (a, b) in enumerate(pairs, start=1):
-        by_metric = randomization_tests(counts[a], counts[b], measures, samples=samples, seed=seed)
-        results |= {(a, b, metric): by_metric[metric] for metric in METRICS}
-        progress("testing", done, len(pairs))
-    return results
 
 
 def _clusters(

@@ -12,19 +12,18 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.progress import silent
 from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
 from qe.display.numbers import p_value, signed
-from qe.evaluation.pairs import Tester, left_out
+from qe.evaluation.predictions import Predictions
 from qe.models.learned import Learned
 from qe.models.model import Model
 from qe.scoring.input import read_rows
 from qe.scoring.rows import Row
 from qe.scoring.scorer import Options, Scorer
-from qe.statistics.intervals import jackknife_interval
+from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS, Metric, title_of
 from qe.statistics.one_sided import exceeds
@@ -309,7 +308,10 @@ def _judge(
     gain = result.difference
     why = result.reach.lack(level) if result.reach is not None and result.units else ""
     better = bool(gain > margin and result.p <= level and not why)
-    ci = jackknife_interval(gain, [_gains_left_out(gold, predicted[own], predicted[other], kind())])
+    pair = _compared(gold, predicted[own], predicted[other], kind(), Procedure("ar", samples, seed))
+    ci = pair.interval(("new", "old", "metric"))
+    if not kind.higher_is_better:
+        ci = -ci[1], -ci[0]
     return replace(
         decision,
         promoted=better,
@@ -337,27 +339,22 @@ def better_by(
     t test with the jackknife's standard error.
     """
     sign = 1.0 if metric.higher_is_better else -1.0
-    sides = {"new": new, "old": old}
-    scores = {name: {"metric": metric.score(gold, side)} for name, side in sides.items()}
-    gain = sign * (scores["new"]["metric"] - scores["old"]["metric"])
-    levels = Levels.of(None, len(gold))
+    tail: Tail = "greater" if metric.higher_is_better else "less"
+    pair = _compared(gold, new, old, metric, Procedure("ar", samples, seed, tail=tail))
+    gain = sign * pair.difference("new", "old", "metric")
     if margin == 0:
-        tail: Tail = "greater" if metric.higher_is_better else "less"
-        tester = Tester(
-            gold, sides, scores, {"metric": metric}, {}, samples, seed, "ar", levels, silent, tail
-        )
-        return replace(tester.exchanged("new", "old")["metric"], difference=gain)
-    reach = replace(levels.reach, tail="greater")
-    p = exceeds(gain, [_gains_left_out(gold, new, old, metric)], margin, reach.smallest)
+        return replace(pair.test("new", "old")["metric"], difference=gain)
+    reach = replace(pair.levels.reach, tail="greater")
+    left_out = [sign * differences for differences in pair.left_out(("new", "old", "metric"))]
+    p = exceeds(gain, left_out, margin, reach.smallest)
     return TestResult(gain, p, "one-sided t test (jackknife)", "segment", 0, "greater", False, reach)
 
 
-def _gains_left_out(gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric) -> FloatArray:
-    """Gains with one segment (or block of segments) left out."""
-    sides = {"new": new, "old": old}
-    without = left_out(gold, sides, {"metric": metric}, Levels.of(None, len(gold)), silent)
-    sign = 1.0 if metric.higher_is_better else -1.0
-    return np.asarray(sign * (without["new", "metric"][0] - without["old", "metric"][0]))
+def _compared(
+    gold: FloatArray, new: FloatArray, old: FloatArray, metric: Metric, how: Procedure
+) -> Comparisons:
+    scored = Predictions(gold, {"new": new, "old": old}, {"metric": metric})
+    return Comparisons(scored, Levels.of(None, len(gold)), how)
 
 
 def _reason(

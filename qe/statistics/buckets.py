@@ -7,7 +7,7 @@ test of its own, of the differences between the differences.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from features.basics.errors import InputError
 from features.basics.undefined import or_none
 from qe.display.numbers import general, percent, span
 from qe.statistics.cautions import borderline, undecided
+from qe.statistics.comparisons import Comparisons
 from qe.statistics.corrections import correct
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Table
 from qe.statistics.groups import group_index
@@ -122,24 +123,6 @@ class Within:
     left_out: Sequence[FloatArray]
 
 
-class Comparable(Protocol):
-    """Systems that can be compared on any part of their segments."""
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        """The comparisons to make."""
-
-    @property
-    def undirected(self) -> Sequence[str]:
-        """Metrics that have no better or worse."""
-
-    def alike(self, rows: Rows) -> Mapping[str, str]:
-        """Each system -> the first that it is a copy of on these segments (`copies_of`)."""
-
-    def within(self, rows: Rows, samples: int) -> Mapping[Key, Within]:
-        """All comparisons on these segments."""
-
-
 @dataclass(frozen=True)
 class InBucket:
     """One system against another by one metric in one bucket; `ci` is a jackknife interval."""
@@ -222,54 +205,70 @@ class BucketReport:
 
 
 def compare_in_buckets(
-    systems: Comparable,
+    comparisons: Comparisons,
+    keys: Sequence[Key],
     buckets: Sequence[Buckets],
-    levels: Levels,
     rule: Rule,
     *,
+    undirected: Sequence[str] = (),
     samples: int | None = None,
     least: int = 1000,
 ) -> BucketReport:
     """Makes all comparisons in every bucket, and corrects them together.
 
-    levels   the units that the tests exchange
-    samples  resamples of each test; None: `least`, or what so many comparisons need
+    comparisons  the systems, on all segments
+    keys         the comparisons to make
+    undirected   metrics that have no better or worse
+    samples      resamples of each test; None: `least`, or what so many comparisons need
 
     A family holds all buckets of all kinds by one metric (scope `metric`). Raises InputError for buckets of
     another number of segments, for two kinds of one name, and for a correction that is part of a test of all
     systems at once.
     """
-    _check(buckets, levels, rule)
-    if not systems.keys:
+    _check(buckets, comparisons.levels, rule)
+    if not keys:
         raise InputError("buckets compare systems, but there is one only", remedy="give two or more")
     places = [(one.name, label, rows) for one in buckets for label, rows in one.each()]
-    keys = {
+    inside = {
         (f"{key[0]} in {by} {label}", f"{key[1]} in {by} {label}", key[2]): (place, key)
         for one in buckets
-        for key in systems.keys
+        for key in keys
         for place, (by, label, _) in enumerate(places)
         if by == one.name
     }
     alike = {
         f"{name} in {by} {label}": f"{first} in {by} {label}"
         for by, label, rows in places
-        for name, first in systems.alike(rows).items()
+        for name, first in comparisons.scored.part(rows).copies().items()
     }
-    table = Table.of(list(keys), rule, alike=alike, undirected=systems.undirected)
+    table = Table.of(list(inside), rule, alike=alike, undirected=undirected)
     drawn = table.resamples(least) if samples is None else samples
-    within = [systems.within(rows, drawn) for _, _, rows in places]
-    judged = table.judge({inside: within[place][key].result for inside, (place, key) in keys.items()})
+    within = [_within(comparisons.part(rows, drawn), keys) for _, _, rows in places]
+    judged = table.judge({name: within[place][key].result for name, (place, key) in inside.items()})
     differences = [
-        _in_bucket(places[place], key, within[place][key], judged[inside])
-        for inside, (place, key) in keys.items()
+        _in_bucket(places[place], key, within[place][key], judged[name])
+        for name, (place, key) in inside.items()
     ]
     return BucketReport(
         tuple(buckets),
         tuple(differences),
-        _dependences(systems.keys, buckets, within, levels, rule),
+        _dependences(keys, buckets, within, comparisons.levels, rule),
         table.to_json(),
         (*undecided(table, judged), *borderline(table, judged)),
     )
+
+
+def _within(part: Comparisons, keys: Sequence[Key]) -> dict[Key, Within]:
+    """All comparisons on the segments of one bucket."""
+    tests = part.tests(list(dict.fromkeys((system, baseline) for system, baseline, _ in keys)))
+    return {
+        key: Within(
+            (part.scored.score(key[0], key[2]), part.scored.score(key[1], key[2])),
+            tests[key],
+            part.left_out(key),
+        )
+        for key in keys
+    }
 
 
 def check_buckets(buckets: Sequence[Buckets], segments: int) -> None:

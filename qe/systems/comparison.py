@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,19 @@ from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.files import digest
+from qe.statistics.additive import Additive
 from qe.statistics.cautions import cautions
+from qe.statistics.comparisons import Comparisons
 from qe.statistics.corrections import experimentwise_error
 from qe.statistics.equivalence import undecided_notes
-from qe.statistics.family import Judged, Key, Rule, Table, copies_of
+from qe.statistics.family import Judged, Key, Rule, Table
 from qe.statistics.groups import Groups
 from qe.statistics.levels import Levels
+from qe.statistics.randomization import Exchange
+from qe.statistics.ranks import RankInterval
 from qe.statistics.result import Measure, TestResult, as_runs
 from qe.systems.results import Compared, SystemsComparison
-from qe.systems.sampled import Sampled, all_pairs, draw
+from qe.systems.run_scores import draw, pooled, system_score
 from qe.systems.segment_scores import SegmentScores
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System, check, check_lengths, columns_of, known_baseline
@@ -58,60 +63,61 @@ def compare(
     settings = settings or ResamplingSettings()
     check(systems, references, metrics)
     first = known_baseline(systems, baseline)
-    statistics, measures = _statistics(systems, references, metrics, progress)
+    scored = _scored(systems, references, metrics, progress)
     others = [system.name for system in systems if system.name != first]
-    table = _table(others, first, statistics, metrics, settings)
-    most = all_pairs(statistics, metrics, settings) if ranks else table
+    pairs = [(other, first) for other in others]
+    rule, alike = Rule(settings.family, settings.correct), scored.copies()
+    better = {name: metric.higher_is_better for name, metric in metrics.items()}
+    table = _table(pairs, better, rule, alike)
+    most = _all_pairs(scored.systems, better, rule, alike) if ranks else table
     samples = settings.samples or max(table.resamples(_SAMPLES), most.resamples(_SAMPLES))
     settings = replace(settings, samples=samples)
     levels = Levels.of(groups, len(systems[0].runs[0]))
     if levels.crossed and settings.interval == "bca":
         raise InputError("BCa intervals take one kind of groups", remedy="use --interval jackknife")
-    drawn = draw(statistics, measures, samples, settings.seed, levels, progress)
-    sampled = Sampled(statistics, measures, drawn, samples, settings, levels)
+    drawn = draw(scored, levels, samples, settings.seed, progress)
+    engine = Comparisons(scored, levels, settings.procedure, progress, pooled(drawn))
     scores = {
         system.name: {
-            name: sampled.score(system.name, name, _dev_scores(system, name, metric, dev_references))
+            name: system_score(
+                engine, scored, drawn[system.name, name], system.name, name,
+                _dev_scores(system, name, metric, dev_references),
+            )
             for name, metric in metrics.items()
         }
         for system in systems
-    }
-    results: dict[Key, TestResult] = {}
-    claims: dict[str, dict[str, dict[str, TestResult]]] = {}
-    for done, other in enumerate(others):
-        progress("testing", done, len(others))
-        tested = sampled.tests(other, first)
-        results |= {(other, first, metric): result for metric, result in tested.items()}
-        claims[other] = sampled.other_claims(other, first)
-    judged = table.judge(results)
-    same = sampled.equivalences(judged, margins or {}, metrics)
+    }  # fmt: skip
+    judged = table.judge(engine.tests(pairs))
+    claims = {other: _other_claims(engine, scored, settings, other, first) for other in others}
+    pairwise = engine.equivalences(judged, margins or {}, better, rule)
+    same = {(one.system, one.baseline, one.metric): one for one in pairwise}
     comparisons = tuple(
         Compared(
             *key,
             one.result,
             one.p_corrected,
-            sampled.interval_of_difference(*key),
+            engine.interval(key),
             {unit: table.answered(key, tested[key[2]]) for unit, tested in claims[key[0]].items()},
             same.get(key),
         )
         for key, one in judged.items()
     )
     recipe = _recipe(systems, references, metrics, first, settings, levels, table, judged)
-    recipe["notes"] += undecided_notes(list(same.values()))
-    ranges = sampled.ranks(metrics, progress) if ranks else {}
+    recipe["notes"] += undecided_notes(pairwise)
+    ranges = _ranks(engine, most, better) if ranks else {}
     return SystemsComparison(
-        recipe, metrics, measures, tuple(systems), tuple(references), scores, comparisons, statistics,
-        settings, levels, ranges,
+        recipe, metrics, scored.measures, tuple(systems), tuple(references), scores, comparisons,
+        scored.statistics, settings, levels, ranges,
     )  # fmt: skip
 
 
-def _statistics(
+def _scored(
     systems: Sequence[System],
     references: Sequence[Texts],
     metrics: Mapping[str, TextMetric],
     progress: Progress,
-) -> tuple[dict[str, FloatArray], dict[str, Measure]]:
-    """System -> (runs, n, k) statistics of all metrics side by side; metric -> its columns."""
+) -> Additive:
+    """The statistics of all metrics side by side."""
     total = sum(len(system.runs) for system in systems)
     widths: list[int] = []
     by_name: dict[str, FloatArray] = {}
@@ -136,21 +142,48 @@ def _statistics(
         name: Measure(slice(int(ends[i]), int(ends[i + 1])), metric.aggregate)
         for i, (name, metric) in enumerate(metrics.items())
     }
-    return by_name, measures
+    return Additive(by_name, measures)
 
 
 def _table(
-    others: Sequence[str],
-    baseline: str,
-    statistics: Mapping[str, FloatArray],
-    metrics: Mapping[str, TextMetric],
-    settings: ResamplingSettings,
+    pairs: Sequence[tuple[str, str]],
+    better: Mapping[str, bool | None],
+    rule: Rule,
+    alike: Mapping[str, str],
 ) -> Table:
-    keys = [(other, baseline, metric) for other in others for metric in metrics]
-    undirected = [name for name, metric in metrics.items() if metric.higher_is_better is None]
-    return Table.of(
-        keys, Rule(settings.family, settings.correct), alike=copies_of(statistics), undirected=undirected
-    )
+    keys = [(*pair, metric) for pair in pairs for metric in better]
+    undirected = [name for name, higher in better.items() if higher is None]
+    return Table.of(keys, rule, alike=alike, undirected=undirected)
+
+
+def _all_pairs(
+    systems: Sequence[str], better: Mapping[str, bool | None], rule: Rule, alike: Mapping[str, str]
+) -> Table:
+    """The comparisons of all pairs, by the metrics that have a direction."""
+    directed = {name: higher for name, higher in better.items() if higher is not None}
+    return _table(list(combinations(systems, 2)), directed, rule, alike)
+
+
+def _ranks(
+    engine: Comparisons, table: Table, better: Mapping[str, bool | None]
+) -> dict[str, dict[str, RankInterval]]:
+    """Rank intervals by every metric with a direction, from the tests of all pairs."""
+    directed = {name: higher for name, higher in better.items() if higher is not None}
+    results = engine.tests(list(combinations(engine.scored.systems, 2)))
+    judged = table.judge({key: result for key, result in results.items() if key[2] in directed})
+    return engine.ranks(judged, directed, engine.drawn, round(1 - engine.how.confidence, 12))
+
+
+def _other_claims(
+    engine: Comparisons, scored: Additive, settings: ResamplingSettings, system: str, baseline: str
+) -> dict[str, dict[str, TestResult]]:
+    """Unit of exchange that was not asked for -> metric -> result; nothing for one run each."""
+    runs = [len(scored.statistics[name]) for name in (system, baseline)]
+    if settings.test != "ar" or max(runs) == 1:
+        return {}
+    units: tuple[Exchange, ...] = ("segment", "segment-run", "run") if runs[0] == runs[1] else ("run",)
+    others = [unit for unit in units if unit not in settings.exchanges]
+    return {unit: engine.test(system, baseline, [unit]) for unit in others}
 
 
 def _dev_scores(

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from features.basics.errors import InputError
+from qe.statistics.comparisons import Interval, Procedure
 from qe.statistics.corrections import CORRECTIONS
 from qe.statistics.family import Rule, Scope
-from qe.statistics.randomization import EXCHANGES
+from qe.statistics.randomization import EXCHANGES, Exchange
 from qe.statistics.reach import Tail
 from qe.statistics.result import check_enough, check_seed, check_tail
 
 Test = Literal["ar", "bootstrap", "win-ratio", "shifted"]
-Interval = Literal["percentile", "bca", "jackknife"]
 # What a difference is claimed for, by unit of exchange.
 CLAIMS = {
     "segment": "new segments, these runs",
@@ -59,9 +59,16 @@ class ResamplingSettings:
         check_seed(self.seed)
 
     @property
-    def exchanges(self) -> tuple[str, ...]:
+    def exchanges(self) -> tuple[Exchange, ...]:
         """The units of exchange, one or several."""
-        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))
+        return tuple(dict.fromkeys((self.exchange or "segment").split("+")))  # type: ignore[arg-type]
+
+    @property
+    def procedure(self) -> Procedure:
+        """What the engine of comparisons takes; the number of samples must be known."""
+        return Procedure(
+            self.test, self.samples or 0, self.seed, self.exchanges, self.tail, self.interval, self.confidence
+        )
 
 
 def _known(what: str, value: str, known: Sequence[str]) -> None:

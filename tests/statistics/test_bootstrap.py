@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from features.basics.errors import InputError
-from features.basics.progress import silent
-from qe.evaluation.pairs import left_out
+from qe.evaluation.predictions import Predictions
 from qe.statistics.bootstrap import METHODS, bootstrap_rescored, bootstrap_scores, bootstrap_test
 from qe.statistics.instability import instability
 from qe.statistics.intervals import (
@@ -17,7 +16,6 @@ from qe.statistics.intervals import (
     jackknife_scores,
     percentile_interval,
 )
-from qe.statistics.levels import Levels
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.spearman import Spearman
 from qe.statistics.sums import bootstrap_counts, bootstrap_sums
@@ -189,7 +187,7 @@ def test_jackknife_edges() -> None:
 def test_jackknife_intervals_cover_with_30_segments(metric: str) -> None:
     """Percentile and BCa intervals cover .90 to .92 there (studies/significance_calibration.py)."""
     rng = np.random.default_rng(12)
-    kind, covered, levels = METRICS.get(metric)(), [], Levels.of(None, 30)
+    kind, covered = METRICS.get(metric)(), []
     truth = {"rmse": 1.0, "spearman": 6 / np.pi * np.arcsin(np.sqrt(0.5) / 2)}
     if metric == "delta_avg":
         truth[metric] = np.mean(
@@ -198,8 +196,8 @@ def test_jackknife_intervals_cover_with_30_segments(metric: str) -> None:
     for _ in range(800):
         gold = rng.normal(size=30)
         predicted = gold + rng.normal(size=30)
-        left = left_out(gold, {"s": predicted}, {metric: kind}, levels, silent)["s", metric]
-        low, high = jackknife_interval(kind.score(gold, predicted), left, link=kind.interval_scale)
+        left = Predictions(gold, {"s": predicted}, {metric: kind}).left_out("s", metric, None)
+        low, high = jackknife_interval(kind.score(gold, predicted), [left], link=kind.interval_scale)
         covered.append(low <= truth[metric] <= high)
     assert 0.93 <= np.mean(covered) <= 0.97
 

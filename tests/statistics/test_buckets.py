@@ -8,6 +8,7 @@ from statsmodels.stats.oneway import anova_oneway
 from features.basics.errors import InputError
 from qe.evaluation.bucket_table import bucket_notes, bucket_tables
 from qe.evaluation.buckets import evaluate_in_buckets
+from qe.evaluation.predictions import Predictions
 from qe.statistics.buckets import (
     BucketReport,
     Buckets,
@@ -15,6 +16,7 @@ from qe.statistics.buckets import (
     hotelling_p,
     named,
 )
+from qe.statistics.comparisons import Procedure
 from qe.statistics.family import IN_TEST, Rule
 from qe.statistics.levels import Levels
 from qe.statistics.metrics.mae import Mae
@@ -39,9 +41,8 @@ def by_mae(
     samples: int | None = 999,
 ) -> BucketReport:
     levels = Levels.of(groups, len(gold))
-    return evaluate_in_buckets(
-        gold, sides, [("a", "b")], {"mae": Mae()}, kinds, levels, rule or Rule(), samples=samples
-    )
+    scored, how = Predictions(gold, sides, {"mae": Mae()}), Procedure("ar", 0, 0)
+    return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, how, rule or Rule(), samples)
 
 
 def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
@@ -189,7 +190,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InputError, match="pairwise tests"):
         by_mae(gold, sides, kind, rule=Rule(method=IN_TEST))
     with pytest.raises(InputError, match="there is one only"):
-        evaluate_in_buckets(gold, sides, [], {"mae": Mae()}, [kind], Levels.of(None, 20), Rule())
+        scored = Predictions(gold, sides, {"mae": Mae()})
+        evaluate_in_buckets(scored, [], [kind], Levels.of(None, 20), Procedure("ar", 0, 0), Rule())
 
 
 def test_so_many_pairs_are_not_printed() -> None:
@@ -198,10 +200,10 @@ def test_so_many_pairs_are_not_printed() -> None:
     sides = {f"s{i}": gold + rng.normal(size=12) for i in range(9)}
     pairs = [(a, b) for a in sides for b in sides if a < b]
     for some, tables in ((pairs[:28], 1), (pairs[:29], 0)):
+        scored, kind = Predictions(gold, sides, {"mae": Mae()}), bands("x", "", np.arange(12.0), 2)
         report = evaluate_in_buckets(
-            gold, sides, some, {"mae": Mae()}, [bands("x", "", np.arange(12.0), 2)], Levels.of(None, 12),
-            Rule(), samples=99,
-        )  # fmt: skip
+            scored, some, [kind], Levels.of(None, 12), Procedure("ar", 0, 0), Rule(), 99
+        )
         assert len(bucket_tables(report)) == tables
         told = " ".join(bucket_notes(report))
         assert ("more than 28 pairs of systems are too many for tables: --json has them" in told) == (
