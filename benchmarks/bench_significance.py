@@ -71,7 +71,7 @@ def shuffles() -> None:
 
 
 def masked_shuffles(a: Floats, b: Floats, samples: int) -> list[float]:
-    """As tools do that shuffle with boolean masks."""
+    """Differences of means under shuffles by boolean masks, the way of other tools."""
     rng = np.random.default_rng(0)
     listed = []
     for _ in range(samples):

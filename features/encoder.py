@@ -130,7 +130,7 @@ class Encoder(FittedExtractor):
         return self._loaded.encoder
 
     def content_fingerprint(self) -> str:
-        """Of the encoder's files, whatever their folder; raises InputError if there are none."""
+        """Fingerprint of the encoder's files, whatever their folder; raises InputError if there are none."""
         return digest(*sorted(self._folder.checksums().values()))
 
     def checksums(self) -> Mapping[str, str]:

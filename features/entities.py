@@ -28,7 +28,7 @@ class Entities(Extractor):
 
     sides  those that have entities
 
-    An entity is on the other side word for word if its lower-cased words follow each other there. Of two
+    An entity is on the other side word for word if its lower-cased words follow each other there. On two
     sides with entities, `shared_types` is the share of entities that have one of their type on the other
     side, each once. Shares are NaN without an entity.
 

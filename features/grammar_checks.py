@@ -85,7 +85,7 @@ class _Checked:
 
     @property
     def characters(self) -> int:
-        """Those of the words that any rule matches, each once."""
+        """Characters of the words that any rule matches, each once."""
         places = {k for spans in self.mistakes.values() for low, high in spans for k in range(low, high)}
         return sum(len(self.words[k].form) for k in places)
 

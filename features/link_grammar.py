@@ -33,7 +33,7 @@ class LinkGrammar(Extractor):
               column that says so; else it is an error, since nothing tells it from a text that was not parsed
 
     The linkages are those with the fewest unused words; the program counts them up to 2147483647. Its walls
-    at the ends of a text can be among the unused words, so that these can be more than the text has. Of a
+    at the ends of a text can be among the unused words, so that these can be more than the text has. In a
     text without words, everything is NaN.
 
     Raises InputError for a text without figures, or with figures that the program cannot have given.

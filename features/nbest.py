@@ -22,7 +22,7 @@ PRHLT: Final = "Gonzalez-Rubio et al. 2012 (PRHLT-UPV), section 2"
 SJTU: Final = "Wu and Zhao 2012 (SJTU), section 3.2"
 SPECIA: Final = "Specia et al. 2009, Estimating the sentence-level quality of MT systems: n-best features"
 
-# Where Moses writes each model, in older and newer versions: (labels, index of the number).
+# Place of each model's score in Moses' output, older and newer versions: (labels, index of the number).
 _LM: Final = ("lm", "LM")
 _TM: Final = ("tm", "TranslationModel", "PhraseDictionary")
 _DISTORTION: Final = ("Distortion",)

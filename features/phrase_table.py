@@ -46,7 +46,7 @@ class PhraseTableFeatures(Extractor):
     translations in the table occurs in the other side's text. Everything is NaN if the source or the target
     has no tokens; shares of n-grams even if the text is shorter than n.
 
-    units  what n-grams are made of. Of other units than `word` there are shares of matching n-grams alone, by
+    units  what n-grams are made of. Other units than `word` have shares of matching n-grams alone, by
            the part of that name (`lemma_phrase_table`): base forms by simplemma (`lemma`); the first five
            letters (`stem`); types of entities in their place, a word with a digit a number (`entity`); or
            labels for words with a capital that begin no text and for words with a digit (`name`). Several

@@ -119,7 +119,7 @@ class Precomputed(Extractor):
         return digest(*self.checksums().items())
 
     def checksums(self) -> Mapping[str, str]:
-        """Of the file of every split."""
+        """Checksums of the files of all splits."""
         return {split: sha256(Path(path)) for split, path in sorted(self.files.items())}
 
 

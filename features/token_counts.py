@@ -181,7 +181,7 @@ def _absolute(rule: Callable[[str], bool], sides: dict[str, Tokens]) -> FloatArr
 
 
 def _marks() -> Iterator[Column[dict[str, Tokens]]]:
-    """Of the marks whose differences by target tokens `surface` has."""
+    """Columns of the marks whose differences by target tokens `surface` has."""
     for name in MARK_KINDS:
         what, rule, _ = OTHER_PATTERNS[name]
         yield Column(

@@ -150,7 +150,7 @@ class WordNetwork(TwoSides):
         return self._restored_sides(path).with_learned(_models=models)
 
     def _beginnings(self, name: str, side: Side, outcomes: Matrix) -> Sequence[Parameters]:
-        """Where the networks of a side begin; none: anywhere."""
+        """Initial parameters of the networks of a side; none: random ones."""
         known = (each for each in self.knowledge if isinstance(each, TokenKnowledge))
         begun = (each.beginnings(name, side.names, side.inputs.width, outcomes) for each in known)
         return next(filter(None, begun), ())

@@ -106,7 +106,7 @@ def measure(case: Case, fold: int, most: int | None, folder: Path) -> None:
 
 
 def annotator(case: Case, folder: Path, trained: Path | None) -> AnnotatorFolder:
-    """Of the task alone, and of those it needs."""
+    """Annotator of the task alone and of the tasks that it needs."""
     needed = ("pos", case.task) if case.task == "dependencies" else (case.task,)
     if trained is not None:
         return replace(AnnotatorFolder(trained / case.language), chosen=frozenset(needed))

@@ -66,7 +66,7 @@ def cpu_seconds() -> float:
 
 
 def peak_gib() -> float:
-    """Of this process and its largest child."""
+    """Largest memory of this process and its largest child."""
     return (
         sum(resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 2**20
     )

@@ -42,7 +42,7 @@ class Cost:
 
 
 def cpu_seconds() -> float:
-    """Of this process, its living descendants, and those they have waited for."""
+    """Processor time of this process, its living descendants, and those they have waited for."""
     total = 0.0
     for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
         try:

@@ -116,7 +116,7 @@ def _replaced(target: str, word: str, draw: random.Random) -> str:
 
 
 def figures(flags: Flags, pairs: Pairs, languages: tuple[str, str], seed: int = 0) -> dict[str, Figures]:
-    """Of every kind that can be checked."""
+    """Figures of every kind that can be checked."""
     plain = [flags.words(*pair) for pair in pairs]
     measured = {}
     for kind in flags.checks:

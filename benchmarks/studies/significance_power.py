@@ -61,7 +61,7 @@ def skill_for(name: str, gain: float, n: int) -> float:
 
 
 def shares(name: str, n: int, seed: int, fresh: int) -> tuple[float, float, float]:
-    """Of one pilot: the gain that is promised, its realised power, the planner's power for no gain."""
+    """One pilot: the gain that is promised, its realised power, the planner's power for no gain."""
     rng = np.random.default_rng([seed, n])
     planned = power(*models(rng, n, 0.0), metrics=[name], settings=PowerSettings(seed=seed)).metrics[0]
     skill = skill_for(name, planned.detectable, n)

@@ -80,7 +80,7 @@ def draw(rows: FloatArray, labels: FloatArray, seed: int) -> tuple[float, float,
 
 
 def correlation(rows: FloatArray, labels: FloatArray, some: Any, held_out: Any) -> float:
-    """Of ridge regression learned from some rows, on others."""
+    """Correlation of ridge regression learned from some rows, on others."""
     middle = np.nanmedian(rows[some], axis=0)
     filled = np.where(np.isfinite(rows), rows, np.where(np.isfinite(middle), middle, 0))
     mean, deviation = filled[some].mean(axis=0), filled[some].std(axis=0)

@@ -43,7 +43,7 @@ def fits(value: Any, hint: Any) -> bool:
     """Whether a value from YAML is of the hinted type; true of types that YAML does not know.
 
     No text is a number, no number infinite, and no truth value a whole number; a list may stand for any
-    sequence. Of `Annotated` types, bounds (`Ge`, `Gt`, `Le`, `Lt`, `MinLen`) and every `Check` hold too.
+    sequence. For `Annotated` types, bounds (`Ge`, `Gt`, `Le`, `Lt`, `MinLen`) and every `Check` hold too.
 
     >>> fits([1, 2], Sequence[int]), fits("12", Sequence[int]), fits(["a"], Sequence[int]), fits(True, int)
     (True, False, False, False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 # BLAS rounds by the shape of its operands: every product has this many rows. In single precision, for some
-# processors, it rounds by the place of a row among them, too: so in double. Of more columns than fit its
+# processors, it rounds by the place of a row among them, too: so in double. With more columns than fit its
 # blocks it rounds by the number of its threads, which only one thread of the process can set: so these are
 # added up by parts.
 _ROWS = 256

@@ -1,4 +1,4 @@
-"""Where modules are imported from: not from the working directory, which may be a folder from elsewhere."""
+"""Search path of modules: without the working directory, which may be a folder from elsewhere."""
 
 import sys
 from contextlib import suppress

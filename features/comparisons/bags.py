@@ -108,7 +108,7 @@ def _word_hashes(points: Any, starts: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _gram_hashes(points: Any, starts: Any, longest: int, places: Any) -> Any:
-    """Of the n-grams of each text, from places[text] on."""
+    """Hashes of the n-grams of each text, from places[text] on."""
     result = np.empty(places[-1], np.uint64)
     for text in range(len(starts) - 1):
         place = places[text]
@@ -168,7 +168,7 @@ class BagRegression:
         return sparse.diags_array(scale) @ counts
 
     def _columns(self, bag: Bag) -> Longs:
-        """Where the keys of the bag are among ours, -1 where they are not."""
+        """Places of the bag's keys among ours; -1 for others."""
         place = np.searchsorted(self.keys, bag.keys)
         place[place == len(self.keys)] = -1
         if len(self.keys):

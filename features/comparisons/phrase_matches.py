@@ -43,7 +43,7 @@ class MatchedSide:
 
     @cached_property
     def cover(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of the segmentation into fewest matching phrases: phrases, uncovered words, log probability."""
+        """Phrases, uncovered words, log probability of the segmentation into fewest matching phrases."""
         return _segmented(self.tokens, self.best)
 
 
@@ -126,7 +126,7 @@ def _match_long(
     there: Any, first: int, order: Any, columns: Any, low: int, end: int, forward: Any, backward: Any,
     left_best: Any, n: int, best: Any,
 ) -> None:  # fmt: skip
-    """Of a phrase with very many translations: searches them for the phrases of the other side."""
+    """Searches the translations of a phrase with very many for the phrases of the other side."""
     for place in range(first, len(there)):
         low = _first_at_least(columns, low, end, there[place])
         if low == end:

@@ -85,7 +85,7 @@ def sequences(tokens: Tokens, language: str, tags: Texts, stop: Collection[str])
 
 
 def aligned_tags(tags: Tokens, links: Links, words: Tokens) -> list[list[str]]:
-    """Of every word, the tags of its source words in order, joined by `+`; `*` without any.
+    """Tags of the source words of each word in order, joined by `+`; `*` without any.
 
     tags  of the source words
     """

@@ -16,7 +16,7 @@ from features.core.segments import Segments
 Learned = TypeVar("Learned")
 # Settings by which a family has other columns of other resources, and is named and priced apart.
 VARYING: Final = ("corpus", "knowledge", "units")
-# Whose translations a family compares: of the rows that are learned from, or of `translated_corpus`.
+# Translations that a family compares: those of the rows learned from, or of `translated_corpus`.
 Corpus = Literal["training", "translated"]
 
 

@@ -33,7 +33,7 @@ def ascending(values: FloatArray, offsets: Longs) -> FloatArray:
 
 
 def quantile(rising: FloatArray, offsets: Longs, level: float) -> FloatArray:
-    """As `np.quantile` (linear between neighbours), of values that `ascending` sorted.
+    """Quantile of values that `ascending` sorted, by `np.quantile`'s rule (linear between neighbours).
 
     >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([0, 3, 3]), 0.75)
     array([ 3., nan])

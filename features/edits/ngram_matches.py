@@ -60,7 +60,7 @@ def _match_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, matched
 
 @numba.njit(cache=True, nogil=True)
 def _slots(total: int) -> int:
-    """Of a hash table, at most half full."""
+    """Slots of a hash table that is at most half full."""
     size = 16
     while size < 2 * total:
         size *= 2
@@ -98,7 +98,7 @@ def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room
 
 @numba.njit(cache=True, nogil=True)
 def _slot(key: Any, keys: Any) -> Any:
-    """Where the key is, or the free slot where it would be."""
+    """Slot of the key, or the free slot that it would take."""
     mask = len(keys) - 1
     slot = ((key * 0x9E3779B97F4A7C1) >> 20) & mask
     while keys[slot] != key and keys[slot] != -1:

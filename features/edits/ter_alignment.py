@@ -26,7 +26,7 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class TerAlignment:
-    """Of every hypothesis token, columns (n_tokens,) int32 of positions inside its text.
+    """Columns (n_tokens,) int32 for the hypothesis tokens: positions inside their texts.
 
     aligned  the reference word that it equals or is substituted by; -1 if it is inserted
     places   where it stands after the shifts

@@ -13,7 +13,7 @@ Positions = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class WordOrder:
-    """Of every word on the left side, (n_words,) int32; 0 for words without a partner.
+    """Columns (n_words,) int32 for the words of the left side; 0 for words without a partner.
 
     distances    how many places the word moved; 0: it kept its place
     group_sizes  how many words moved together with it, itself included; 0: it kept its place

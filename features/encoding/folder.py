@@ -19,7 +19,7 @@ from features.storage.damage import read_json, whole
 from features.storage.files import clone_or_copy
 
 TOKENIZER: Final = "tokenizer.json"
-# Where exporters write it, the likeliest first.
+# Places that exporters write it to, the likeliest first.
 WEIGHTS: Final = ("model.onnx", "onnx/model.onnx", "model.safetensors", "0_StaticEmbedding/model.safetensors")
 POOLING: Final = "1_Pooling/config.json"  # of sentence-transformers
 _PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
@@ -66,7 +66,7 @@ class EncoderFolder:
         )
 
     def files(self) -> tuple[str, ...]:
-        """Those that are read, as relative paths. Raises InputError if weights lie outside the folder."""
+        """Files that are read, as relative paths. Raises InputError if weights lie outside the folder."""
         weights = PurePosixPath(self.weights)
         is_onnx = weights.suffix == ".onnx"
         names = external_files(self.path / weights) if is_onnx else ()

@@ -20,7 +20,7 @@ _MOST: Final = 1024  # characters that the normalizer may make of one, by its ru
 _UNMEASURED: Final = 16  # up to which texts are not looked at
 _MOST_PIECES: Final = 16  # ... and the steps after it
 _SPARE: Final = 10_000  # characters that are added to a text once
-# By type of rule. Of Unicode's forms: UAX 15, section 12 (NFKC: one character becomes 18).
+# By type of rule. For Unicode's forms: UAX 15, section 12 (NFKC: one character becomes 18).
 _NORMALIZERS: Final[Mapping[str, int]] = {
     "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4,
     "Strip": 1, "StripAccents": 1, "Nmt": 1, "Prepend": 1,

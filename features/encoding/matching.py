@@ -26,7 +26,9 @@ NO_MATCH = Match(*[float("nan")] * 4)
 
 
 def best_match(first: Floats, second: Floats) -> Match:
-    """Of (k, e) and (l, e) token vectors of length 1 (Zhang et al. 2020, without idf); NaN without tokens.
+    """Match of (k, e) and (l, e) token vectors of length 1; NaN without tokens.
+
+    Source: Zhang et al. 2020 (BERTScore), without idf.
 
     >>> best_match(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1])
     Match(precision=0.5, recall=1.0, f1=0.666..., lowest=0.0)

@@ -37,7 +37,7 @@ class PairMemory:
     _numbers: int = 0
 
     def pairs(self, encoder: TextEncoder, first: Sequence[str], second: Sequence[str]) -> EncodedPairs:
-        """Of text i of both columns; only pairs that are not remembered are encoded."""
+        """Encoded pairs of text i of both columns; only pairs that are not remembered are encoded."""
         rows = list(zip(first, second, strict=True))
         blocks = [self._chunk(encoder, rows[i : i + _CHUNK]) for i in range(0, len(rows), _CHUNK)]
         width = max((len(v) for block in blocks for v in (*block[0], *block[1]) if v is not None), default=0)

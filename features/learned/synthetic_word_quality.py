@@ -23,7 +23,7 @@ from features.resources.aligner import Aligner
 from features.resources.lexicon import Lexicon
 from features.text.corpus import ParallelCorpus
 from features.text.held_out import split_pairs
-from features.word_level.beginnings import Beginnings, Lesson
+from features.word_level.beginnings import Beginnings, SyntheticExamples
 from features.word_level.keys import Keys
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.synthetic import (
@@ -81,8 +81,8 @@ class SyntheticWordQualityBuilder(Builder):
         def model(i: int) -> TokenModel:
             return TokenModel.fit(inputs[i], flags[i], segment[i], **options)
 
-        def texts(lesson: Lesson) -> Beginnings:
-            return Beginnings.fit(lesson, networks=self.networks, seed=self.seed)
+        def texts(examples: SyntheticExamples) -> Beginnings:
+            return Beginnings.fit(examples, networks=self.networks, seed=self.seed)
 
         jobs: list[Callable[[], Any]] = [partial(model, 0), partial(model, 1)]
         jobs += [partial(texts, examples.target), partial(texts, examples.source)]

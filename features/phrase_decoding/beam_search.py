@@ -163,7 +163,7 @@ def _followed(
 
 @numba.njit(**UNCOUNTED)
 def _place(stack: int, before: int, last: int, scores: Any, states: Any) -> int:
-    """Where a hypothesis would go: in place of one with the same state, of a free one, of the worst."""
+    """Place for a hypothesis: that of one with the same state, a free one, or that of the worst."""
     place = 0
     for slot in range(_BEAM):
         same = states[stack, slot, 1] == before and states[stack, slot, 2] == last

@@ -113,7 +113,7 @@ class Learning:
             _descend_rows(_wide(p), _wide(squares), rows, _wide(values), self._places[name], rate)
 
     def gradients(self, contexts: Ints, words: Ints, sampled: Ints, kept: Singles, size: int) -> Gradients:
-        """Of the summed loss of n words over the `size` of the batch.
+        """Gradients of the summed loss of n words over the `size` of the batch.
 
         The loss of a word is that of a softmax over it and the (m,) `sampled` words but itself, whose logits
         are less the logarithm of how often they are drawn; hidden units are times the (n, h) `kept`.

@@ -81,7 +81,7 @@ def expected_words(weights: FloatArray) -> FloatArray:
 
 
 def settled(bags: Bags, chosen: Longs, expected: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Of the chosen documents: (n, topics) exp E[log share]; the normaliser of every distinct word.
+    """(n, topics) exp E[log share] of the chosen documents, and the normaliser of each distinct word.
 
     Documents are independent of each other: ranges of them are settled side by side.
     """

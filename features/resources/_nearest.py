@@ -306,7 +306,7 @@ def _closest(
 def _four_distances(
     group: Any, ids: Any, starts: Any, rows: Any, masks: Any, size: int, distances: Any
 ) -> None:
-    """Of four segments, where the query has one block: their steps do not wait for each other."""
+    """Distances of four segments to a query of one block: their steps do not wait for each other."""
     a, b = ids[starts[group[0]] : starts[group[0] + 1]], ids[starts[group[1]] : starts[group[1] + 1]]
     c, d = ids[starts[group[2]] : starts[group[2] + 1]], ids[starts[group[3]] : starts[group[3] + 1]]
     together = min(len(a), len(b), len(c), len(d))

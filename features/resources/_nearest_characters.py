@@ -43,7 +43,7 @@ class CharacterBlocks:
 
     @classmethod
     def of(cls, ids: Ints, starts: Longs, letters: tuple[Ints, Longs]) -> Self:
-        """Of segments of words `ids`, whose letters are `letters[0]`, those of a word by `letters[1]`."""
+        """Blocks of segments of words `ids`; `letters` are all letters, and the offsets of each word's."""
         sizes = _character_lengths(ids, starts, letters[1])
         order = np.argsort(sizes, kind="stable").astype(np.int32)
         lengths = sizes[order]

@@ -94,7 +94,7 @@ def _reach(first: int, last: int, own: Any, other: Any, low: Any, high: Any) -> 
 
 @numba.njit(cache=True, nogil=True)
 def _spans(first: int, last: int, own: Any, other: Any, length: int, width: int, longest: int) -> Any:
-    """Of links first .. last: the other side's words that the n + 1 words from each word are linked to.
+    """Spans of the other side that the n + 1 words from each word are linked to, by links first .. last.
 
     (length, longest) least and greatest position, the greatest -1 where a link leaves the pair, or there is
     none, or the span is too long; and which words of the other side are unaligned.
@@ -152,8 +152,9 @@ def _count_partners(
 
 
 def extracted(text: AlignedText, longest: int, rows: tuple[int, int]) -> tuple[Keys, Ints]:
-    """Of the source words of the sentences `rows`: keys (n_tokens, longest), and with how many target phrases
-    each phrase is extracted there; both 0 where it is with none."""
+    """Keys (n_tokens, longest) of the source phrases in the sentences `rows`, and their target phrases.
+
+    The second array counts with how many target phrases each is extracted there; both are 0 for none."""
     first, last = rows
     own, start, end = text.source, text.source.offsets[first], text.source.offsets[last]
     counts = np.zeros((end - start, longest), np.int32)

@@ -95,7 +95,7 @@ def _step(network: SentenceNetwork, source: Sets, target: Singles, rate: float) 
 
 
 def _logistic(values: NDArray[Any]) -> NDArray[Any]:
-    """Of the type of the values."""
+    """Logistic function, in the type of the values."""
     return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
 
 

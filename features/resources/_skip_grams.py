@@ -24,7 +24,7 @@ class SkipGrams:
 
     @classmethod
     def of(cls, trie: Trie, pattern: str) -> Self:
-        """Those of all n-grams of the pattern's length that the trie has."""
+        """Skip-grams of all n-grams of the pattern's length that the trie has."""
         vocabulary = trie.sizes[0]
         columns = [column.astype(np.int64) for column in _words(trie, len(pattern), pattern)]
         kept, steps = columns[0], []

@@ -444,7 +444,7 @@ def _back_off(
 
 
 def _events(text: Tokens, backward: bool) -> tuple[NDArray[np.int64], Offsets]:
-    """Where the events of the text are among positions with markers, in the order of the text; offsets."""
+    """Places of the text's events among positions with markers, in the order of the text; offsets."""
     n = len(text)
     marked = np.asarray(text.offsets) + 2 * np.arange(n + 1)
     events = np.asarray(text.offsets) + np.arange(n + 1)

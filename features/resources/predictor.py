@@ -118,7 +118,7 @@ class Predictor(Resource):
             finite(name, array, -_LARGEST, _LARGEST)
 
     def predict(self, source: Tokens, target: Tokens, links: Links) -> Predictions:
-        """Of every target token; `links` as the aligner gives them with `source-target`."""
+        """Predictions of each target token; `links` are the aligner's, `source-target`."""
         contexts = _contexts(source, target, links, self.source_words, self.target_words)
         words = target.lower().ids_in(self.target_words)
 

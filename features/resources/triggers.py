@@ -157,7 +157,7 @@ def _vocabulary(tokens: Tokens, minimum: int) -> tuple[Vocabulary, WordSets]:
 def _count_rows(
     start: int, stop: int, places: Any, segments: Any, ids: Any, offsets: Any, width: int, minimum: int
 ) -> Any:
-    """Of words start .. stop - 1: the number of partners seen with each often enough, they, the counts."""
+    """Partners of the words start .. stop - 1 that are seen often enough: how many, which, their counts."""
     count, sizes = np.zeros(width, np.int32), np.zeros(stop - start, np.int64)
     columns, together, n = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
     for word in range(start, stop):

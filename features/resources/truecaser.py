@@ -34,7 +34,7 @@ class TruecaserBuilder(Builder):
 class Truecaser(Resource):
     """The most frequent spelling of each word where no sentence begins, as Moses's train-truecaser has it.
 
-    Words that only ever begin sentences are counted there. Of equally frequent spellings the first in
+    Words that only ever begin sentences are counted there. Among equally frequent spellings the first in
     code point order is taken (capitals come first).
 
     spellings  one for each known word

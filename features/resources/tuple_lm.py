@@ -155,7 +155,7 @@ class TupleLM(Resource):
         return cls(model, settings=settings, corpus_fingerprint=corpus.fingerprint)
 
     def score(self, source: Tokens, target: Tokens, links: Links) -> LMScores:
-        """Of every target word and `</s>`; `links` as `Aligner.align(..., "source-target")` gives them.
+        """Scores of each target word and `</s>`; `links` are `Aligner.align(..., "source-target")`.
 
         Raises InputError if links point outside their segment.
         """

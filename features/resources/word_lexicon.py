@@ -174,7 +174,7 @@ def _train_rows(
     smallest: float,
     seed: int,
 ) -> Any:
-    """Of target words start .. stop - 1: the number of weights, their source words, they, the intercepts."""
+    """Weights of target words start .. stop - 1: how many, their source words, they, the intercepts."""
     weights, squares = np.zeros(width), np.zeros(width)
     has = np.full(len(offsets) - 1, -1, np.int32)
     sizes, intercepts = np.zeros(stop - start, np.int64), np.zeros(stop - start, np.float32)
@@ -254,7 +254,7 @@ def _fit(
 
 @numba.njit(cache=True, nogil=True)
 def _score(words: Any, offsets: Any, weights: Any, starts: Any, intercepts: Any, result: Any) -> None:
-    """Of the texts at `offsets`: weights[starts[k]:starts[k + 1]] are those of each word's source words."""
+    """Scores the texts at `offsets`; weights[starts[k]:starts[k + 1]] belong to word k's source words."""
     for k in range(len(starts) - 1):
         cell, size = starts[k], 0
         if offsets[k + 1] > offsets[k]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-# As annotators call them -> as they are counted; any other is `OTHER`.
+# Annotators' names of types -> the types that are counted; any other is `OTHER`.
 NAMES: Final[Mapping[str, str]] = {
     "PER": "person", "PERS": "person", "PERSON": "person", "ORG": "organisation", "LOC": "location",
     "GPE": "location", "FAC": "location",

@@ -191,7 +191,7 @@ _Sorted = tuple[
     NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64],
     NDArray[np.int64],
 ]  # fmt: skip
-"""Of a batch: tree offsets, tree keys, first children, numbers of children, kinds of nodes, and the nodes of
+"""A batch: tree offsets, tree keys, first children, numbers of children, kinds of nodes, and the nodes of
 each tree sorted by kind."""
 
 

@@ -44,7 +44,7 @@ def layer_tokens(blocks: Sequence[str], tokens: Tokens, layer: Layer, where: str
     """One annotation per token, as Tokens of the same offsets.
 
     blocks  (n,) one annotation per text: CoNLL-U (comments and empty nodes are passed over) or a bracketed
-            parse, whose tags are `xpos`. Where a block has as many words as the text tokens, they are those;
+            parse, whose tags are `xpos`. If a block has as many words as the text tokens, they are those;
             else a range of words that are one in the text (`1-2 del`) has the annotation of its head.
     tokens  of the n texts
     layer   `entity`: `B-` or `I-` and a type, `O` outside of entities; `_`: nothing is known; `head`: the
@@ -160,7 +160,7 @@ class Annotated:
     _read: dict[Layer, Tokens] = field(default_factory=dict, repr=False)
 
     def layer(self, name: Layer) -> Tokens:
-        """As `layer_tokens`."""
+        """A layer, by `layer_tokens`."""
         if name not in self._read:
             self._read[name] = layer_tokens(self.blocks, self.tokens, name, self.where)
         return self._read[name]
@@ -177,7 +177,7 @@ class Annotated:
 
     @cached_property
     def parses(self) -> tuple[str, ...]:
-        """As `trees`; a text is without one only if a parser says that it has none, or if it has no words.
+        """Trees; a text lacks one only if a parser says that it has none, or if it has no words.
 
         Raises InputError if a text was not parsed.
         """

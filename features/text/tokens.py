@@ -198,7 +198,7 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> F
 def rows_of(
     offsets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of the texts at `rows`: their offsets, if they stood alone, and which tokens they have here.
+    """Offsets of the texts at `rows`, if they stood alone, and which tokens they have here.
 
     >>> [found.tolist() for found in rows_of(np.array([0, 2, 3, 6]), np.array([2, 0]))]
     [[0, 3, 5], [3, 4, 5, 0, 1]]

@@ -24,7 +24,7 @@ class Probabilities:
 
     @cached_property
     def rising(self) -> Floats:
-        """Those of each text in rising order."""
+        """Probabilities of each text in rising order."""
         return ascending(self.values, self.offsets)
 
     @cached_property

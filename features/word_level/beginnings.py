@@ -26,7 +26,7 @@ _EPOCHS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class SyntheticExamples:
     """The tokens of one side of n translations that nobody has labelled.
 
     names, columns  (n_tokens, k) what is seen of them; NaN: undefined
@@ -50,22 +50,22 @@ class Beginnings:
     networks: tuple[PoolingNetwork, ...]
 
     @classmethod
-    def fit(cls, lesson: Lesson, *, networks: int, seed: int) -> "Beginnings":
+    def fit(cls, examples: SyntheticExamples, *, networks: int, seed: int) -> "Beginnings":
         """Texts without tokens are passed over."""
-        vectors = np.empty((len(lesson.columns), 0), np.float32)
-        inputs = standardised_inputs(lesson.columns, vectors, *moments(lesson.columns))
-        texts, full = full_texts(inputs, lesson.offsets)
-        rate = standardised(lesson.rate)[full, None]
-        learned = Learned(rate, np.ones(len(rate), np.float32), lesson.bad.astype(np.float32))
+        vectors = np.empty((len(examples.columns), 0), np.float32)
+        inputs = standardised_inputs(examples.columns, vectors, *moments(examples.columns))
+        texts, full = full_texts(inputs, examples.offsets)
+        rate = standardised(examples.rate)[full, None]
+        learned = Learned(rate, np.ones(len(rate), np.float32), examples.bad.astype(np.float32))
 
         def network(i: int) -> PoolingNetwork:
             return fit_network(texts, learned, epochs=_EPOCHS, seed=seed + i)
 
         with threadpool_limits(1, "blas"):  # for all of them: each would lift the limit of the others
-            return cls(lesson.names, tuple(side_by_side(network, range(networks))))
+            return cls(examples.names, tuple(side_by_side(network, range(networks))))
 
     def parameters(self, names: Sequence[str], width: int, outcomes: Matrix) -> tuple[Parameters, ...]:
-        """Where networks of a task begin: those of a `width` of inputs, the first of which are `names`.
+        """Initial parameters of networks of a task with `width` inputs, the first of which are `names`.
 
         outcomes  (n, m) of the task, the last of them the rate of BAD words and gaps; the others begin as it,
                   times their correlation with it

@@ -67,7 +67,7 @@ class TokenKnowledge(Knowledge, ABC):
     def beginnings(
         self, side: str, names: Sequence[str], width: int, outcomes: Matrix
     ) -> Sequence[Parameters]:
-        """Where the pooling networks of a side begin; none: anywhere.
+        """Initial parameters of the pooling networks of a side; none: random ones.
 
         names     the first of the `width` inputs
         outcomes  (n, m) what the networks learn, standardised

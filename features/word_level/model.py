@@ -43,7 +43,7 @@ class Inputs:
 
     @property
     def width(self) -> int:
-        """Of columns, encodings and vectors."""
+        """Width of columns, encodings and vectors."""
         return int(self.columns.shape[1]) + 2 * len(self.keys) + int(self.vectors.shape[1])
 
 

@@ -17,7 +17,7 @@ _OF_WORD: dict[str, Callable[[str], float]] = {
     "digit": lambda word: any(c.isdigit() for c in word),
     "capital": lambda word: word[:1].isupper(),
 }
-# Of the text rather than of the word.
+# Properties of the text rather than of the word.
 PLACES = ("place", "place_from_end", "target_tokens", "source_tokens", "tokens_ratio")
 
 
@@ -36,7 +36,7 @@ def surface_columns(segments: Segments, links: TokenLinks) -> Columns:
 
 
 def _places(target: Tokens, source_lengths: NDArray[Any]) -> Columns:
-    """Where the word stands, and how long the two texts are, in tokens: `PLACES`."""
+    """Place of the word, and lengths of the two texts in tokens: `PLACES`."""
     offsets = target.offsets
     place = places(offsets)
     return {

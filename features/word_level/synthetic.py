@@ -13,7 +13,7 @@ from features.phrase_decoding.decoder import decode
 from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.word_level.beginnings import Lesson
+from features.word_level.beginnings import SyntheticExamples
 from features.word_level.columns import columns_in, offsets_together
 from features.word_level.labels import TokenLabels, error_rate, post_edit_labels
 from features.word_level.links import aligned_links
@@ -35,15 +35,15 @@ class Examples:
 
     table: TokenTable
     bad: TokenLabels
-    source: Lesson
+    source: SyntheticExamples
 
     @property
-    def target(self) -> Lesson:
+    def target(self) -> SyntheticExamples:
         """The words of the table, of the columns that are shared."""
         names = shared_columns(self.table.word_names)
         columns = chosen(self.table.words, self.table.word_names, names)
         rate = error_rate(self.bad, self.table.offsets)
-        return Lesson(names, columns, self.bad.words, self.table.offsets, rate)
+        return SyntheticExamples(names, columns, self.bad.words, self.table.offsets, rate)
 
 
 def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progress) -> Examples:
@@ -67,12 +67,14 @@ def examples(pairs: ParallelCorpus, resources: TokenResources, progress: Progres
     return Examples(joined(tables), labels, _together(sources))
 
 
-def _of_pairs(pairs: ParallelCorpus, resources: TokenResources) -> tuple[TokenTable, TokenLabels, Lesson]:
+def _of_pairs(
+    pairs: ParallelCorpus, resources: TokenResources
+) -> tuple[TokenTable, TokenLabels, SyntheticExamples]:
     """What is known of our translations' tokens, what is BAD, what is seen of source tokens."""
     segments = _translated(pairs, resources)
     bad = post_edit_labels(segments.target_tokens.lower(), pairs.target.lower())
     table = describe(segments, resources, frozenset(), decoder=False)
-    return table, bad, _source_lesson(segments, table, bad, resources)
+    return table, bad, _source_examples(segments, table, bad, resources)
 
 
 def chosen(
@@ -101,25 +103,27 @@ def shared_keys(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if _CLASS not in name)
 
 
-def _source_lesson(
+def _source_examples(
     segments: Segments, table: TokenTable, bad: TokenLabels, resources: TokenResources
-) -> Lesson:
+) -> SyntheticExamples:
     links = aligned_links(segments, resources.aligner)
     described = describe_sources(segments, links, table, resources)
     names = shared_columns(described.names)
     flags = projected(bad.words, link_ends(links, segments), len(described.columns)).astype(np.bool_)
     rate = error_rate(bad, table.offsets)
-    return Lesson(names, chosen(described.columns, described.names, names), flags, described.offsets, rate)
+    return SyntheticExamples(
+        names, chosen(described.columns, described.names, names), flags, described.offsets, rate
+    )
 
 
-def _together(lessons: list[Lesson]) -> Lesson:
+def _together(sides: list[SyntheticExamples]) -> SyntheticExamples:
     """One after the other."""
-    return Lesson(
-        lessons[0].names,
-        np.concatenate([lesson.columns for lesson in lessons]),
-        np.concatenate([lesson.bad for lesson in lessons]),
-        offsets_together([lesson.offsets for lesson in lessons]),
-        np.concatenate([lesson.rate for lesson in lessons]),
+    return SyntheticExamples(
+        sides[0].names,
+        np.concatenate([examples.columns for examples in sides]),
+        np.concatenate([examples.bad for examples in sides]),
+        offsets_together([examples.offsets for examples in sides]),
+        np.concatenate([examples.rate for examples in sides]),
     )
 
 

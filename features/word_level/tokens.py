@@ -138,7 +138,7 @@ class TokenTable:
         return Inputs(self.gaps, self.gap_keys, np.hstack(sides))
 
     def inputs_of_trees(self) -> tuple[Inputs, Inputs]:
-        """Those of words and of gaps without vectors, which trees do not look at."""
+        """Inputs of words and of gaps without vectors, which trees do not look at."""
         none = np.empty((len(self.words), 0), np.float32), np.empty((len(self.gaps), 0), np.float32)
         return Inputs(self.words, self.word_keys, none[0]), Inputs(self.gaps, self.gap_keys, none[1])
 

@@ -108,7 +108,7 @@ def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
 
 
 def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
-    """Those of `contexts`, and the word itself, as `word_keys` makes them."""
+    """Keys of `contexts`, and of the word itself, made by `word_keys`."""
     target, source = segments.target_tokens, segments.source_tokens
     best = aligned_links(segments, aligner).best
     word, original = hashes(target), hashes(source)

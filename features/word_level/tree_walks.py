@@ -44,7 +44,7 @@ class TreeWalks:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Of LightGBM's text that `check_trees` has seen.
+        """From LightGBM's text, which `check_trees` has seen.
 
         Raises Damaged for trees that are not walked here: of another objective than P(BAD), with linear
         leaves, with zeros for missing values.
@@ -118,7 +118,7 @@ def _tree(keys: Mapping[str, str]) -> dict[str, Any]:
     }
     made["column"][inner] = columns
     made["threshold"][inner] = _at_most(exact)
-    # Where nothing was missing in training, a missing value is a zero.
+    # If nothing was missing in training, a missing value is a zero.
     made["nan_second"][inner] = np.where(kinds & _MISSING == _NAN, kinds & _DEFAULT_LEFT == 0, exact < 0)
     made["below"][inner] = 1 + 2 * np.arange(int(inner.sum()), dtype=np.int32)
     made["value"][~inner] = leaves[-names[~inner] - 1]

@@ -36,7 +36,7 @@ class Application(typer.Typer):
         )  # fmt: skip
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
-        """As Typer's."""
+        """Registers a command as Typer does."""
         return super().command(name, **{"cls": _Command, "context_settings": _HELP, **settings})
 
 

@@ -109,7 +109,7 @@ class _Bars:
 
 @dataclass(frozen=True)
 class Begun:
-    """Where a stage began: how much was done then, and when (in seconds)."""
+    """Beginning of a stage: how much was done then, and when (in seconds)."""
 
     done: int
     time: float

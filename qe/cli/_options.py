@@ -45,7 +45,9 @@ Track = Annotated[bool, output_option("--track", help="Log figures, tables and p
 # Experiments.
 DataRoot = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where the experiment's relative paths begin; default: its own folder."),
+    typer.Option(
+        metavar="DIR", help="Folder that the experiment's relative paths begin at; default: its own."
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -53,14 +55,15 @@ Overrides = Annotated[
 ]
 CacheDir = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where resources and features are cached; default: ~/.cache/qe."),
+    typer.Option(metavar="DIR", help="Folder for cached resources and features; default: ~/.cache/qe."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over a run that is there.")]
 
 # How a table lies on disk; what is not said is seen in the file.
 _table_option = partial(typer.Option, rich_help_panel="how a table is written, where it does not show")
 Delimiter = Annotated[
-    str | None, _table_option(metavar="CHAR", help="Of TSV and CSV, or tab, comma, semicolon, pipe.")
+    str | None,
+    _table_option(metavar="CHAR", help="Tab, comma, semicolon, pipe, or a character."),
 ]
 Quoting = Annotated[
     bool | None, _table_option("--quoting/--no-quoting", help="Whether double quotes delimit fields.")
@@ -69,12 +72,12 @@ Encoding = Annotated[str | None, _table_option(metavar="NAME", help="Such as cp1
 Decimal = Annotated[str | None, _table_option(metavar=".|,", help="The decimal sign of numbers.")]
 SheetName = Annotated[
     str,
-    _table_option("--sheet", metavar="NAME", help="Of XLSX. (default: the first that is not hidden)"),
+    _table_option("--sheet", metavar="NAME", help="Sheet of an XLSX. (default: the first shown)"),
 ]
-HeaderRow = Annotated[int, _table_option(min=1, metavar="N", help="Of XLSX: the row of headers.")]
+HeaderRow = Annotated[int, _table_option(min=1, metavar="N", help="Row of headers of an XLSX.")]
 Languages = Annotated[
     list[str] | None,
-    _table_option(metavar="SIDE=TAG", help="Of XLIFF and TMX: their tags: source=TAG,target=TAG."),
+    _table_option(metavar="SIDE=TAG", help="Tags in XLIFF and TMX: source=TAG,target=TAG."),
 ]
 
 

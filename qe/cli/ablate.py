@@ -34,7 +34,7 @@ def ablate(
             min=20, metavar="ROWS...", help="Only the learning curve, at these numbers of training rows."
         ),
     ] = None,
-    draws: Annotated[int, test_option(min=1, max=100, help="Of the rows, for each of --sizes.")] = 3,
+    draws: Annotated[int, test_option(min=1, max=100, help="Draws of rows for each of --sizes.")] = 3,
     plot: Annotated[
         Path | None, output_option(help="With --sizes: draw the curve into this PNG file.")
     ] = None,

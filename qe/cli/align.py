@@ -142,7 +142,7 @@ def corpus_of(bundle: "Bundle") -> "ParallelCorpus":
 
 
 def tokenizers_of(bundle: "Bundle | None", tokenized: bool) -> "tuple[Tokenizer, Tokenizer]":
-    """Those of the bundle, or blanks only."""
+    """The tokenizers of the bundle, or ones that split at whitespace only."""
     from features.text.tokenizer import Tokenizer
 
     if bundle is None or tokenized:

@@ -81,7 +81,9 @@ def compare(
             "outputs only), run (new runs), any; segment+run: both must show.",
         ),
     ] = None,
-    tail: Annotated[str, test_option(metavar="two-sided|greater|less", help="Of the test.")] = "two-sided",
+    tail: Annotated[
+        str, test_option(metavar="two-sided|greater|less", help="Tail of the test.")
+    ] = "two-sided",
     samples: Annotated[
         int | None,
         test_option(
@@ -89,7 +91,7 @@ def compare(
             help="Shuffles, and virtual test sets. (default: 10,000; more for many pairs)",
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 1,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 1,
     tokenize: Annotated[
         str,
         input_option(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 SHELLS = ("bash", "zsh")
-# Of zsh: what reads scripts of bash needs the completion of zsh, which a plain shell has not begun.
+# In zsh what reads scripts of bash needs the completion of zsh, which a plain shell has not begun.
 _ZSH = """\
 (( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}
 autoload -Uz bashcompinit && bashcompinit

@@ -88,10 +88,10 @@ def correlate(
             "segments and systems, if there are several)",
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
-    confidence: Annotated[float, test_option(help="Of the intervals.")] = 0.95,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
+    confidence: Annotated[float, test_option(help="Confidence of the intervals.")] = 0.95,
     correct: Correct = "holm",
-    level: Annotated[float, test_option(help="Of the tests that make clusters.")] = 0.05,
+    level: Annotated[float, test_option(help="Level of the tests that make clusters.")] = 0.05,
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Folder for JSON, tables and plots.")
     ] = None,

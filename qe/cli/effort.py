@@ -54,7 +54,7 @@ def effort(
     permutations: Annotated[
         int, test_option(min=1, max=MOST_SAMPLES, help="Permutations of the p-values.")
     ] = 10_000,
-    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
     correct: Correct = "holm",
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Folder for the page, JSON, tables and plots.")

@@ -102,7 +102,7 @@ def evaluate(
     post_edit: Annotated[Path | None, _oracle_option(metavar="FILE", help="Their post-edits.")] = None,
     target_language: Annotated[
         str | None,
-        _oracle_option(metavar="CODE", help="Of the translations, for hter."),
+        _oracle_option(metavar="CODE", help="Language of the translations, for hter."),
     ] = None,
     official: Annotated[
         bool,

@@ -37,7 +37,8 @@ def filter_(
         output_option("--output", "-o", help="A table; or twice, as the input: source and target text."),
     ],
     languages: Annotated[
-        list[str], input_option("--languages", metavar="CODE...", help="Of source and target, such as en de.")
+        list[str],
+        input_option("--languages", metavar="CODE...", help="Languages of source and target, such as en de."),
     ],
     rejected: Annotated[
         Path | None, output_option(help="A table of the pairs left out, with the columns check and reason.")
@@ -63,9 +64,12 @@ def filter_(
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Model folder, or models:/NAME@champion.")
     ] = None,
-    score_column: Annotated[str, typer.Option(help="Of scores that the input has already.")] = "score",
+    score_column: Annotated[str, typer.Option(help="Column of scores that the input has already.")] = "score",
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="Of that column, for HTER and other error rates.")
+        bool,
+        typer.Option(
+            "--lower-is-better", help="Lower scores of that column are better (HTER and other error rates)."
+        ),
     ] = False,
     require_signature: Signed = None,
     quiet: Quiet = False,

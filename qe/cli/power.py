@@ -49,7 +49,7 @@ def power(
         test_option(metavar="METRIC=GAIN...", help="Also tell how many segments such a gain needs."),
     ] = None,
     target: Annotated[float, test_option("--power", help="Probability of finding the difference.")] = 0.8,
-    level: Annotated[float, test_option(help="Of the two-sided test.")] = 0.05,
+    level: Annotated[float, test_option(help="Level of the two-sided test.")] = 0.05,
     comparisons: Annotated[
         int, test_option(help="Comparisons that will be corrected together (Holm): each needs level / them.")
     ] = 1,
@@ -60,7 +60,7 @@ def power(
         int | None,
         test_option(max=MOST_SAMPLES, help="Exchanges in the test of each. (default: 199; more for many)"),
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
     lower_is_better: LowerIsBetter = False,
     column: Column = None,
     gold_column: GoldColumn = None,

@@ -27,7 +27,7 @@ def promote(
     margin: Annotated[float, test_option(help="The gain must be larger than this.")] = 0.0,
     level: Annotated[float, test_option(help="Significance level of the one-sided test.")] = 0.05,
     samples: Annotated[int, test_option(min=100, max=MOST_SAMPLES, help="Bootstrap samples.")] = 10_000,
-    seed: Annotated[int, seed_option("Of the bootstrap.", TESTS)] = 0,
+    seed: Annotated[int, seed_option("Seed of the bootstrap.", TESTS)] = 0,
     challenger: Annotated[
         str | None, test_option(help="Version to promote; default: the one with the alias challenger.")
     ] = None,

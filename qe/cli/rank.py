@@ -52,9 +52,9 @@ def rank(
         ),
     ] = None,
     samples: Annotated[int, test_option(max=MOST_SAMPLES, help="Bootstrap samples of tasks.")] = 1000,
-    seed: Annotated[int, seed_option("Of all random draws.", TESTS)] = 0,
-    confidence: Annotated[float, test_option(help="Of the rank ranges.")] = 0.95,
-    level: Annotated[float, test_option(help="Of the sign test that decides who wins.")] = 0.10,
+    seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
+    confidence: Annotated[float, test_option(help="Confidence of the rank ranges.")] = 0.95,
+    level: Annotated[float, test_option(help="Level of the sign test that decides who wins.")] = 0.10,
     reference: Annotated[str, input_option(help="Name of the human reference among the systems.")] = "_ref",
     with_reference: Annotated[
         bool, input_option("--with-reference", help="Rank the reference like a system, by every method.")

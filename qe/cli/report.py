@@ -16,24 +16,23 @@ def report(
     output: Annotated[
         Path | None, output_option("--output", "-o", help="Default: report.html in or beside it.")
     ] = None,
-    model: Annotated[
-        str | None, input_option("--model", "-m", help="Of a scored file: the model that scored it.")
-    ] = None,
+    model: Annotated[str | None, input_option("--model", "-m", help="Model that scored the file.")] = None,
     drift: Annotated[
-        Path | None, input_option(help="Of a scored file: what `qe score --drift` wrote.")
+        Path | None, input_option(help="Drift report by `qe score --drift`, for a scored file.")
     ] = None,
     triage: Annotated[
-        Path | None, input_option(help="Of a scored file: a cost table or thresholds, as in `qe score`.")
+        Path | None, input_option(help="Cost table or thresholds, as in `qe score`, for a scored file.")
     ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,
 ) -> None:
     """Write one self-contained HTML page; it needs no network, prints, and reads well aloud.
 
-    Of a run: figures with intervals, predictions, DeltaAvg, errors by length and by prediction, importance,
-    the segments with the largest and smallest errors with explanations, the recipe. Of a scored file: scores
-    beside those of training, drift, what to do with each band and what it costs, flags, the segments to look
-    at first (score with --keep --flags --explain 3 --tokens, and the page shows all of it).
+    A run's page has figures with intervals, predictions, DeltaAvg, errors by length and by prediction,
+    importance, the segments with the largest and smallest errors with explanations, the recipe. A scored
+    file's page has scores beside those of training, drift, what to do with each band and what it costs,
+    flags, the segments to look at first (score with --keep --flags --explain 3 --tokens, and the page shows
+    all of it).
 
     Example:
 

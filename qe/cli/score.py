@@ -127,7 +127,7 @@ def score(
     keep: Annotated[
         bool, output_option("--keep", help="Keep all columns of the input, before those added.")
     ] = False,
-    suffix: Annotated[str, output_option(help="Of the names of columns added, such as _qe.")] = "",
+    suffix: Annotated[str, output_option(help="Ending of added names, such as _qe.")] = "",
     safe_cells: Annotated[
         bool,
         output_option("--safe-cells", help="No cell of TSV or CSV is a formula: an apostrophe before it."),

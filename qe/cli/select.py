@@ -61,13 +61,15 @@ def select(
     metrics: Annotated[
         list[str] | None, test_option(help="What choices are compared by; repeatable. (default: bleu, chrf)")
     ] = None,
-    tokenize: Annotated[str, test_option(help="Of BLEU: none, 13a, intl, char, moses.")] = "13a",
-    folds: Annotated[int, test_option(min=2, help="Of the cross-validation, by document.")] = 10,
+    tokenize: Annotated[
+        str, test_option(help="Tokenization for BLEU: none, 13a, intl, char, moses.")
+    ] = "13a",
+    folds: Annotated[int, test_option(min=2, help="Folds of the cross-validation, by document.")] = 10,
     samples: Annotated[
         int, test_option(min=1, max=MOST_SAMPLES, help="Shuffles, and bootstrap samples.")
     ] = 10_000,
     correct: Correct = "holm",
-    seed: Annotated[int, seed_option("Of folds, learners and random draws.", TESTS)] = 0,
+    seed: Annotated[int, seed_option("Seed of folds, learners and random draws.", TESTS)] = 0,
     cache_dir: CacheDir = None,
     output: Annotated[
         Path | None,

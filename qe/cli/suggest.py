@@ -45,7 +45,7 @@ def suggest(
     header_row: HeaderRow = 1,
     data_root: DataRoot = None,
     settings: Overrides = None,
-    seed: Annotated[int, seed_option("Of the committee and the draw.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the committee and the draw.")] = 0,
     cache_dir: CacheDir = None,
     quiet: Quiet = False,
     as_json: Json = False,

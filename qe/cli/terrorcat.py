@@ -47,7 +47,7 @@ def train(
     with_reference: Annotated[
         bool, typer.Option("--with-reference", help="Learn from pairs with the reference, too: no errors.")
     ] = False,
-    seed: Annotated[int, seed_option("Of what is random in the learner.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the learner.")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

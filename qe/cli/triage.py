@@ -36,7 +36,7 @@ def triage(
     lower_is_better: LowerIsBetter = False,
     plot: Annotated[Path | None, output_option(help="Draw the trade-off into this PNG file.")] = None,
     samples: Annotated[int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
-    seed: Annotated[int, seed_option("Of the folds and the bootstrap.", TESTS)] = 0,
+    seed: Annotated[int, seed_option("Seed of the folds and the bootstrap.", TESTS)] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

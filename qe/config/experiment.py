@@ -284,7 +284,7 @@ class IntervalsSection(Section):
 
 
 def _tag_name(name: str) -> str:
-    """As MLflow takes them."""
+    """Name of a tag, if MLflow accepts it."""
     if not re.fullmatch(r"[\w./ -]{1,250}", name) or name.startswith("mlflow."):
         raise ValueError("give letters, digits, and ._/- (MLflow's own names begin with `mlflow.`)")
     return name
@@ -545,7 +545,7 @@ def _moved(keys: dict[str, Any], folder: Path, other: Path) -> dict[str, Any]:
 
 
 class _Start(NamedTuple):
-    """Where relative paths start, and the folder to start at instead; without it, paths get absolute."""
+    """Folder that relative paths start at, and the one to start at instead (none: paths get absolute)."""
 
     folder: Path
     other: Path | None = None

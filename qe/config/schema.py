@@ -110,7 +110,7 @@ def _steps(content: Any, location: Location) -> Iterator[_Step]:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Where a mistake stands, what it is, in a line, and whether it is an absence."""
+    """A mistake: its place, what it is in a line, and whether something is absent."""
 
     location: Location
     what: str

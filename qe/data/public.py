@@ -35,7 +35,7 @@ class Download:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """Where a dataset comes from, under which terms, and how `dataset.format` reads it."""
+    """A public dataset: its origin, its terms, and how `dataset.format` reads it."""
 
     downloads: tuple[Download, ...]
     terms: str

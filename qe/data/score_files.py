@@ -38,7 +38,7 @@ class ScoreFile:
         return self.submitted is not None and self.submitted.scores is None
 
     def submission(self, sign: float = 1.0) -> Submission:
-        """As a submission; of other files with ranks by falling quality, ties in the order of segments."""
+        """The scores as a submission; files without ranks are ranked by falling quality, ties by segment."""
         return self.submitted or Submission(self.name, self.scores, ranks_of(sign * self.scores))
 
 

@@ -36,7 +36,7 @@ def fitted(sheet: Sheet, width: int) -> Fitted:
 
 
 def _widths(strips: Sequence[Strip], width: int) -> list[int] | None:
-    """As wide as their cells; the widest are wrapped to what fits. None if all of them are too wide."""
+    """Widths of cells; the widest columns are wrapped to what fits. None if all of them are too wide."""
     room = width - len(GAP) * (len(strips) - 1)
     wide, narrow = [strip.natural for strip in strips], [strip.narrowest for strip in strips]
     if sum(narrow) > room:

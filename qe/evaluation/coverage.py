@@ -108,8 +108,9 @@ def coverage(
 
 
 def label_cuts(gold: FloatArray, scale: LabelScale) -> list[float]:
-    """Where bands of labels meet: whole steps of a scale that has up to ten, else its fifths; fifths of the
-    labels themselves where it is open.
+    """Cut points of bands of labels: whole steps of a scale of up to ten, else its fifths.
+
+    On an open scale they are fifths of the labels themselves.
 
     >>> label_cuts(np.array([1.0, 4.5]), LabelScale("effort", 1, 5, True))
     [2.0, 3.0, 4.0]

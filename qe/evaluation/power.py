@@ -441,7 +441,7 @@ def _needed(pilot: _Pilot, gain: float, progress: Progress) -> tuple[int | None,
 
 
 def _crossing(at: Sequence[float], shares: Sequence[float], power: float) -> float:
-    """Where the power is reached: a probit line through the points around it; NaN if they stay below.
+    """Point that reaches the power, by a probit line through its neighbours; NaN if all stay below.
 
     The probit of power is linear in the difference, and in the root of the size, for a normal test statistic.
     """

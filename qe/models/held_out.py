@@ -24,7 +24,7 @@ class HeldOut:
 
     @classmethod
     def make(cls, gold: FloatArray, predicted: FloatArray) -> Self:
-        """Of the rows in which both are defined."""
+        """From rows where both are defined."""
         both = np.isfinite(gold) & np.isfinite(predicted)
         return cls(gold[both], predicted[both])
 

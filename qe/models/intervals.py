@@ -88,7 +88,7 @@ class Intervals:
     def reached(
         self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
     ) -> tuple[FloatArray, FloatArray]:
-        """As `bounds`, but infinite where the level needs more rows than a group has."""
+        """Bounds like those of `bounds`, but infinite if the level needs more rows than a group has."""
         weight = None if self.weights is None else self._new_weights(features, predicted)
         difficulty = self.difficulty.predict(features, predicted)
         size = 1 if self.taxonomy is None else self.taxonomy.size
@@ -105,7 +105,7 @@ class Intervals:
         return self.new_weight * ratio
 
     def _quantiles(self, number: int, level: float, weight: FloatArray | None) -> FloatArray:
-        """Of one group: (n,) for new rows of such weights, or (1,)."""
+        """Quantile of one group: (n,) for new rows of such weights, or (1,)."""
         rows = slice(None) if self.groups is None else self.groups == number
         scores = self.scores[rows]
         weights = np.ones(len(scores)) if self.weights is None else self.weights[rows]

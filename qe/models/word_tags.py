@@ -23,7 +23,7 @@ _REGULARISATION = 1e6  # C of scikit-learn: as good as none
 
 @dataclass(frozen=True)
 class PlaceTags:
-    """Of places of one kind (word, gap, source).
+    """Calibration and thresholds of places of one kind (word, gap, source).
 
     slope, intercept  calibrated log-odds are slope * log-odds + intercept (Platt 1999)
     f1_mult, mcc      the thresholds on calibrated P(BAD) that gave the best tags of training rows

@@ -52,7 +52,7 @@ class Thresholds:
 
     @classmethod
     def given(cls, path: Path, model: Path, scale: LabelScale) -> Self:
-        """Of a file of thresholds (.json), or those that cost least by the cost table of a YAML file.
+        """From a file of thresholds (.json), or the ones that cost least by the cost table of a YAML file.
 
         The latter are found on what the model predicted of labelled rows that it had not seen. Raises
         InputError as `read`, `read_costs` and `HeldOut.load` do.

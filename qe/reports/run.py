@@ -73,7 +73,7 @@ def run_page(folder: Path) -> str:
         languages=_languages(report),
         tables=_tables(report),
         notes=[*report["data"]["notes"], *report["cross_validation"]["notes"]],
-        shown=f"Of the {len(split.table):,} labelled segments of: {split.name}.",
+        shown=f"{len(split.table):,} labelled segments: {split.name}.",
         predictions=_prediction_figures(split, str(report["experiment"]["name"])),
         **_errors(split),
         importance=_kept_plots(

@@ -94,7 +94,7 @@ class Alignments:
 
 
 def links_of_pairs(links: Links, corpus: ParallelCorpus, where: object) -> Links:
-    """Those of the pairs that the corpus kept, from the links of all its lines.
+    """Links of the pairs that the corpus kept, from the links of all its lines.
 
     Raises InputError, naming the line, for another number of lines, and links outside their sentences.
     """

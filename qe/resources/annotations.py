@@ -89,7 +89,7 @@ def from_file(path: Path) -> CorpusAnnotation:
 
 
 def from_column(blocks: Sequence[str]) -> CorpusAnnotation:
-    """That of the segments which the corpus is made of."""
+    """Annotation of the segments used as corpus."""
     print_ = digest("\x1f".join(blocks).encode())
     return CorpusAnnotation("segments", print_, lambda corpus, side: _of_pairs(blocks, corpus, "annotations"))
 
@@ -179,7 +179,7 @@ def annotations_for(
     tokenizers: tuple[Tokenizer, Tokenizer],
     cache: Path | None = None,
 ) -> Annotations:
-    """Those of the sides that the parts need one of: no other program must be there."""
+    """Annotations of the sides that the parts need; no other program has to be installed."""
     sources = {}
     for holds, layers in KEPT.items():
         sides = {side: given[side] for side in annotated_sides(parts, holds) if side in given}

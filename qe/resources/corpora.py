@@ -20,7 +20,7 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 
 
 class Corpus(Protocol):
-    """Where the sentence pairs come from."""
+    """Origin of the sentence pairs."""
 
     @property
     def provenance(self) -> dict[str, Any]:

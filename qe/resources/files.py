@@ -56,7 +56,7 @@ class PartFiles:
 
     @property
     def readers(self) -> Builders:
-        """As `builders`, to ask what can be set of the parts: the files are not looked into."""
+        """Builders that say what can be set of the parts; the files are not looked into."""
         return {name: _READERS[name](path, "") for name, path in self.files.items()}
 
     @property

@@ -76,7 +76,7 @@ class _Bundles:
     progress: Progress
 
     def bundle(self, texts: Sequence[Segments]) -> Bundle:
-        """That of sources with these translations."""
+        """The bundle of these sentence pairs."""
         shared = self._shared
         taken = "" if shared is None else shared.path.name
         builders = {} if shared is None else {name: _taken(shared, name) for name in self._vectors}

@@ -24,7 +24,7 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True)
 class Input(ABC):
-    """Where rows come from; `path` is the file that messages name."""
+    """Origin of rows; `path` is the file that messages name."""
 
     path: Path
 

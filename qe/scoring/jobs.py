@@ -223,12 +223,12 @@ class _Work:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the output."""
+        """Columns of the output."""
         return self.scorer.output_columns if self.kept is None else self.kept.columns
 
     @property
     def types(self) -> tables.Types:
-        """Those of the columns, of an output with columns that are kept."""
+        """Types of the columns that are kept; empty if none are."""
         return {} if self.kept is None else self.kept.column_types
 
     def piece(self, number: int, batch: Sequence[Row]) -> "_Piece":

@@ -45,12 +45,12 @@ class Kept:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the output, in order."""
+        """Columns of the output, in order."""
         return (*self.types, *self.added.values())
 
     @property
     def column_types(self) -> Types:
-        """Those of all columns of the output."""
+        """Types of all columns of the output."""
         return {**self.types, **tables.types_of(self.added)}
 
     def merged(self, row: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:

@@ -322,8 +322,8 @@ def _dependences(
 def dependence_p(buckets: Buckets, within: Sequence[Within], levels: Levels) -> float:
     """p-value of the hypothesis that the difference is the same in all buckets.
 
-    Where every unit lies in one bucket: Welch's analysis of variance (Welch 1951) of the differences with
-    their jackknife errors; for a mean of segments it is exactly that. Where units lie in several: Hotelling's
+    Each unit in one bucket: Welch's analysis of variance (Welch 1951) of the differences with
+    their jackknife errors; for a mean of segments it is exactly that. Units in several buckets: Hotelling's
     test of the contrasts. Several levels: the largest p. NaN where a difference is undefined, or its error is
     undefined or 0.
     """

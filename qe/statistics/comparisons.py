@@ -174,7 +174,7 @@ class Comparisons:
         return self._without[system, metric]
 
     def interval(self, key: Key) -> tuple[float, float]:
-        """Of a difference."""
+        """Confidence interval of a difference."""
         system, baseline, metric = key
         difference = self.difference(*key)
         if self.how.interval == "jackknife":

@@ -12,7 +12,7 @@ from qe.statistics.result import Aggregate, CountArray, Rescore
 
 Link = Literal["identity", "log", "fisher", "arcsine"]
 _Function = Callable[[FloatArray], FloatArray]
-# Where errors, correlations and shares (in percent) spread evenly, whatever their size; and the way back.
+# Variance-stabilising transforms of errors, correlations and shares (in percent), and their inverses.
 _LINKS: Mapping[str, tuple[_Function, _Function]] = {
     "identity": (lambda x: x, lambda x: x),
     "log": (np.log, np.exp),

@@ -31,7 +31,7 @@ class Metric(ABC):
     """Its name in JSON reports, if that is not the file's."""
     higher_is_better: ClassVar[bool]
     interval_scale: ClassVar[Literal["identity", "log", "fisher", "arcsine"]] = "identity"
-    """Where its errors are of one size: log for sizes, fisher for correlations, arcsine for percents."""
+    """Variance-stabilising transform: log for sizes, fisher for correlations, arcsine for percentages."""
 
     @classmethod
     def shown(cls, value: float | None, bounds: Sequence[float | None] | None = None) -> Shown:

@@ -37,6 +37,6 @@ class SegmentScores(TextMetric):
 
 @dataclass(frozen=True)
 class SegmentErrors(SegmentScores):
-    """As SegmentScores, for a metric by which lower is better."""
+    """SegmentScores for a metric by which lower is better."""
 
     higher_is_better: ClassVar[bool | None] = False

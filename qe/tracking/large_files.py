@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from features.storage.files import clone_or_copy
 
-# Bytes. Of a model's folder: resources and fitted word models, nothing that is edited by hand.
+# Bytes. Large files of a model's folder are resources and fitted word models, nothing that is edited by hand.
 LARGE = 1 << 20
 
 

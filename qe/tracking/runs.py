@@ -235,7 +235,7 @@ def _ended(client: mlflow.MlflowClient, run_id: str) -> Iterator[None]:
 
 @contextmanager
 def _system_metrics(run_id: str, resumed: bool) -> Iterator[None]:
-    """Of processor, memory, disk and network, where the user has asked MLflow for it.
+    """Measures processor, memory, disk and network if the user has asked MLflow for it.
 
     Raises InputError if the package that measures them is not installed.
     """

@@ -55,7 +55,7 @@ def tracking_uri(path: Path | None = None) -> str:
 
 
 def artifact_root(path: Path | None = None) -> str:
-    """Where artifacts of a database go: an absolute path, or a URI as given.
+    """Place of the artifacts of a database: an absolute path, or a URI as given.
 
     A relative path starts where the store does: at mlflow.yaml, or, where MLFLOW_TRACKING_URI names another
     store, beside its SQLite file, and in the working directory for other databases.

@@ -59,7 +59,7 @@ class Auxiliary:
         return unrepeated(self.split.segments, held_out.source)
 
     def scaled(self, rows: NDArray[np.int64], gold: FloatArray) -> Split:
-        """Those rows with labels on the scale of the first dataset, whose labels in this fold are `gold`."""
+        """Rows with labels on the scale of the first dataset, whose labels in this fold are `gold`."""
         split = self.split.take(rows)
         assert split.scores is not None  # preparation has checked
         labels = rescaled(split.scores, self.scale, gold, self.onto, self.section.scaling)

@@ -113,7 +113,7 @@ class AuxiliaryLabels:
         return labels, weights / weights.mean()
 
     def weight(self, split: Split) -> float:
-        """Of the other label beside the label, which counts 1 on the mean."""
+        """Weight of the other label beside the label, which counts 1 on average."""
         if self.given != "auto":
             return self.given
         key = split.fingerprint

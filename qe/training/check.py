@@ -235,7 +235,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _of_parts(
     read: Mapping[str, Path], settings: Mapping[str, Mapping[str, Any]], alignments: Path | None, place: str
 ) -> Iterator[str]:
-    """Of files that parts are read from, and settings of parts."""
+    """What is wrong with files that parts are read from, and with settings of parts."""
     from qe.resources.alignments import Alignments
     from qe.resources.files import PartFiles
     from qe.resources.settings import checked

@@ -73,8 +73,9 @@ class Sharing:
         return [*alone, *pairs]
 
     def behind(self, held_out: int | None) -> list[tuple[Rows, Rows]]:
-        """Where the values of the training rows of one fold come from (None: of all rows): the rows that are
-        learned from, and those that get values. Rows that the fold holds out are among the last.
+        """Rows to learn from, and rows that get values by them, for the training rows of one fold.
+
+        held_out  the fold; None: all rows are training rows. Rows that it holds out are among the last.
         """
         own = None if held_out is None else self.group_of[held_out]
         return [

@@ -228,7 +228,7 @@ def log_end(
 
 
 def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
-    """Of a part: the model's figures; of the experiment's metric its interval, baselines and oracles, too."""
+    """Figures of a part; for the experiment's metric with interval, baselines and oracles."""
     section, metric = report[part], report["experiment"]["evaluation"]["metric"]
     systems, own = section["systems"], report["experiment"]["name"]
     values = {title(name): value_of(systems[own], name) for name in dict.fromkeys((metric, *_SHOWN))}

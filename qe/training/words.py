@@ -202,7 +202,7 @@ def _figures(words: Words, kind: Kind, samples: int | None, seed: int) -> dict[s
 
 
 def _lines(tagged: Tagged) -> list[tuple[list[str], list[str]]]:
-    """Of every segment, its tags and its probabilities."""
+    """Tags and probabilities of each segment."""
     tags = np.where(tagged.tags[METRIC], "BAD", "OK")
     return [
         (tags[a:b].tolist(), [fixed(value, _DIGITS) for value in tagged.bad[a:b]])

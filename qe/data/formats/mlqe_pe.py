@@ -151,7 +151,7 @@ _TEXTS = (None, "raw", "tokenised")
 
 @dataclass(frozen=True)
 class _Files:
-    """Where the files of one pair lie below a folder."""
+    """Paths of the files of one pair below a folder."""
 
     root: Path
     pair: str

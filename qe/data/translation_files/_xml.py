@@ -204,7 +204,7 @@ def _attribute(name: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the notes of one or more segments stand: what they replace, and what is written around them."""
+    """Place of the notes of some segments: what they replace, and what is written around them."""
 
     start: int
     end: int

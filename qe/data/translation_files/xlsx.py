@@ -19,7 +19,7 @@ _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are
 
 @dataclass(frozen=True)
 class Where:
-    """Where a table stands in a workbook.
+    """Place of a table in a workbook.
 
     sheet   its name or number; the first that is not hidden, if empty
     header  the row, from 1, that names the columns; rows above it are left alone

@@ -29,11 +29,11 @@ class FeatureCosts:
     families: Mapping[str, float]
 
     def total(self, families: Sequence[str]) -> float:
-        """Of tokenization and all the families named."""
+        """Microseconds per segment of tokenization and all the families named."""
         return self.tokenization + sum(self.families[name] for name in families)
 
     def of(self, families: Sequence[str]) -> float | None:
-        """Of all the families named, without tokenization; None if one was not measured."""
+        """Microseconds per segment of the families named alone; None if one was not measured."""
         return sum(self.families[name] for name in families) if set(families) <= set(self.families) else None
 
     def save(self, path: Path = PUBLISHED) -> None:

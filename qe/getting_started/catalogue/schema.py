@@ -169,7 +169,7 @@ def _strategy(section: Schema, catalogue: Catalogue[Any]) -> Schema:
 
 
 def _parameters(catalogue: Catalogue[Any], name: str) -> Schema:
-    """Those of an estimator; of a strategy whose package is not installed, any."""
+    """Schema of an estimator's parameters; any are allowed if its package is not installed."""
     try:
         known = Parameters.of(constructor(catalogue, name), name)
     except ModuleNotFoundError:

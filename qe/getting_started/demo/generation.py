@@ -20,7 +20,7 @@ COLUMNS = ("source", "target", "post_edit", "scores", "judges", "weights")
 
 @dataclass(frozen=True)
 class DemoData:
-    """Where the demo data lies; every file is UTF-8 text with one segment per line.
+    """Paths of the demo data; every file is UTF-8 text with one segment per line.
 
     corpus.source, corpus.target   the parallel corpus
     train.*, test.*                one file per name in COLUMNS

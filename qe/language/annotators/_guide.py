@@ -76,7 +76,7 @@ class Guide:
         return tuple(dict.fromkeys(label.removesuffix(_END) for label in self.model.labels))
 
     def limits(self, tokens: Tokens, shown: Hashes | None = None) -> Iterator[Limits]:
-        """Of every text, from the labels near its best labelling; a text's last word always ends one."""
+        """Limits of each text, from the labels near its best labelling; its last word always ends one."""
         near = self.model.near(tokens, MARGIN, shown)
         kinds = self.kinds
         places = np.array([kinds.index(label.removesuffix(_END)) for label in self.model.labels])

@@ -58,8 +58,8 @@ def k_best(
     least: float,
 ) -> tuple[Floats, NDArray[np.int64], Longs]:
     """Scores of the best derivations, best first; their nodes in pre-order as `best_derivation` has them, one
-    derivation after the other, and (m + 1,) where each begins. Of those that score less than `least`, not all
-    are found."""
+    derivation after the other, and (m + 1,) where each begins. Some of those that score less than
+    `least` are not found."""
     rows, size = base.shape
     at = np.full((rows, size), -1, np.int32)  # the list of a base
     above = np.full((rows, size), -1, np.int32)  # the list of a top

@@ -115,7 +115,7 @@ def _emissions(
     weights: Floats,
     size: int,
 ) -> tuple[Longs, Floats]:
-    """Of the words low..high, one text: (n, t) cells of their features, (n, size) scores of their labels."""
+    """Words low..high of one text: (n, t) cells of their features, (n, size) scores of their labels."""
     cells = np.empty((high - low, templates.shape[0]), np.int64)
     features_of(words, ids, np.empty(0, np.uint64), low, high, templates, mask, cells)
     scores = np.zeros((high - low, size), np.float32)

@@ -31,7 +31,7 @@ class Hunspell:
     language: str
 
     def unknown(self, words: Collection[str]) -> frozenset[str]:
-        """Those of the words that the dictionary does not know."""
+        """The words that the dictionary does not know."""
         asked = sorted(word for word in set(words) if any(map(str.isalpha, word)) and _is_plain(word))
         if not asked:
             return frozenset()

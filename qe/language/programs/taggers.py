@@ -239,7 +239,7 @@ class Combined:
 
     @property
     def fingerprint(self) -> str:
-        """Those of all parts."""
+        """Combined fingerprint of all parts."""
         return digest("combined", self.base and self.base.fingerprint, *(p.fingerprint for p in self.added))
 
 

@@ -57,7 +57,7 @@ def fit_member(member: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Bas
 
 
 class TrustedByMembers:
-    """As `trusted_types` of an ensemble: what its own class and any learner's estimator may load."""
+    """Trusted types of an ensemble: what its own class and any learner's estimator may load."""
 
     def __init__(self, *own: str) -> None:
         self.own = own

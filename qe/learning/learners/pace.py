@@ -125,7 +125,7 @@ def _by_reduction(X: FloatArray, y: FloatArray) -> tuple[list[int], FloatArray, 
 
 
 def _deviation(residuals: FloatArray, columns: int) -> float:
-    """Of the error, estimated from the residuals of the full model; 0 if it fits all rows."""
+    """Standard deviation of the error, from the residuals of the full model; 0 if it fits all rows."""
     freedom = len(residuals) - columns - 1
     return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 

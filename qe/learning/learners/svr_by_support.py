@@ -54,7 +54,7 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     The last rows are the development set. Each grid has its own step, in powers of two, and its own starting
     point in the first step of each range; its best setting is that of the lowest squared error by
     cross-validation over contiguous blocks of the other rows. These best settings are trained on all of the
-    other rows. Of those whose score on the development set is within `tolerance` of the highest, the one
+    other rows. Among those whose score on the development set is within `tolerance` of the highest, the one
     whose share of support vectors is nearest to `support` is chosen (equally near: the higher score), and
     trained on all rows.
 

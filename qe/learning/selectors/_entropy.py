@@ -67,7 +67,7 @@ def mdl_bins(values: Any, labels: Any, n_classes: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _cut(values: Any, labels: Any, n_classes: int, start: int, end: int) -> int:
-    """Where the right part begins, or -1: the cut of least entropy, if Fayyad and Irani accept it."""
+    """First place of the right part after the cut of least entropy; -1 if Fayyad and Irani refuse it."""
     n = end - start
     left, right = np.zeros(n_classes), np.zeros(n_classes)
     for i in range(start, end):

@@ -56,7 +56,7 @@ class Judge:
         return np.where(np.isnan(values), -np.inf, values)
 
     def score(self, predictions: FloatArray) -> float:
-        """Of (n,) predictions."""
+        """Score of (n,) predictions."""
         return float(self.scores(predictions[:, None])[0])
 
 

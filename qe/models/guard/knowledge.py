@@ -120,7 +120,7 @@ class Texts:
 
     @property
     def profiles(self) -> tuple[LanguageProfile, LanguageProfile]:
-        """Of source and target."""
+        """Language profiles of source and target."""
         return LanguageProfile(self.source_costs), LanguageProfile(self.target_costs)
 
     @property

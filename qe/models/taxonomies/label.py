@@ -15,7 +15,7 @@ class Label(Taxonomy):
 
     A new segment's label is not known. A label is possible if it lies within the reach of its own band, and
     the interval goes from the lowest possible label to the highest: it holds a share of every band that is at
-    least the level, for exchangeable segments, and is wider than others for that. Where no label is
+    least the level, for exchangeable segments, and is wider than others for that. If no label is
     possible, the interval is the prediction itself.
 
     Source: label-conditional conformal prediction (Vovk, Gammerman and Shafer 2005, 4.5), its set filled up

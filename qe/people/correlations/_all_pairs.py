@@ -33,7 +33,7 @@ def calibrated_on_all_pairs(
         return 0.0, base / pairs
     at_edge = base + np.append(0, np.cumsum(gains - losses))
     best = int(np.argmax(at_edge))
-    # Where all differences of a bin are the same, its edge says all.
+    # If all differences of a bin are the same, its edge says all.
     inside = (gains > 0) & (low < high) & (at_edge[:-1] + gains >= at_edge[best])
     sizes, changes = _collected(values, gold, width, inside, int((gains + losses)[inside].sum()))
     order = np.argsort(sizes, kind="stable")

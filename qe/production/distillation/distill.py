@@ -33,7 +33,7 @@ def student_of(
     """The experiment of a student: one of `STUDENTS`, or a file.
 
     By default the best that the teacher can teach: `words` where it judges words and has the resources of
-    models of words, else `surface`. Where it lacks those of other families, `words` does without these.
+    models of words, else `surface`. If it lacks those of other families, `words` does without these.
 
     Raises InputError as loading an experiment does, and for a name that is none of a student or a file.
     """

@@ -15,7 +15,7 @@ from qe.production.server.answers import Refused
 
 ANY: Final = "*"
 _OWN: Final = frozenset({"localhost"})  # and addresses of loopback
-# Of RFC 3986: a name or an address, IPv6 in brackets, and a port.
+# A host by RFC 3986: a name or an address, IPv6 in brackets, and a port.
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d*)?", re.ASCII)
 _CLOSE: Final = {"Connection": "close"}
 

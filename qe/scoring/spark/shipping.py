@@ -33,7 +33,7 @@ def ship_folder(session: Any, folder: Path) -> str:
 
 
 def shipped(name: str) -> Path:
-    """Where a shipped folder or file lies on this executor."""
+    """Path of a shipped folder or file on this executor."""
     from pyspark import SparkFiles
 
     return Path(SparkFiles.get(name))

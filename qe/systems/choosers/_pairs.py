@@ -26,7 +26,7 @@ def standardised(steps: Pipeline, outputs: Outputs) -> FloatArray:
 
 
 def pairs(outputs: Outputs) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.bool_]]]:
-    """Of every two systems: their numbers, the segments where BLEU differs, whether the second is better."""
+    """For each pair of systems: indices, the segments whose BLEU differs, whether the second is better."""
     scores = segment_bleu(outputs.statistics)
     for first, second in combinations(range(len(scores)), 2):
         rows = np.flatnonzero(scores[first] != scores[second])

@@ -71,7 +71,7 @@ class Bleu(NgramMetric):
         return self._combine(sums, np.float64(self.order))
 
     def segment_scores(self, statistics: FloatArray) -> FloatArray:
-        """As `aggregate`, but over the orders that the segment has (sacrebleu's effective order)."""
+        """BLEU of each segment, over the orders that it has (sacrebleu's effective order)."""
         total = self._smoothed(statistics[..., 2 : 2 + self.order], statistics[..., 2 + self.order :])[1]
         orders = (total > 0).sum(axis=-1)
         return self._combine(statistics, np.maximum(orders, 1).astype(np.float64), effective=True)

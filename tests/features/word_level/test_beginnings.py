@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features.word_level.beginnings import Beginnings, Lesson, standardised
+from features.word_level.beginnings import Beginnings, SyntheticExamples, standardised
 from features.word_level.labels import TokenLabels, error_rate
 from features.word_level.pooling import Learned, PoolingNetwork, Texts, full_texts
 from features.word_level.pooling_training import fit_network
@@ -14,7 +14,7 @@ NAMES = ("noise", "lm", "copied", "ibm", "unrelated")
 SHARED = ("ibm", "lm")
 
 
-def lesson(rng: np.random.Generator, n: int, names: tuple[str, ...] = NAMES) -> Lesson:
+def examples(rng: np.random.Generator, n: int, names: tuple[str, ...] = NAMES) -> SyntheticExamples:
     """Texts of 0 to 9 words; a word is BAD where `lm` and `ibm` together are high."""
     lengths = rng.integers(0, 10, n)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -22,12 +22,12 @@ def lesson(rng: np.random.Generator, n: int, names: tuple[str, ...] = NAMES) -> 
     bad = words[:, 1] + words[:, 3] > 1
     gaps = np.zeros(offsets[-1] + n, np.bool_)
     rate = error_rate(TokenLabels(words=bad, gaps=gaps), offsets)
-    return Lesson(names, words[:, [NAMES.index(name) for name in names]], bad, offsets, rate)
+    return SyntheticExamples(names, words[:, [NAMES.index(name) for name in names]], bad, offsets, rate)
 
 
 @pytest.fixture(scope="module")
 def taught() -> Beginnings:
-    return Beginnings.fit(lesson(np.random.default_rng(1), 1500, SHARED), networks=2, seed=0)
+    return Beginnings.fit(examples(np.random.default_rng(1), 1500, SHARED), networks=2, seed=0)
 
 
 def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
@@ -48,7 +48,7 @@ def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
 
 
 def test_what_was_taught_helps_where_labels_are_few(taught: Beginnings) -> None:
-    few, many = lesson(np.random.default_rng(3), 40), lesson(np.random.default_rng(4), 800)
+    few, many = examples(np.random.default_rng(3), 40), examples(np.random.default_rng(4), 800)
     (own, full), (texts, seen) = (full_texts(side.columns, side.offsets) for side in (few, many))
     rate = standardised(few.rate)[full, None]
     learned = Learned(rate, np.ones(len(rate), np.float32), few.bad.astype(np.float32))

@@ -52,7 +52,7 @@ class WmtCsv(JudgementFormat):
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the columns of a file are; numbers is None if systems have no numbers."""
+    """Places of the columns of a file; numbers is None if systems have no numbers."""
 
     width: int
     keys: tuple[int, ...]

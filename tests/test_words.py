@@ -1,0 +1,57 @@
+"""Docstrings, help texts and messages name the thing that they speak of."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [
+    path for folder in ("qe", "features", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))
+]
+NOUNLESS = re.compile(r"(Of|Those|That|As|Whose|Where) ")
+LOOSE_WORDS = ("Made", "Lesson", "Makers")  # nobody of the field says them
+
+
+def texts(code: str) -> Iterator[tuple[int, str]]:
+    """Line and text of all string literals: docstrings, help texts, messages."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def nounless(code: str) -> list[str]:
+    """Texts that begin with a genitive, a pronoun or a conjunction in the place of a noun."""
+    return [f"{line}: {text[:60]}" for line, text in texts(code) if NOUNLESS.match(text)]
+
+
+def names(code: str) -> set[str]:
+    """Names of classes."""
+    return {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ClassDef)}
+
+
+def test_no_text_begins_without_its_noun() -> None:
+    found = {str(path.relative_to(ROOT)): nounless(path.read_text("utf-8")) for path in FILES}
+    assert len(found) > 500  # the files are found
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("word", ["Of", "Those", "That", "As", "Whose", "Where"])
+def test_such_a_text_is_seen(word: str) -> None:
+    assert nounless(f'def f() -> None:\n    """{word} something."""')
+    assert not nounless('def f() -> None:\n    """Offsets of something."""')
+
+
+def test_classes_have_the_names_of_the_field() -> None:
+    found = {
+        str(path.relative_to(ROOT)): sorted(names(path.read_text("utf-8")) & {*LOOSE_WORDS}) for path in FILES
+    }
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_names_of_files_say_what_is_inside() -> None:
+    """Two files of one name in two rooms are told apart by neither; a base says nothing."""
+    stems = {path.stem for path in FILES}
+    assert not stems & {"_base", "base", "utils", "helpers", "common", "misc"}
