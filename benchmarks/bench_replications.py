@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from qe.statistics.bootstrap import bootstrap_rescored, bootstrap_scores, bootstrap_test
 from qe.statistics.metrics.delta_avg import DeltaAvg
@@ -80,9 +79,12 @@ def ranked_p(metric: DeltaAvg | Spearman, rng: np.random.Generator, seed: int) -
     """Two equivalent QE models: gold labels 1 .. 5, predictions with independent errors."""
     gold = np.round(rng.uniform(1, 5, SEGMENTS), 1)
     a, b = gold + rng.normal(0, 1.2, (2, SEGMENTS))
-    twice, ranks = np.concatenate([gold, gold]), np.concatenate([stats.rankdata(a), stats.rankdata(b)])
+    ranks = metric.on_common_scale(a), metric.on_common_scale(b)
     exchanged = randomization_test_rescored(
-        lambda c: metric.resample(twice, ranks, c), SEGMENTS, samples=SAMPLES, seed=seed
+        lambda heads: metric.exchanged(gold, *ranks, heads),
+        ranks[0] != ranks[1],
+        samples=SAMPLES,
+        seed=seed,
     )
     one, other = (
         bootstrap_rescored(

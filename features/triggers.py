@@ -15,9 +15,9 @@ _LORIA = "LORIA at WMT12, section 4, equation 1"
 
 @dataclass(frozen=True)
 class TriggerScores(Extractor):
-    """Intra-lingual and cross-lingual mutual information of distinct words.
+    """Intra-lingual and cross-lingual mutual information of words, each as often as it stands.
 
-    Pairs that the corpus has too seldom, or not at all, count 0.
+    A word has none with itself. Pairs that the corpus has too seldom, or not at all, count 0.
     """
 
     source_triggers: Triggers
@@ -26,7 +26,7 @@ class TriggerScores(Extractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        within = "mean mutual information of each {} word with the others; NaN below two distinct words"
+        within = "mean mutual information of each {} word with the others; NaN below two words"
         across = "mean mutual information of each target word with the source words; NaN if a side is empty"
         return [
             Feature("triggers_source", within.format("source"), _LORIA, "nats"),

@@ -2,11 +2,12 @@
 
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SHARED_DATA
 
 SCRIPTS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
@@ -21,13 +22,43 @@ def test_help(script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert ended.value.code == 0 and capsys.readouterr().out.startswith("usage: ")
 
 
+# What `make bench` runs, at its smallest size; servers and kills have tests of their own.
+SMALLEST = {
+    "bench_compare.py": ["--skip-sacrebleu", "--data"],
+    "bench_features.py": ["baseline17", "--data-root"],
+    "bench_replications.py": ["--simulations", "2", "--data"],
+    "bench_significance.py": ["--segments", "2000"],
+    "bench_ter.py": ["--segments", "20", "--data"],
+}
+WITH_A_SERVER_OR_A_TRAINING = {
+    "bench_kill.py", "bench_scoring.py", "bench_search.py", "bench_serving.py", "fuzz_server.py",
+    "soak_server.py",
+}  # fmt: skip
+
+
 def test_what_make_bench_runs_is_there() -> None:
-    named = [
-        line.split()[1]
-        for line in (ROOT / "Makefile").read_text("utf-8").splitlines()
-        if "python benchmarks/" in line
-    ]
-    assert len(named) > 5 and all((ROOT / name).is_file() for name in named)
+    lines = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    named = {line.split()[1].removeprefix("benchmarks/") for line in lines if "python benchmarks/" in line}
+    assert named == set(SMALLEST) | WITH_A_SERVER_OR_A_TRAINING
+    assert all((ROOT / "benchmarks" / name).is_file() for name in named)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SMALLEST)
+def test_runs_at_its_smallest_size(
+    script: str,
+    shared_data: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, arguments = ROOT / "benchmarks" / script, SMALLEST[script]
+    if arguments[-1].startswith("--data"):
+        shared_data("wmt12-qe" if script == "bench_features.py" else "golden/multeval")
+        arguments = [*arguments, str(SHARED_DATA)]
+    monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+    monkeypatch.setattr(sys, "path", [str(path.parent), *sys.path])
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
 
 
 def test_studies_are_named_after_a_page_of_results() -> None:

@@ -16,10 +16,14 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class WordSets:
-    """The distinct words of each text that a vocabulary has, ascending; and how many distinct words each
-    text has in all."""
+    """The distinct words of each text that a vocabulary has, ascending, and how often each occurs there.
+
+    ids, counts  of the words, text by text; `offsets` tells where each text begins
+    sizes        how many distinct words each text has in all
+    """
 
     ids: Ints
+    counts: Ints
     offsets: Longs
     sizes: Longs
 
@@ -27,8 +31,8 @@ class WordSets:
     def of(cls, tokens: Tokens, vocabulary: Vocabulary) -> "WordSets":
         lowered = tokens.lower()
         known = vocabulary.lookup(lowered.types)
-        ids, counts, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
-        return cls(ids, np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sizes)
+        ids, counts, lengths, sizes = _distinct(np.asarray(lowered.ids), np.asarray(lowered.offsets), known)
+        return cls(ids, counts, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64), sizes)
 
 
 def segments_with(tokens: Tokens) -> NDArray[np.int64]:
@@ -53,21 +57,24 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
-    """The distinct known words of every text, ascending; their number; that of all distinct words."""
-    distinct, n = np.empty(len(ids), np.int32), 0
-    counts, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
+    """Of every text: its distinct known words, ascending; their occurrences; their number; that of all
+    distinct words."""
+    distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
+    lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)
     for text in range(len(sizes)):
         words = np.sort(ids[offsets[text] : offsets[text + 1]])
         start = n
         for i in range(len(words)):
-            if i == 0 or words[i] != words[i - 1]:
-                sizes[text] += 1
-                if known[words[i]] != UNK:
-                    distinct[n] = known[words[i]]
-                    n += 1
-        distinct[start:n] = np.sort(distinct[start:n])
-        counts[text] = n - start
-    return distinct[:n].copy(), counts, sizes
+            new = i == 0 or words[i] != words[i - 1]
+            sizes[text] += new
+            if known[words[i]] != UNK:
+                n += new
+                distinct[n - 1] = known[words[i]]
+                counts[n - 1] += 1
+        order = np.argsort(distinct[start:n])
+        distinct[start:n], counts[start:n] = distinct[start:n][order], counts[start:n][order]
+        lengths[text] = n - start
+    return distinct[:n].copy(), counts[:n].copy(), lengths, sizes
 
 
 @numba.njit(cache=True, nogil=True)

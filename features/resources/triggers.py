@@ -104,33 +104,30 @@ class Triggers(Resource):
         finite("values", self.values)
 
     def within(self, tokens: Tokens) -> FloatArray:
-        """(n,) mean over the distinct words of a text of their mean I with its other distinct words.
+        """(n,) mean over the words of a text, each as often as it stands, of their mean I with the others.
 
-        NaN for a text of fewer than two distinct words. Only for a table of one side.
+        NaN for a text of fewer than two words. Only for a table of one side.
         """
         words = WordSets.of(tokens, self.given)
-        sums = self._sums(words, words)
-        pairs = words.sizes * (words.sizes - 1)
-        return ratio(sums, pairs)
+        return ratio(self._sums(words, words), tokens.lengths * (tokens.lengths - 1))
 
     def across(self, given: Tokens, other: Tokens) -> FloatArray:
-        """(n,) mean over the distinct words of `given` of their mean I with the distinct words of `other`.
+        """(n,) mean over the words of `given` of their mean I with the words of `other`, each as often as it
+        stands.
 
         NaN if one of the two texts is empty.
         """
         left, right = WordSets.of(given, self.given), WordSets.of(other, self.other)
-        pairs = left.sizes * right.sizes
-        sums = self._sums(left, right)
-        return ratio(sums, pairs)
+        return ratio(self._sums(left, right), given.lengths * other.lengths)
 
     def _sums(self, left: WordSets, right: WordSets) -> FloatArray:
-        """(n,) sum of I over all pairs of a left and a right word."""
+        """(n,) sum of I over all pairs of a left and a right word, each as often as it stands."""
         result = np.zeros(len(left.sizes))
         table = (self.offsets, self.columns, self.values)
         for first, offsets, cells in pair_values(
             table, len(self.other), left.ids, left.offsets, right.ids, right.offsets
         ):
-            _add_up(cells, offsets, result[first : first + len(offsets) - 1])
+            _add_up(cells, left.counts, left.offsets, right.counts, right.offsets, first, result, offsets)
         return result
 
 
@@ -177,8 +174,20 @@ def _count_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_up(cells: Any, offsets: Any, result: Any) -> None:
-    """One after the other, so that a text's sum does not depend on its batch."""
-    for k in range(len(result)):
-        for c in range(offsets[k], offsets[k + 1]):
-            result[k] += cells[c]
+def _add_up(
+    cells: Any,
+    left: Any,
+    left_offsets: Any,
+    right: Any,
+    right_offsets: Any,
+    first: int,
+    result: Any,
+    offsets: Any,
+) -> None:
+    """Cells times occurrences of their words, one after the other: a sum does not depend on its batch."""
+    for k in range(len(offsets) - 1):
+        text, c = first + k, offsets[k]
+        for i in range(left_offsets[text], left_offsets[text + 1]):
+            for j in range(right_offsets[text], right_offsets[text + 1]):
+                result[text] += cells[c] * left[i] * right[j]
+                c += 1

@@ -277,8 +277,8 @@ class Selection:
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def divergence(self, method: str) -> float:
-        """Kullback-Leibler divergence of a method's shares from the oracle's, in nats (table 3: x 100)."""
-        return divergence(self.shares[ORACLE], self.shares[method])
+        """Kullback-Leibler divergence D(method || oracle) of the shares, in nats (table 3: x 100)."""
+        return divergence(self.shares[method], self.shares[ORACLE])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -388,16 +388,16 @@ def shares(choice: Rows, systems: int) -> FloatArray:
     return np.bincount(choice, minlength=systems) / len(choice)
 
 
-def divergence(reference: FloatArray, other: FloatArray) -> float:
-    """Kullback-Leibler divergence D(reference || other) in nats; infinite where `other` lacks a system.
+def divergence(own: FloatArray, reference: FloatArray) -> float:
+    """Kullback-Leibler divergence D(own || reference) in nats; infinite where `reference` lacks a system.
 
-    >>> round(100 * divergence(np.array([.345, .655]), np.array([.323, .677])), 2)
-    0.11
+    >>> round(100 * divergence(np.array([.639, .361]), np.array([.345, .655])), 2)
+    17.88
     """
-    used = reference > 0
-    if (other[used] == 0).any():
+    used = own > 0
+    if (reference[used] == 0).any():
         return float("inf")
-    return float((reference[used] * np.log(reference[used] / other[used])).sum())
+    return float((own[used] * np.log(own[used] / reference[used])).sum())
 
 
 def choose_by_model(model: Model, translations: Translations) -> Preferences:

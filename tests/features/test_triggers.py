@@ -46,9 +46,11 @@ def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int)
     built = corpus(pairs)
     inside = Triggers.build(built, given="source", other="source", minimum=minimum)
     between = Triggers.build(built, given="target", other="source", minimum=minimum)
-    words, others = sorted({*source.lower().split()}), sorted({*target.lower().split()})
+    words, others = source.lower().split(), target.lower().split()
     of_source, of_target = Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()])
-    expected = [information(a, b, pairs, (0, 0), minimum) for a, b in permutations(words, 2)]
+    expected = [
+        0.0 if a == b else information(a, b, pairs, (0, 0), minimum) for a, b in permutations(words, 2)
+    ]
     outcome = inside.within(of_source)[0]
     assert math.isnan(outcome) if not expected else outcome == pytest.approx(np.mean(expected), abs=1e-7)
     crossed = [information(a, b, pairs, (1, 0), minimum) for a, b in product(others, words)]
@@ -67,6 +69,15 @@ def test_a_term_of_the_mutual_information_of_two_variables() -> None:
         for a, b in product((0, 1), repeat=2)
     ]
     assert sum(terms) == pytest.approx(mutual_info_score(left, right))
+
+
+def test_repeated_words_count_as_often_as_they_stand() -> None:
+    """LORIA, section 4: the average over "the words in this sentence", by hand for "a a b c"."""
+    built = corpus([("b c", "x"), ("b c", "x"), ("a", "x"), ("d", "x")])
+    inside = Triggers.build(built, given="source", other="source", minimum=1)
+    one = 0.5 * math.log(0.5 / (0.5 * 0.5))  # I(b, c); all other pairs were never seen together
+    found = inside.within(Tokens.from_lists([["a", "a", "b", "c"], ["a", "b", "c"]]))
+    assert found == pytest.approx([2 * one / (4 * 3), 2 * one / (3 * 2)])
 
 
 PAIRS: Pairs = [

@@ -213,10 +213,16 @@ def test_contributions_are_first_order_changes_of_bleu() -> None:
         assert parts[1 - base, row] - parts[base, row] == pytest.approx(change, abs=0.02)
 
 
-def test_divergence_of_the_paper() -> None:
-    """Table 3, Hi-Tech, regression: .11 (x 100) from the shares as printed."""
-    assert round(100 * divergence(np.array([0.345, 0.655]), np.array([0.323, 0.677])), 2) == 0.11
+@pytest.mark.parametrize(("first", "printed"), [(0.323, 0.11), (0.470, 3.31), (0.639, 17.88)])
+def test_divergence_of_the_paper(first: float, printed: float) -> None:
+    """Table 3, Hi-Tech: regression, ranking and classification (x 100) from the shares as printed."""
+    oracle = np.array([0.345, 0.655])
+    assert round(100 * divergence(np.array([first, 1 - first]), oracle), 2) == printed
+
+
+def test_divergence_from_an_oracle_that_lacks_a_system_is_infinite() -> None:
     assert divergence(np.array([0.5, 0.5]), np.array([1.0, 0.0])) == float("inf")
+    assert divergence(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == pytest.approx(np.log(2))
 
 
 def test_new_translations_are_chosen_by_what_all_references_taught() -> None:

@@ -15,14 +15,17 @@ from qe.learning.learners._checks import all_rows, rows_to_predict, training_dat
 
 
 class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Ranks by the arithmetic mean of the (standardised) features; the labels only set the scale. Without
-    labels the mean of the rows it is fitted on is 0, and their deviation 1.
+    """Ranks by the arithmetic mean of the features; the labels only set the scale. Without labels the mean
+    of the rows it is fitted on is 0, and their deviation 1.
 
+    standardise   whether each feature is put on mean 0 and deviation 1 first; without, the features with the
+                  widest scale decide
     negative      names of features (or column numbers, from 0) that are high where quality is low
     label_sign    1 where a higher label is better, -1 where it is worse (HTER)
     calibration   `linear` or `isotonic`, see Calibration
 
-    After fit: `signs_` (k,); `calibration_`. Raises InputError for a name that is no feature.
+    After fit: `signs_`, `centres_` and `scales_` (k,); `calibration_`. Raises InputError for a name that is
+    no feature.
 
     Source: WMT12 DFKI (Popovic), Section 4: unsupervised ranking by means of IBM1 and language model scores.
     """
@@ -32,10 +35,12 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         negative: Sequence[str | int] = (),
         label_sign: float = 1.0,
         calibration: Literal["linear", "isotonic"] = "linear",
+        standardise: bool = True,
     ) -> None:
         self.negative = negative
         self.label_sign = label_sign
         self.calibration = calibration
+        self.standardise = standardise
 
     def fit(self, X: Any, y: Any = None) -> Self:
         X, y = (all_rows(self, X), None) if y is None else training_data(self, X, y)
@@ -43,6 +48,10 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.signs_ = np.ones(X.shape[1])
         for column in self.negative:
             self.signs_[_position(column, names, X.shape[1])] = -1.0
+        self.scales_ = (
+            np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0) if self.standardise else np.ones(X.shape[1])
+        )
+        self.centres_ = X.mean(axis=0) if self.standardise else np.zeros(X.shape[1])
         means = self._means(X)
         quality = _standardised(means) if y is None else self.label_sign * y
         self.calibration_ = Calibration(self.calibration).fit(means, quality)
@@ -52,7 +61,7 @@ class FeatureMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.label_sign * self.calibration_.predict(self._means(rows_to_predict(self, X)))
 
     def _means(self, X: FloatArray) -> FloatArray:
-        return np.asarray(X @ self.signs_ / len(self.signs_))
+        return np.asarray((X - self.centres_) / self.scales_ @ self.signs_ / len(self.signs_))
 
 
 def _standardised(values: FloatArray) -> FloatArray:
@@ -79,6 +88,7 @@ class UnsupervisedMean(Learner):
     )
 
     takes_names = True
+    scale = False  # it does that itself
 
     def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
         return FeatureMean(**params)

@@ -478,8 +478,12 @@ def test_bad_members(members: list[dict[str, Any]], message: str) -> None:
 def test_feature_mean_uses_labels_for_the_scale_alone() -> None:
     X, y = data(100, 2)
     model = FeatureMean(negative=[1]).fit(X, y)
-    mean = (X[:, 0] - X[:, 1]) / 2
-    assert np.corrcoef(model.predict(X), mean)[0, 1] == pytest.approx(1.0)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert np.corrcoef(model.predict(X), Z[:, 0] - Z[:, 1])[0, 1] == pytest.approx(1.0)
+    wide = X * [50.0, 1.0]  # DFKI takes scores as they are: those with the widest scale decide
+    raw = FeatureMean(negative=[1], standardise=False).fit(wide, y)
+    assert np.corrcoef(raw.predict(wide), wide[:, 0] - wide[:, 1])[0, 1] == pytest.approx(1.0)
+    np.testing.assert_allclose(FeatureMean(negative=[1]).fit(wide, y).predict(wide), model.predict(X))
     hter = FeatureMean(negative=[1], label_sign=-1.0).fit(X, -y)
     np.testing.assert_allclose(hter.predict(X), -model.predict(X))
     with pytest.raises(InputError, match="no feature 'lm'"):
@@ -488,7 +492,8 @@ def test_feature_mean_uses_labels_for_the_scale_alone() -> None:
 
 def test_feature_mean_without_labels_has_the_scale_of_its_own_deviations() -> None:
     for X in (data(100, 2)[0], np.zeros((4, 2))):
-        mean = (X[:, 0] - X[:, 1]) / 2
+        Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+        mean = (Z[:, 0] - Z[:, 1]) / 2
         expected = (mean - mean.mean()) / (mean.std() or 1.0)
         np.testing.assert_allclose(FeatureMean(negative=[1]).fit(X).predict(X), expected, atol=1e-12)
 
