@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from annotated_types import Ge
@@ -17,16 +17,33 @@ from features.core.segments import Segments
 from features.encoding.encoded import TextEncoder
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from features.encoding.pairs import EncodedPairs, PairMemory
+from features.encoding.places import encoder_path
 from features.encoding.projections import Projection, fit_pca, fit_pls
+from features.encoding.ridge import Ridge, fit_ridge
+from features.storage.arrays import finite, typed
 from features.storage.files import digest
 from features.text.tokens import ratio
 
 Second = Literal["pseudo_reference", "back_translation"]
-# Pair -> the columns of its texts, and what is compared.
-_PAIRS: Mapping[str, tuple[str, str, str]] = {
-    "source": ("target", "source", "target against source"),
-    "pseudo_reference": ("target", "pseudo_reference", "target against pseudo-reference"),
-    "back_translation": ("source", "back_translation", "source against back-translation"),
+Side = Literal["source", "target"]  # whose language a text has
+
+
+class _Pair(NamedTuple):
+    """The columns of two texts, the sides whose languages they have, and what is compared."""
+
+    columns: tuple[str, str]
+    sides: tuple[Side, Side]
+    what: str
+
+
+_PAIRS: Mapping[str, _Pair] = {
+    "source": _Pair(("target", "source"), ("target", "source"), "target against source"),
+    "pseudo_reference": _Pair(
+        ("target", "pseudo_reference"), ("target", "target"), "target against pseudo-reference"
+    ),
+    "back_translation": _Pair(
+        ("source", "back_translation"), ("source", "source"), "source against back-translation"
+    ),
 }
 _BERTSCORE = "Zhang et al. 2020 (BERTScore), section 3, without idf"
 _MATCHES = (
@@ -34,6 +51,15 @@ _MATCHES = (
     ("recall", "mean over tokens of the second text of the cosine with the most similar one of the first"),
     ("f1", "harmonic mean of token precision and recall; 0 if one is not above 0"),
     ("lowest", "lowest best cosine of a token of the first text"),
+    *(
+        (f"q{share}", f"quantile {share} % of the best cosines of the tokens of the first text")
+        for share in (10, 25, 50)
+    ),
+)
+_SIDES = ("source", "target")
+_COSINES = (
+    ("cosine", "cosine of the vectors"),
+    ("centred_cosine", "cosine of the vectors less the mean of the training texts of their language"),
 )
 _FOLDER = "encoder"  # in what is saved
 _OWN = "this project: source, target, |difference| and product as in Rei et al. 2020 (COMET), section 2.2"
@@ -43,10 +69,14 @@ _OWN = "this project: source, target, |difference| and product as in Rei et al. 
 class Encoder(FittedExtractor):
     """Cosine, lengths and projections of the vectors of source and target, and how well their tokens match.
 
-    directory  of the encoder: `tokenizer.json` and `model.onnx`, or `model.safetensors` with static vectors
+    model      name of an encoder of yours (`qe encoders list`), or the path of its folder, with a `/`:
+               `tokenizer.json` and `model.onnx`, or `model.safetensors` with static vectors
+    prompt     text that goes before every text, or one for each side (`source`, `target`); null: what the
+               encoder's folder says
     second     second translations that are compared too: `pseudo_reference` with the target,
                `back_translation` with the source
-    pca        principal components of source, target, |difference| and product (of vectors of length 1)
+    prediction of the label by a ridge on source, target, |difference| and product (of vectors of length 1)
+    pca        principal components of the same
     pls        components of partial least squares of the same, learned from the label
     pooling    of an encoder in ONNX: `auto` is what its folder says, else its own output for texts, else mean
     longest    tokens that it reads at once: a longer text is read in pieces; null: what its tokenizer says
@@ -55,14 +85,17 @@ class Encoder(FittedExtractor):
     prefix     goes before every name, for two encoders in one experiment
     seed       of the search for principal components
 
-    Everything about a text without a token that the encoder knows is NaN. A saved model holds a copy of the
-    encoder. Needs the packages of `mtqe[encoder]`.
+    Everything about a text without a token that the encoder knows is NaN. Cosines are told twice: as they
+    are, and of vectors less the mean vector of the training texts of their language. A saved model holds a
+    copy of the encoder. Needs the packages of `mtqe[encoder]`.
     """
 
-    directory: str | Path
+    model: str | Path
+    prompt: str | Mapping[Side, str] | None = None
     second: Sequence[Second] = ()
+    prediction: bool = True
     pca: Annotated[int, Ge(0)] = 4
-    pls: Annotated[int, Ge(0)] = 4
+    pls: Annotated[int, Ge(0)] = 0
     pooling: Literal["auto", "mean", "cls"] = "auto"
     longest: Annotated[int, Ge(4)] | None = None
     threads: Count = 1
@@ -70,7 +103,7 @@ class Encoder(FittedExtractor):
     prefix: str = ""
     seed: Seed = 0
     _loaded: "_Loaded" = field(default_factory=lambda: _Loaded(), init=False, repr=False)
-    _projections: Mapping[str, Projection] | None = field(default=None, init=False, repr=False)
+    _learned: "_Learned | None" = field(default=None, init=False, repr=False)
     _copy: Path | None = field(default=None, init=False, repr=False)
 
     @property
@@ -87,14 +120,22 @@ class Encoder(FittedExtractor):
                 "length",
             )
         for pair in self._pairs:
-            what = _PAIRS[pair][2]
-            yield Feature(
-                f"{stem}_{pair}_cosine", f"{what}: cosine of the vectors; {without}", "this project", "cosine"
-            )
+            what = _PAIRS[pair].what
+            for name, meaning in _COSINES:
+                yield Feature(
+                    f"{stem}_{pair}_{name}", f"{what}: {meaning}; {without}", "this project", "cosine"
+                )
             for name, meaning in _MATCHES:
                 yield Feature(
                     f"{stem}_{pair}_match_{name}", f"{what}: {meaning}; {without}", _BERTSCORE, "cosine"
                 )
+        if self.prediction:
+            yield Feature(
+                f"{stem}_prediction",
+                f"label predicted by a ridge on source, target, |difference| and product; {without}",
+                _OWN,
+                "label",
+            )
         for kind, number in self._widths.items():
             for k in range(1, number + 1):
                 yield Feature(
@@ -116,11 +157,11 @@ class Encoder(FittedExtractor):
         return tuple(dict.fromkeys(self.second))
 
     def labels_used(self) -> tuple[str, ...]:
-        return ("scores",) if self.pls else ()
+        return ("scores",) if self.pls or self.prediction else ()
 
     @property
     def _folder(self) -> EncoderFolder:
-        return EncoderFolder(self._copy or Path(self.directory))
+        return EncoderFolder(self._copy or encoder_path(self.model))
 
     @property
     def _encoder(self) -> TextEncoder:
@@ -137,7 +178,8 @@ class Encoder(FittedExtractor):
         return self._folder.checksums()
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
-        joint = _joint(self._compared("source", segments))
+        compared = self._compared("source", segments)
+        joint = _joint(compared)
         defined = np.isfinite(joint).all(axis=1)
         if not (joint.shape[1] and defined.any()):
             raise InputError(
@@ -145,39 +187,83 @@ class Encoder(FittedExtractor):
                 where=self._folder.path,
                 remedy="take an encoder of these languages",
             )
-        rows, projections = joint[defined], {}
+        centres = {"target": _mean_unit(compared.first), "source": _mean_unit(compared.second)}
+        rows, projections, ridge = joint[defined], {}, None
         if self.pca:
             projections["pca"] = fit_pca(rows, self.pca, self.seed)
-        if self.pls:
+        if self.labels_used():
             scores = np.asarray(labels["scores"], np.float64)[defined]
-            projections["pls"] = fit_pls(rows, scores, self.pls)
-        return self.with_learned(_projections=projections)
+            projections |= {"pls": fit_pls(rows, scores, self.pls)} if self.pls else {}
+            ridge = fit_ridge(rows, scores) if self.prediction else None
+        return self.with_learned(_learned=_Learned(centres, projections, ridge))
 
     def extract(self, segments: Segments) -> FloatArray:
-        projections = self.learned(self._projections)
+        learned = self.learned(self._learned)
         compared = {pair: self._compared(pair, segments) for pair in self._pairs}
         of_source = compared["source"]
         columns = [_norms(of_source.second), _norms(of_source.first)]
-        for pairs in compared.values():
-            columns += [_cosines(pairs), *pairs.matches.T]
+        for pair, pairs in compared.items():
+            centres = [learned.centres[side] for side in _PAIRS[pair].sides]
+            columns += [_cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
+            columns += [*pairs.matches.T]
         joint = _joint(of_source)
-        projected = [projections[kind].apply(joint) for kind in self._widths]
+        columns += [learned.ridge.predict(joint)] if learned.ridge else []
+        projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
 
     def _compared(self, pair: str, segments: Segments) -> EncodedPairs:
         """Vectors of the two texts, and how well their tokens match."""
-        first, second, _ = _PAIRS[pair]
-        memory = self._loaded.memories.setdefault(pair, PairMemory())
+        (first, second), sides, _ = _PAIRS[pair]
+        if pair not in self._loaded.memories:
+            prompts = self._prompts
+            self._loaded.memories[pair] = PairMemory((prompts[sides[0]], prompts[sides[1]]))
+        memory = self._loaded.memories[pair]
         return memory.pairs(self._encoder, segments.require(first), segments.require(second))
 
+    @property
+    def _prompts(self) -> Mapping[Side, str]:
+        """What goes before the texts of each side."""
+        if isinstance(self.prompt, str):
+            return {"source": self.prompt, "target": self.prompt}
+        own, given = self._folder.prompt, self.prompt or {}
+        return {"source": given.get("source", own), "target": given.get("target", own)}
+
     def save(self, path: Path) -> None:
-        for kind, projection in self.learned(self._projections).items():
-            projection.save(path / kind)
+        self.learned(self._learned).save(path)
         self._folder.copy(path / _FOLDER)
 
     def restore(self, path: Path) -> Self:
-        loaded = {kind: Projection.load(path / kind, width) for kind, width in self._widths.items()}
-        return self.with_learned(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
+        learned = _Learned.load(path, self._widths, with_ridge=self.prediction)
+        return self.with_learned(_learned=learned, _loaded=_Loaded(), _copy=path / _FOLDER)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """centres      side -> (d,) the mean of its texts' vectors of length 1
+    projections  kind -> what its columns are
+    ridge        that predicts the label; None without
+    """
+
+    centres: Mapping[str, FloatArray]
+    projections: Mapping[str, Projection]
+    ridge: Ridge | None
+
+    def save(self, path: Path) -> None:
+        np.save(path / "centres.npy", np.array([self.centres[side] for side in _SIDES]), allow_pickle=False)
+        for kind, projection in self.projections.items():
+            projection.save(path / kind)
+        if self.ridge is not None:
+            self.ridge.save(path / "ridge")
+
+    @classmethod
+    def load(cls, path: Path, widths: Mapping[str, int], *, with_ridge: bool) -> "_Learned":
+        """What `save` wrote. Raises Damaged for something else."""
+        centres = np.load(path / "centres.npy", allow_pickle=False)
+        typed("centres", centres, np.float64, len(_SIDES), None)
+        finite("centres", centres)
+        loaded = {kind: Projection.load(path / kind, width) for kind, width in widths.items()}
+        ridge = Ridge.load(path / "ridge") if with_ridge else None
+        return cls(dict(zip(_SIDES, centres, strict=True)), loaded, ridge)
 
 
 @dataclass(eq=False)
@@ -208,6 +294,18 @@ def _norms(vectors: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.einsum("nd,nd->n", vectors, vectors)), np.float64)
 
 
-def _cosines(pairs: EncodedPairs) -> FloatArray:
-    products = np.einsum("nd,nd->n", pairs.first, pairs.second)
-    return ratio(products, _norms(pairs.first) * _norms(pairs.second))
+def _cosines(first: FloatArray, second: FloatArray) -> FloatArray:
+    products = np.einsum("nd,nd->n", first, second)
+    return ratio(products, _norms(first) * _norms(second))
+
+
+def _centred_cosines(pairs: EncodedPairs, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Cosines of vectors of length 1 less the two means; NaN of vectors of no dimension."""
+    if not pairs.first.shape[1]:
+        return np.full(len(pairs.first), np.nan)
+    return _cosines(_unit(pairs.first) - first, _unit(pairs.second) - second)
+
+
+def _mean_unit(vectors: FloatArray) -> FloatArray:
+    """(d,) the mean of the vectors that are defined, each of length 1."""
+    return np.asarray(np.nanmean(_unit(vectors), axis=0), np.float64)

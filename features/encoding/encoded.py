@@ -2,33 +2,42 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Spans = NDArray[np.int32]
+NO_SPANS: Final[Spans] = np.empty((0, 2), np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedText:
     """vector  (d,) of the text; None if it has no token that the encoder knows
-    tokens  (k, e) of its tokens, each of length 1, marks of begin and end left out; k is 0 if the encoder
-            gives no vectors of tokens
+    tokens  (k, e) of its tokens, each of length 1, the prompt and marks of begin and end left out; k is 0 if
+            the encoder gives no vectors of tokens
+    spans   (k, 2) where each token begins and ends in the text, in characters
     """
 
     vector: Floats | None
     tokens: Floats
+    spans: Spans
 
 
 class TextEncoder(Protocol):
     """An encoder that is loaded."""
 
-    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
-        """One for each text; the others do not change it."""
+    def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
+        """One for each text, read behind the prompt; the others do not change it."""
 
 
 def units(vectors: Floats) -> Floats:
     """Vectors scaled to length 1 along the last axis; those of length 0 stay as they are."""
     lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))[..., np.newaxis]
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def within_text(spans: Sequence[tuple[int, int]], prompt: str) -> Spans:
+    """(k, 2) spans in the text of spans in prompt and text; tokens of the prompt end at 0 or before."""
+    return np.array(spans, np.int32).reshape(-1, 2) - len(prompt)

@@ -15,13 +15,14 @@ from features.encoding.onnx import OnnxEncoder, Pooling
 from features.encoding.static import StaticEncoder
 from features.encoding.tokenizing import REMEDY
 from features.storage.checksums import checksum
-from features.storage.damage import read_json, whole
+from features.storage.damage import Damaged, read_json, whole
 from features.storage.files import clone_or_copy
 
 TOKENIZER: Final = "tokenizer.json"
 # Places that exporters write it to, the likeliest first.
 WEIGHTS: Final = ("model.onnx", "onnx/model.onnx", "model.safetensors", "0_StaticEmbedding/model.safetensors")
 POOLING: Final = "1_Pooling/config.json"  # of sentence-transformers
+PROMPTS: Final = "config_sentence_transformers.json"  # likewise
 _PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
 
@@ -70,7 +71,7 @@ class EncoderFolder:
         weights = PurePosixPath(self.weights)
         is_onnx = weights.suffix == ".onnx"
         names = external_files(self.path / weights) if is_onnx else ()
-        optional = [POOLING] if (self.path / POOLING).is_file() else []
+        optional = [name for name in (POOLING, PROMPTS) if (self.path / name).is_file()]
         beside = [str(weights.parent / name) for name in names]
         return (self.weights, self.tokenizer, *beside, *optional)
 
@@ -83,6 +84,24 @@ class EncoderFolder:
         for name in self.files():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             clone_or_copy(self.path / name, target / name)
+
+    @property
+    def prompt(self) -> str:
+        """What the folder says that goes before a text: the prompt it names as default, else `query`.
+
+        Raises InputError if it names a prompt that it has not.
+        """
+        path = self.path / PROMPTS
+        if not path.is_file():
+            return ""
+        with whole("the prompts", path, REMEDY):
+            content = read_json("the prompts", path, REMEDY)
+            prompts = content.get("prompts") or {}
+            default = content.get("default_prompt_name")
+            prompt = prompts.get(default or "query", None if default else "")
+            if not isinstance(prompt, str):
+                raise Damaged(f"it has no prompt '{default or 'query'}' that is text")
+            return prompt
 
     def load(self, settings: EncoderSettings) -> TextEncoder:
         """Raises InputError if files are absent, damaged or elsewhere, or a package is not installed."""

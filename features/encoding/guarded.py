@@ -20,10 +20,10 @@ class GuardedEncoder:
     growth: Growth
     path: Path
 
-    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
+    def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
         with guarded(self.path):
             self.growth.check(texts, self.path)
-            return self.encoder.encode(texts)
+            return self.encoder.encode(texts, prompt)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from features.encoding.encoded import EncodedText, Floats, units
+from features.encoding.encoded import NO_SPANS, EncodedText, Floats, Spans, units, within_text
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
 from features.storage.damage import Damaged, whole
 
@@ -20,12 +21,25 @@ _ERRORS_ONLY: Final = 3  # of onnxruntime's levels of logging
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """At most `longest` tokens of a text, with marks of begin and end."""
+    """At most `longest` tokens of a text, with marks of begin and end.
+
+    content  (k,) whether a token is of the text: no mark, and not of the prompt
+    """
 
     text: int
     ids: list[int]
     types: list[int]
-    special: list[int]
+    content: NDArray[np.bool_]
+    spans: Spans
+
+
+class _Read(NamedTuple):
+    """Vector, token vectors with their spans, and weight of a piece."""
+
+    vector: Floats
+    tokens: Floats
+    spans: Spans
+    weight: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,24 +92,29 @@ class OnnxEncoder:
             session, loaded, given, tokens, None if pooling and tokens else of_text, pooling or "mean", batch
         )
 
-    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
-        read: list[list[tuple[Floats, Floats, int]]] = [[] for _ in texts]
-        pieces = sorted(self._pieces(texts), key=lambda piece: len(piece.ids))
+    def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
+        read: list[list[_Read]] = [[] for _ in texts]
+        pieces = sorted(self._pieces(texts, prompt), key=lambda piece: len(piece.ids))
         for _, equal in groupby(pieces, key=lambda piece: len(piece.ids)):
             group = list(equal)
             for start in range(0, len(group), self.batch):
                 self._read(group[start : start + self.batch], read)
         return [_joined(parts) for parts in read]
 
-    def _pieces(self, texts: Sequence[str]) -> Iterator[_Piece]:
-        """Pieces in the order of the texts; a text without tokens has one, of marks alone."""
-        for text, encoding in enumerate(self.tokenizer.encode_batch(list(texts))):
-            for part in (encoding, *encoding.overflowing):
-                yield _Piece(text, part.ids, part.type_ids, part.special_tokens_mask)
+    def _pieces(self, texts: Sequence[str], prompt: str) -> Iterator[_Piece]:
+        """Pieces in the order of the texts; a text without tokens has one, of marks alone.
 
-    def _read(self, pieces: Sequence[_Piece], read: list[list[tuple[Floats, Floats, int]]]) -> None:
-        """Adds vector, token vectors and weight of every piece to those of its text."""
-        content = np.array([piece.special for piece in pieces]) == 0
+        Only the first piece of a text has the prompt.
+        """
+        for text, encoding in enumerate(self.tokenizer.encode_batch([prompt + text for text in texts])):
+            for part in (encoding, *encoding.overflowing):
+                spans = within_text(part.offsets, prompt)
+                own = (np.array(part.special_tokens_mask) == 0) & ((spans[:, 1] > 0) | (not prompt))
+                yield _Piece(text, part.ids, part.type_ids, own, spans)
+
+    def _read(self, pieces: Sequence[_Piece], read: list[list[_Read]]) -> None:
+        """Adds what was read of every piece to its text."""
+        content = np.array([piece.content for piece in pieces])
         outputs = self._outputs(pieces) if content.size else {}
         hidden = outputs.get(self.tokens) if self.tokens else None
         normed = None if hidden is None else units(hidden)
@@ -104,7 +123,9 @@ class OnnxEncoder:
             if pooled is None or not content[i].any():
                 continue
             tokens = np.empty((0, 0), np.float32) if normed is None else normed[i][content[i]]
-            read[piece.text].append((pooled[i], tokens, len(piece.ids) if self.pooling == "mean" else 1))
+            spans = NO_SPANS if normed is None else piece.spans[content[i]]
+            weight = len(piece.ids) if self.pooling == "mean" else 1
+            read[piece.text].append(_Read(pooled[i], tokens, spans, weight))
 
     def _outputs(self, pieces: Sequence[_Piece]) -> dict[str | None, Floats]:
         """Output -> its values of every piece."""
@@ -151,12 +172,13 @@ def _pooled(hidden: Floats | None, pooling: Pooling) -> Floats | None:
     return np.asarray(hidden[:, 0] if pooling == "cls" else hidden.mean(axis=1), np.float32)
 
 
-def _joined(parts: Sequence[tuple[Floats, Floats, int]]) -> EncodedText:
+def _joined(parts: Sequence[_Read]) -> EncodedText:
     """A text of its pieces."""
     if not parts:
-        return EncodedText(None, np.empty((0, 0), np.float32))
+        return EncodedText(None, np.empty((0, 0), np.float32), NO_SPANS)
     if len(parts) == 1:
-        return EncodedText(parts[0][0], parts[0][1])
-    vectors, weights = np.array([part[0] for part in parts]), np.array([part[2] for part in parts])
+        return EncodedText(parts[0].vector, parts[0].tokens, parts[0].spans)
+    vectors, weights = np.array([part.vector for part in parts]), [part.weight for part in parts]
     mean = np.average(vectors, axis=0, weights=weights).astype(np.float32)
-    return EncodedText(mean, np.concatenate([part[1] for part in parts]))
+    tokens, spans = ([part.tokens for part in parts], [part.spans for part in parts])
+    return EncodedText(mean, np.concatenate(tokens), np.concatenate(spans))

@@ -1,6 +1,6 @@
 """Pairs of texts by an encoder: their vectors, and how well their tokens match; each computed once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +15,13 @@ _CHUNK = 1024  # pairs whose token vectors are held at a time
 _LIMIT = 50_000_000  # numbers remembered, 200 MB
 
 Pair = tuple[str, str]
+Prompted = tuple[str, str]  # a prompt, and the text behind it
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedPairs:
     """first, second  (n, d) float64 vectors; NaN if undefined
-    matches        (n, 4) as `Match` names them
+    matches        (n, 7) as `Match` names them
     """
 
     first: FloatArray
@@ -32,7 +33,8 @@ class EncodedPairs:
 class PairMemory:
     """What an encoder said of texts and pairs, by their content; forgets everything when it is full."""
 
-    _vectors: dict[str, Floats | None] = field(default_factory=dict, repr=False)
+    prompts: tuple[str, str] = ("", "")
+    _vectors: dict[Prompted, Floats | None] = field(default_factory=dict, repr=False)
     _matches: dict[Pair, Match] = field(default_factory=dict, repr=False)
     _numbers: int = 0
 
@@ -52,21 +54,27 @@ class PairMemory:
     ) -> tuple[list[Floats | None], list[Floats | None], list[Match]]:
         """Vectors and matches of a few pairs."""
         new = [pair for pair in dict.fromkeys(rows) if pair not in self._matches]
-        texts = list(dict.fromkeys(text for pair in new for text in pair))
-        encoded = dict(zip(texts, encoder.encode(texts), strict=True)) if texts else {}
-        matches = {pair: _match(encoded[pair[0]], encoded[pair[1]]) for pair in new}
-        vectors = {text: each.vector for text, each in encoded.items()}
-        known = {text: self._vectors[text] for pair in rows for text in pair if text not in vectors}
+        encoded = encode_prompted(encoder, [each for pair in new for each in self._prompted(pair)])
+        matches = {pair: _match(*(encoded[each] for each in self._prompted(pair))) for pair in new}
+        vectors = {prompted: each.vector for prompted, each in encoded.items()}
+        asked = [self._prompted(pair) for pair in rows]
+        known = {each: self._vectors[each] for both in asked for each in both if each not in vectors}
+        vectors_of = {**known, **vectors}
         result = (
-            [known[a] if a in known else vectors[a] for a, _ in rows],
-            [known[b] if b in known else vectors[b] for _, b in rows],
+            [vectors_of[first] for first, _ in asked],
+            [vectors_of[second] for _, second in asked],
             [matches[pair] if pair in matches else self._matches[pair] for pair in rows],
         )
         self._remember(vectors, matches)
         return result
 
-    def _remember(self, vectors: dict[str, Floats | None], matches: dict[Pair, Match]) -> None:
-        size = sum(0 if vector is None else len(vector) for vector in vectors.values()) + 4 * len(matches)
+    def _prompted(self, pair: Pair) -> tuple[Prompted, Prompted]:
+        return (self.prompts[0], pair[0]), (self.prompts[1], pair[1])
+
+    def _remember(self, vectors: dict[Prompted, Floats | None], matches: dict[Pair, Match]) -> None:
+        size = sum(0 if vector is None else len(vector) for vector in vectors.values()) + len(NO_MATCH) * len(
+            matches
+        )
         if self._numbers + size > _LIMIT:
             self._vectors.clear()
             self._matches.clear()
@@ -77,7 +85,17 @@ class PairMemory:
             self._numbers += size
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_vectors": {}, "_matches": {}, "_numbers": 0}
+        return {"prompts": self.prompts, "_vectors": {}, "_matches": {}, "_numbers": 0}
+
+
+def encode_prompted(encoder: TextEncoder, texts: Iterable[Prompted]) -> dict[Prompted, EncodedText]:
+    """Each text behind its prompt; equal ones are encoded once."""
+    distinct = dict.fromkeys(texts)
+    encoded = dict[Prompted, EncodedText]()
+    for prompt in dict.fromkeys(prompt for prompt, _ in distinct):
+        own = [text for other, text in distinct if other == prompt]
+        encoded |= zip(((prompt, text) for text in own), encoder.encode(own, prompt), strict=True)
+    return encoded
 
 
 def _match(first: EncodedText, second: EncodedText) -> Match:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from features.encoding.encoded import EncodedText, Floats, units
+from features.encoding.encoded import NO_SPANS, EncodedText, Floats, Spans, units, within_text
 from features.encoding.tokenizing import REMEDY, load_tokenizer, package
 from features.storage.arrays import within
 from features.storage.damage import Damaged, whole
@@ -39,15 +39,18 @@ class StaticEncoder:
                 raise Damaged(f"{len(vectors)} vectors for {loaded.get_vocab_size()} tokens")
         return cls(vectors, loaded, _unknown(loaded))
 
-    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
-        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [self._encoded(np.array(encoding.ids, np.int64)) for encoding in encodings]
+    def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
+        given = [prompt + text for text in texts]
+        encodings = self.tokenizer.encode_batch(given, add_special_tokens=False)
+        return [self._encoded(np.array(e.ids, np.int64), within_text(e.offsets, prompt)) for e in encodings]
 
-    def _encoded(self, ids: NDArray[np.int64]) -> EncodedText:
-        known = self.vectors[ids[ids != self.unknown]]
-        if not len(known):
-            return EncodedText(None, known)
-        return EncodedText(known.mean(axis=0), units(known[known.any(axis=1)]))
+    def _encoded(self, ids: NDArray[np.int64], spans: Spans) -> EncodedText:
+        known = ids != self.unknown
+        vectors, spans = self.vectors[ids[known]], spans[known]
+        shown = vectors.any(axis=1) & (spans[:, 1] > 0)
+        if not (spans[:, 1] > 0).any():
+            return EncodedText(None, vectors[:0], NO_SPANS)
+        return EncodedText(vectors.mean(axis=0), units(vectors[shown]), spans[shown])
 
 
 def _table(tensors: dict[str, NDArray[Any]]) -> Floats:

@@ -28,7 +28,8 @@ from qe.config.schema import Section, Seed, drafted
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 IN_MEMORY = "in_memory"  # the format of a dataset that is given as an object
-_PATH_KEYS = frozenset({"path", "file", "files", "directory"})
+_PATH_KEYS = frozenset({"path", "file", "files"})
+_NAME_OR_PATH = "model"  # of encoders: a path if it has a `/`
 # What stands for keys that an experiment needs, where what it says of them is wrong.
 NOTHING: Mapping[str, Any] = {
     "name": "experiment",
@@ -564,7 +565,7 @@ def _paths_within(value: Any) -> Iterator[str]:
     """The paths in settings of an extractor, and in those of lists inside."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(inner, str) if key in _PATH_KEYS else _paths_within(inner)
+            yield from _leaves(inner, str) if _holds_paths(key, inner) else _paths_within(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _paths_within(inner)
@@ -602,11 +603,17 @@ def _features_located(value: Any, start: _Start) -> Any:
         return [_features_located(inner, start) for inner in value]
     if not isinstance(value, dict):
         return value
-    keys = _PATH_KEYS if "kind" in value else frozenset[str]()
     return {
-        key: _placed(inner, start) if key in keys else _features_located(inner, start)
+        key: _placed(inner, start)
+        if "kind" in value and _holds_paths(key, inner)
+        else _features_located(inner, start)
         for key, inner in value.items()
     }
+
+
+def _holds_paths(key: str, value: Any) -> bool:
+    """Whether a setting of an extractor is a path, or a list or mapping of paths."""
+    return key in _PATH_KEYS or (key == _NAME_OR_PATH and isinstance(value, str) and "/" in value)
 
 
 def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """The family `encoder` against the same computed by plain numpy."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return onnx_folder(tmp_path_factory.mktemp("encoder") / "tiny", TINY)
 
 
-def fitted(folder: Path, **settings: Any) -> Encoder:
+def fitted(folder: Path | str, **settings: Any) -> Encoder:
     return Encoder(folder, **settings).fit(SEGMENTS, LABELS)
 
 
@@ -53,6 +54,7 @@ def cosine(left: np.ndarray, right: np.ndarray) -> float:
     return float(left @ right / np.linalg.norm(left) / np.linalg.norm(right))
 
 
+QUANTILES = {"q10": 0.1, "q25": 0.25, "q50": 0.5}
 PAIRS = {
     "source": ("target", "source"),
     "pseudo_reference": ("target", "pseudo_reference"),
@@ -63,7 +65,7 @@ PAIRS = {
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pairs_of_texts_are_compared_as_numpy_does(pair: str, folder: Path) -> None:
     extractor = fitted(folder, second=["pseudo_reference", "back_translation"])
-    names = ["cosine", *(f"match_{name}" for name in ("precision", "recall", "f1", "lowest"))]
+    names = ["cosine", *(f"match_{name}" for name in ("precision", "recall", "f1", "lowest", *QUANTILES))]
     got = np.column_stack([column(extractor, f"encoder_{pair}_{name}") for name in names])
     first, second = (getattr(SEGMENTS, name) for name in PAIRS[pair])
     for row, left, right in zip(got, first, second, strict=True):
@@ -71,7 +73,9 @@ def test_pairs_of_texts_are_compared_as_numpy_does(pair: str, folder: Path) -> N
         similar = np.array([[cosine(x, y) for y in b[1:-1]] for x in a[1:-1]])
         precision, recall = similar.max(axis=1).mean(), similar.max(axis=0).mean()
         f1 = 2 * precision * recall / (precision + recall)
-        expected = [cosine(a.mean(0), b.mean(0)), precision, recall, f1, similar.max(axis=1).min()]
+        best = similar.max(axis=1)
+        expected = [cosine(a.mean(0), b.mean(0)), precision, recall, f1, best.min()]
+        expected += [np.quantile(best, share) for share in QUANTILES.values()]
         np.testing.assert_allclose(row, expected, atol=1e-5)
 
 
@@ -106,11 +110,110 @@ def test_projections_are_learned_from_the_training_rows_alone(folder: Path) -> N
             np.testing.assert_allclose(got * np.sign(got @ expected), expected, atol=2e-4)
 
 
-def test_labels_are_needed_for_pls_alone(folder: Path) -> None:
+def test_labels_are_needed_for_what_is_learned_from_them_alone(folder: Path) -> None:
     assert Encoder(folder).labels_used() == ("scores",)
-    assert Encoder(folder, pls=0).labels_used() == ()
-    plain = Encoder(folder, pca=0, pls=0).fit(SEGMENTS, {})
-    assert len(plain.names) == 7 and plain.extract(SEGMENTS).shape == (40, 7)
+    assert Encoder(folder, prediction=False, pls=2).labels_used() == ("scores",)
+    assert Encoder(folder, prediction=False).labels_used() == ()
+    plain = Encoder(folder, pca=0, prediction=False).fit(SEGMENTS, {})
+    assert len(plain.names) == 11 and plain.extract(SEGMENTS).shape == (40, 11)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_centred_cosines_leave_out_the_mean_of_the_language(pair: str, folder: Path) -> None:
+    """The mean is that of training texts; second translations take the mean of their language."""
+    train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
+    others = ["pseudo_reference", "back_translation"]
+    extractor = Encoder(folder, second=others).fit(train, {"scores": SCORES[:30]})
+
+    def unit(text: str) -> np.ndarray:
+        return hidden(text).mean(0) / np.linalg.norm(hidden(text).mean(0))
+
+    means = {side: np.mean([unit(t) for t in getattr(train, side)], axis=0) for side in ("source", "target")}
+    sides = {"pseudo_reference": "target", "back_translation": "source"}
+    first, second = PAIRS[pair]
+    expected = [
+        cosine(unit(a) - means[first], unit(b) - means[sides.get(second, second)])
+        for a, b in zip(getattr(other, first), getattr(other, second), strict=True)
+    ]
+    got = column(extractor, f"encoder_{pair}_centred_cosine", other)
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
+def test_the_prediction_is_that_of_a_ridge_with_its_penalty_by_leave_one_out(folder: Path) -> None:
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
+    labels = joint(train)[:, 0] * 3 + SCORES[:30] * 0.1
+    extractor = Encoder(folder).fit(train, {"scores": labels})
+    penalties = 30 * 10.0 ** np.arange(-4, 3.1, 0.5)
+    theirs = make_pipeline(StandardScaler(), RidgeCV(penalties)).fit(joint(train), labels)
+    got = column(extractor, "encoder_prediction", other)
+    np.testing.assert_allclose(got, theirs.predict(joint(other)), atol=1e-3)
+    assert np.corrcoef(got, joint(other)[:, 0])[0, 1] > 0.9
+
+
+def prompted(folder: Path, content: dict[str, Any]) -> Path:
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(content))
+    return folder
+
+
+TWO = {"prompts": {"query": "ab: ", "passage": "cd "}, "default_prompt_name": "passage"}
+
+
+@pytest.mark.parametrize(
+    ("content", "setting", "expected"),
+    [
+        ({"prompts": {"query": "ab: "}}, None, ("ab: ", "ab: ")),
+        (TWO, None, ("cd ", "cd ")),
+        (TWO, "ef", ("ef", "ef")),
+        (TWO, {"source": "g "}, ("g ", "cd ")),
+        (TWO, "", ("", "")),
+        ({"__version__": {}}, None, ("", "")),
+    ],
+)
+def test_a_prompt_goes_before_the_texts_of_a_side(
+    content: dict[str, Any], setting: Any, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    """It is read with the text, and its tokens are not matched."""
+    place = prompted(onnx_folder(tmp_path / "tiny", TINY), content)
+    extractor = fitted(place, prompt=setting)
+    cosines = column(extractor, "encoder_source_cosine")
+    lowest = column(extractor, "encoder_source_match_lowest")
+    first, second = (1 + len(ids_of(prompt)) for prompt in expected)
+    for row, (source, target) in enumerate(zip(SEGMENTS.source, SEGMENTS.target, strict=True)):
+        a, b = hidden(expected[0] + source), hidden(expected[1] + target)
+        similar = [[cosine(x, y) for y in a[first:-1]] for x in b[second:-1]]
+        assert cosines[row] == pytest.approx(cosine(a.mean(0), b.mean(0)), abs=1e-5)
+        assert lowest[row] == pytest.approx(np.max(similar, axis=1).min(), abs=1e-5)
+
+
+def test_a_prompt_alone_is_no_text(tmp_path: Path) -> None:
+    place = prompted(onnx_folder(tmp_path / "tiny", TINY), TWO)
+    values = fitted(place).extract(replace(SEGMENTS.take([0, 1]), source=("", "abc")))
+    assert np.isnan(values[0, 2:]).all() and np.isfinite(values[1]).all()
+
+
+def test_a_folder_that_names_a_prompt_it_has_not_is_one_message(tmp_path: Path) -> None:
+    place = prompted(onnx_folder(tmp_path / "tiny", TINY), {"prompts": {}, "default_prompt_name": "query"})
+    with pytest.raises(InputError, match="has no prompt 'query'"):
+        fitted(place)
+
+
+def test_a_name_is_looked_for_among_the_users_encoders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
+    onnx_folder(tmp_path / "tiny", TINY)
+    (tmp_path / ".hidden").mkdir()
+    assert np.array_equal(fitted("tiny").extract(SEGMENTS), fitted(tmp_path / "tiny").extract(SEGMENTS))
+    with pytest.raises(InputError, match=r"no encoder is named 'tinny'.*known: tiny.*'tiny'"):
+        fitted("tinny")
+    monkeypatch.delenv("QE_ENCODERS")
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match=r"cache/encoders: no encoder is named 'tiny'.*known: none"):
+        fitted("tiny")
 
 
 def test_second_translations_are_required_only_if_they_are_named(folder: Path) -> None:
@@ -124,9 +227,9 @@ def test_a_text_is_encoded_once(folder: Path) -> None:
     encoder, asked = extractor._encoder, []
 
     class Counting:
-        def encode(self, texts: list[str]) -> Any:
+        def encode(self, texts: list[str], prompt: str) -> Any:
             asked.extend(texts)
-            return encoder.encode(texts)
+            return encoder.encode(texts, prompt)
 
     extractor._loaded.encoder = Counting()
     first = extractor.fit(SEGMENTS.take(range(30)), {"scores": SCORES[:30]})

@@ -46,7 +46,7 @@ LEAST_WORK = {"rounds": 5, "networks": 1, "epochs": 1}  # parameters of what is 
 
 # Parameters without a default that an extractor cannot be made without: name -> (folder -> parameters).
 PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "encoder": lambda folder: {"directory": encoder_folder(folder), "second": ["pseudo_reference"]},
+    "encoder": lambda folder: {"model": encoder_folder(folder), "second": ["pseudo_reference"]},
     "precomputed": lambda folder: {"files": {"train": feature_file(folder)}, "columns": "header"},
 }
 

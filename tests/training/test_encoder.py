@@ -27,7 +27,7 @@ def test_a_model_with_an_encoder_scores_without_its_folder(
     generate(tmp_path / "data", pairs=100, train=60, test=10, new=1)
     onnx_folder(tmp_path / "data" / "tiny", Tiny.of_seed())
     overrides = [
-        "features=[{kind: encoder, directory: data/tiny}]",
+        "features=[{kind: encoder, model: data/tiny}]",
         "learner={kind: ridge}",
         "search.trials=1",
         "selection={kind: none}",
