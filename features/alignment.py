@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.naturals import natural
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -205,7 +206,7 @@ def _parts_of_speech(
     known = np.zeros(len(tokens), bool)
     for k, text in enumerate(column or ()):
         rows = [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
-        words = [row[3] for row in rows if len(row) == 10 and row[0].isdigit()]
+        words = [row[3] for row in rows if len(row) == 10 and natural(row[0]) is not None]
         if words and len(words) == tokens.lengths[k]:
             tags[tokens.offsets[k] : tokens.offsets[k + 1]] = words
             known[k] = True

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
+from features.basics.numerals import real
 from features.core.columns import Column, block, features_of
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -280,7 +281,7 @@ def _number(text: str, segment: str) -> float:
     if not text.strip():
         return float("nan")
     try:
-        value = float(text)
+        value = real(text)
     except ValueError:
         value = float("inf")
     if not np.isfinite(value):

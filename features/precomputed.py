@@ -10,6 +10,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import real
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
 from features.storage.files import digest, read_lines, sha256
@@ -141,7 +142,7 @@ def _fields(line: str) -> list[str]:
 
 def _number(value: str, path: Path, line: int) -> float:
     try:
-        number = float(value)
+        number = real(value)
     except ValueError:
         raise InputError(f"{value!r} is not a number", where=f"{path}:{line}") from None
     if np.isinf(number):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from features.basics.errors import InputError
+from features.basics.numerals import real
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def _number(text: str, form: str, where: object, above: float) -> tuple[str, flo
     """Name and number; the name may hold `=`, as `chrf:word_order=2` does."""
     name, _, value = text.rpartition("=")
     try:
-        number = float(value)
+        number = real(value)
     except ValueError:
         number = math.nan
     if not (name and above < number < math.inf):

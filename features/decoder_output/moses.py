@@ -17,6 +17,7 @@ import regex
 
 from features.basics.errors import InputError
 from features.basics.naturals import natural
+from features.basics.numerals import real
 from features.storage.files import read_lines
 
 Hypothesis = dict[str, Any]
@@ -201,6 +202,6 @@ def _integer(text: str, where: str) -> int:
 
 def _number(text: str, where: str) -> float:
     try:
-        return float(text)
+        return real(text)
     except ValueError:
         raise InputError(f"expected a number, found '{text}'", where=where) from None

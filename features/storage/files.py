@@ -1,21 +1,27 @@
 """Files: atomic writing, hashing, plain or gzip text with errors that name file and line."""
 
+import codecs
+import ctypes
 import errno
 import fcntl
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, cast
 
 from features.basics.errors import InputError
 
 _ELSEWHERE = "choose another path"
+_PART, _OLD = ".qe-part", ".old"  # endings of what is not finished, and of what is being replaced
+_LEFT = re.compile(rf"[a-z0-9_]{{8}}{re.escape(_PART)}({re.escape(_OLD)})?")
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE (renameat2(2))
 _CLONE = 0x40049409  # FICLONE of Linux (ioctl_ficlone(2))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -29,15 +35,15 @@ def atomic_file(path: Path) -> Iterator[Path]:
     with _refusals(path):
         _check_kind(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+        handle, name = tempfile.mkstemp(_PART, f".{path.name}.", path.parent)
     temporary = Path(name)
     temporary.chmod(0o666 & ~_umask())
     try:
-        with _no_room(path):
-            yield temporary
-        with _refusals(path):
-            temporary.replace(path)
+        with _in_use(handle):
+            with _no_room(path):
+                yield temporary
+            with _refusals(path):
+                temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -46,33 +52,97 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yields a temporary directory beside `path`; it replaces `path` only if the block succeeds.
 
+    At every moment there is one of the two under the name. Where the file system cannot exchange names, a
+    kill between two renames leaves none: the next run puts the old one back (`tidy`).
+
     Raises InputError if `path` cannot be written, or is a file.
     """
     with _refusals(path):
         if path.exists() and not path.is_dir():
             raise InputError("is a file, not a directory", where=path, remedy=_ELSEWHERE)
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        tidy(path)
+        temporary = Path(tempfile.mkdtemp(_PART, f".{path.name}.", path.parent))
     temporary.chmod(0o777 & ~_umask())
     try:
-        with _no_room(path):
-            yield temporary
-        with _refusals(path):
-            if path.exists():
-                old = temporary.with_name(temporary.name + ".old")
-                path.rename(old)
-                temporary.rename(path)
-                shutil.rmtree(old)
-            else:
-                temporary.rename(path)
+        with _in_use(os.open(temporary, os.O_RDONLY)):
+            with _no_room(path):
+                yield temporary
+            with _refusals(path):
+                _put_in_place(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def _put_in_place(new: Path, path: Path) -> None:
+    """The old directory, if there is one, is gone afterwards, or under the name of the new one."""
+    if not path.exists():
+        new.rename(path)
+    elif not _exchanged(new, path):
+        old = new.with_name(f"{new.name}{_OLD}")
+        path.rename(old)
+        new.rename(path)
+        shutil.rmtree(old)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchanges two names at once (renameat2 of Linux); False if the system or the file system cannot."""
+    exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+    return exchange is not None and exchange(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
+
+
+@contextmanager
+def _in_use(handle: int) -> Iterator[None]:
+    """Marks a temporary file or directory as one that a living process works on."""
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def tidy(path: Path) -> None:
+    """Removes what killed processes left beside `path`: temporary files and directories nobody works on.
+
+    An old directory that a kill took away from its name gets it back.
+    """
+    own = f".{path.name}."
+    with suppress(OSError):  # it is not there, or not ours to tidy
+        for left in path.parent.iterdir():
+            if not (left.name.startswith(own) and _LEFT.fullmatch(left.name.removeprefix(own))):
+                continue
+            if not _is_abandoned(left.with_name(left.name.removesuffix(_OLD))):
+                continue
+            if left.name.endswith(_OLD) and not path.exists():
+                left.rename(path)
+            else:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _is_abandoned(left: Path) -> bool:
+    """Whether nobody works on it, or it is gone."""
+    try:
+        handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+
+
 def check_writable(path: Path) -> None:
-    """Raises InputError if `atomic_file` could not write `path`; asked before long work."""
+    """Raises InputError if `atomic_file` could not write `path`; asked before long work.
+
+    What an earlier run left unfinished goes.
+    """
     with _refusals(path):
         _check_kind(path)
+        tidy(path)
         there = next(folder for folder in path.parents if folder.exists())
         with tempfile.TemporaryFile(dir=there):
             pass
@@ -172,6 +242,18 @@ def open_binary(path: Path) -> IO[bytes]:
         return stream
     stream.close()  # gzip.open(stream) would leave it open
     return cast(IO[bytes], gzip.open(path))
+
+
+def line_form(path: Path) -> tuple[bytes, bytes]:
+    """The byte order mark of a plain or gzip text (UTF-8), or nothing, and how its first line ends.
+
+    Raises InputError as `open_binary` does.
+    """
+    with open_binary(path) as stream, suppress(*DAMAGED_GZIP):  # whoever reads the lines tells of damage
+        first = stream.readline()
+        mark = codecs.BOM_UTF8 if first.startswith(codecs.BOM_UTF8) else b""
+        return mark, b"\r\n" if first.endswith(b"\r\n") else b"\n"
+    return b"", b"\n"
 
 
 def read_lines(path: Path) -> Iterator[str]:

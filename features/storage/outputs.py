@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from features.basics.errors import InputError
-from features.storage.files import check_writable, unwritable
+from features.storage.files import check_writable, tidy, unwritable
 
 MARK = ".qe-output"  # names the verb that a folder belongs to
 _PATIENCE = 2.0  # seconds in which a process that was killed lets go of its lock
@@ -51,6 +51,7 @@ def locked_file(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
     """
     path = path.resolve()
     with _made(path.parent, path), _locked(path.with_name(f".{path.name}.lock"), path, patience):
+        tidy(path)
         yield
 
 

@@ -253,7 +253,7 @@ def words_of(block: str, where: str, number: int) -> Iterator[list[str]]:
         yield from _leaves(block)
         return
     for row in _lines(block, where, number):
-        if row[0].isdigit():
+        if natural(row[0]) is not None:
             yield row
 
 
@@ -281,7 +281,7 @@ def collapsed(rows: Sequence[list[str]]) -> list[list[str]]:
     >>> [(row[0], row[1], row[6], row[7]) for row in collapsed(rows)]
     [('1', 'del', '2', 'case'), ('2', 'mar', '0', 'root')]
     """
-    words = [row for row in rows if row[0].isdigit()]
+    words = [row for row in rows if natural(row[0]) is not None]
     place, kept = [0] * (len(words) + 1), list[list[str]]()
     ranges = [(m[1], m[2], row[_FORM]) for row in rows if (m := _RANGE.fullmatch(row[0]))]
     ends = {natural(first): (natural(last) or 0, form) for first, last, form in ranges}

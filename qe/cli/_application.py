@@ -4,13 +4,14 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from features.basics.errors import InputError
+from features.basics.numerals import integer, real
 from qe.cli._help import help_text
 from qe.cli._lists import is_list, repeated
 from qe.cli._process import use_threads
@@ -19,6 +20,7 @@ _NOISE = re.compile("Value error, |, unable to parse string as .*")  # of pydant
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
+_NUMBERS = {int: integer, float: real}
 _NOTHING_COMPUTED = {"completion", "init", "models", "schema", "ui"}
 
 
@@ -70,8 +72,31 @@ class _Command(_Verb, TyperCommand):
         return params if {*verb} <= _NOTHING_COMPUTED else [*params[:-1], _threads(), params[-1]]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for option in self.params:
+            _read_plain_numbers(option)
         lists = [name for option in self.params if is_list(option) for name in option.opts]
         return super().parse_args(ctx, repeated(args, lists))
+
+
+def _read_plain_numbers(option: Any) -> None:
+    """Only ASCII digits without underscores are numbers; pydantic, which Typer asks, reads more."""
+    kind = option.type_descriptor.annotation
+    read = _NUMBERS.get(get_args(kind)[0] if get_args(kind) else kind)
+    if read is None or hasattr(option.process_value, "plain"):
+        return
+    process = option.process_value
+
+    def plain(ctx: Any, value: Any) -> Any:
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str):
+                try:
+                    read(text)
+                except ValueError as error:
+                    raise typer.BadParameter(str(error), ctx=ctx, param=option) from None
+        return process(ctx, value)
+
+    plain.plain = True  # type: ignore[attr-defined]
+    option.process_value = plain
 
 
 class _Group(_Verb, TyperGroup):

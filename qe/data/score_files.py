@@ -8,6 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import real
 from features.storage.files import read_lines
 from qe.data.headers import known_headers
 from qe.data.reading import Column, Reading
@@ -112,7 +113,7 @@ def _first_line(path: Path) -> str:
 
 def _is_number(line: str) -> bool:
     try:
-        float(line)
+        real(line)
     except ValueError:
         return False
     return True

@@ -13,6 +13,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
+from features.basics.numerals import integer, real
 from features.storage.files import atomic_file, read_lines
 
 _MOST = 10**9  # segments
@@ -109,7 +110,7 @@ def _fields(line: str, where: str) -> tuple[str, int, float, int]:
             remedy="separate fields by one tab",
         )
     try:
-        row = fields[0], int(fields[1]), float(fields[2]), int(fields[3])
+        row = fields[0], integer(fields[1]), real(fields[2]), integer(fields[3])
     except ValueError as error:
         raise InputError(f"not a submission line ({error})", where=where) from None
     if max(abs(row[1]), abs(row[3])) > _MOST:

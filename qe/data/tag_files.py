@@ -10,6 +10,7 @@ import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
+from features.basics.numerals import real
 from features.storage.files import read_lines
 
 Layout = Literal["tags", "words", "gaps", "source"]
@@ -172,7 +173,7 @@ def _value(word: str, path: Path, line: int) -> float:
     if word in TAGS:
         return TAGS[word]
     try:
-        value = float(word)
+        value = real(word)
     except ValueError:
         value = np.nan
     if not 0 <= value <= 1:

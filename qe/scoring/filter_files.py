@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import pyarrow.parquet as pq
 
 from features.basics.progress import Progress, silent
-from features.storage.files import atomic_file
+from features.storage.files import atomic_file, line_form
 from features.storage.outputs import check_output
 from qe.data.tables import Layout
 from qe.scoring import tables
 from qe.scoring.check import Checks
 from qe.scoring.filter_threshold import Threshold
-from qe.scoring.input import Input, open_input
+from qe.scoring.input import Input, ParallelInput, ParquetInput, open_input
 from qe.scoring.kept import Kept
 from qe.scoring.naming import Names
 from qe.scoring.rows import Row, chunks, unusable
@@ -129,7 +129,8 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
             tables.writing(one, _gzipped(output[0])) as left,
             tables.writing(other, _gzipped(output[1])) as right,
         ):
-            yield _Texts((left, right))
+            paths = (given.path, given.target) if isinstance(given, ParallelInput) else output
+            yield _Texts((left, right), [line_form(path) for path in paths])
         return
     kind = tables.kind_of(output[0])
     kept = Kept.make(given, added, kind, "id")
@@ -141,9 +142,12 @@ def _opened(given: Input, output: Sequence[Path], added: Sequence[str]) -> Itera
                     kept, lambda rows: writer.write_table(tables.arrow_table(rows, kept.columns, kept.types))
                 )
             return
+        mark, end = (b"", b"\n") if added or isinstance(given, ParquetInput) else line_form(given.path)
         with tables.writing(temporary, _gzipped(output[0])) as stream:
-            stream.write(tables.header(kept.columns, kind))
-            yield _Table(kept, lambda rows: stream.write(tables.encode(rows, kept.columns, kind)))
+            stream.write(mark + tables.header(kept.columns, kind, end.decode()))
+            yield _Table(
+                kept, lambda rows: stream.write(tables.encode(rows, kept.columns, kind, end=end.decode()))
+            )
 
 
 def _gzipped(path: Path) -> bool:
@@ -151,14 +155,16 @@ def _gzipped(path: Path) -> bool:
 
 
 class _Texts:
-    """Two text files, one segment per line."""
+    """Two text files, one segment per line; byte order marks and line ends as those of the inputs."""
 
-    def __init__(self, streams: Sequence[Any]) -> None:
-        self.streams = streams
+    def __init__(self, streams: Sequence[Any], forms: Sequence[tuple[bytes, bytes]]) -> None:
+        self.streams, self.ends = streams, [end for _, end in forms]
+        for stream, (mark, _) in zip(streams, forms, strict=True):
+            stream.write(mark)
 
     def add(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-        for stream, side in zip(self.streams, _TEXTS, strict=True):
-            stream.write(f"{row[side]}\n".encode())
+        for stream, side, end in zip(self.streams, _TEXTS, self.ends, strict=True):
+            stream.write(row[side].encode() + end)
 
     def flush(self) -> None:
         pass

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from features.basics.errors import InputError
+from features.basics.numerals import real
 from qe.display.numbers import number
 from qe.scoring.rows import Row
 from qe.scoring.scorer import Scorer
@@ -41,7 +42,7 @@ class Threshold:
     def _read(self, row: Row) -> tuple[float | None, str]:
         columns, _ = row
         try:
-            value = float(columns[self.column])
+            value = real(str(columns[self.column]))
         except (KeyError, TypeError, ValueError):
             return None, ""
         return (value, "") if math.isfinite(value) else (None, "")

@@ -1,9 +1,10 @@
 """Rows of an input: their columns, and why one cannot be used; none vanishes."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from features.basics.errors import InputError
 from features.basics.longest import too_long
@@ -46,7 +47,7 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
     """JSONL lines as rows; one that is no JSON object says so as its reason."""
     for line in lines:
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_float=Written)
         except json.JSONDecodeError as error:
             yield {}, f"not valid JSON ({error.msg})"
         except RecursionError:
@@ -57,10 +58,26 @@ def json_rows(lines: Iterable[str]) -> Iterator[Row]:
             yield (value, unusable_id(value)) if isinstance(value, dict) else ({}, "not a JSON object")
 
 
+class Written(float):
+    """A number of JSON; its text is as it was written: `1e400` is no infinity, `1.10` not `1.1`."""
+
+    def __new__(cls, text: str) -> Self:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
 def unusable_id(row: dict[str, Any]) -> str:
     """Why a row's id cannot be written, or an empty string; if it cannot, it is taken from the row."""
     name = row.get("id")
-    if isinstance(name, dict | list):
+    if isinstance(name, dict | list) or (type(name) is float and not math.isfinite(name)):
         row["id"] = None
         return "the id is neither text nor a number"
     if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):

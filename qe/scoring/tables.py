@@ -72,8 +72,9 @@ def encode(
     kind: Kind,
     types: Types | None = None,
     safe: bool = False,
+    end: str = "\n",
 ) -> bytes:
-    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own).
+    """Rows as the bytes of a headerless piece of a table (Parquet: a file of its own), lines ended by `end`.
 
     A JSON object has the columns that its row has, in order; in other kinds every row has all of them.
 
@@ -86,29 +87,30 @@ def encode(
         pq.write_table(arrow_table(rows, columns, types), sink)
         return sink.getvalue()
     if kind == "jsonl":
-        return b"".join(_json_line({c: row[c] for c in columns if c in row}) for row in rows)
+        lines = (_json_line({c: row[c] for c in columns if c in row}) for row in rows)
+        return b"".join(line + end.encode() for line in lines)
     text = io.StringIO(newline="")
     if kind == "csv":
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(text, lineterminator=end)
         writer.writerows([_cell(row[c]) for c in columns] for row in rows)
     else:
         for row in rows:
-            text.write("\t".join(_plain(_cell(row[c])) for c in columns) + "\n")
+            text.write("\t".join(_plain(_cell(row[c])) for c in columns) + end)
     return text.getvalue().encode("utf-8")
 
 
 def _json_line(row: Mapping[str, Any]) -> bytes:
     try:
-        return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair in a column that is kept
-        return (json.dumps(row, allow_nan=False) + "\n").encode("ascii")
+        return json.dumps(row, allow_nan=False).encode("ascii")
 
 
-def header(columns: Sequence[str], kind: Kind) -> bytes:
+def header(columns: Sequence[str], kind: Kind, end: str = "\n") -> bytes:
     """What stands before the first row."""
     if kind == "jsonl":
         return b""
-    return encode([dict(zip(columns, columns, strict=True))], columns, kind)
+    return encode([dict(zip(columns, columns, strict=True))], columns, kind, end=end)
 
 
 def arrow_table(

@@ -170,3 +170,48 @@ def test_parallel_text_is_told_from_spoilt_text(shared_data: Callable[[str], Pat
     assert refused([(t, s) for s, t in pairs]) >= 0.95
     assert refused([(s, s) for s, _ in pairs]) >= 0.99
     assert refused([(s, sides[0][i]) for i, (s, _) in enumerate(pairs, start=1500)]) >= 0.95
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("mark", [b"", MARK])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("ending", ["txt", "tsv", "csv", "jsonl"])
+def test_byte_order_marks_and_line_ends_stay(mark: bytes, end: bytes, ending: str, tmp_path: Path) -> None:
+    """What all checks let pass is the file itself, to the byte."""
+    lines = {
+        "tsv": ["source\ttarget", *["\t".join(GOOD)] * 2],
+        "csv": ["source,target,note", *[",".join([*GOOD, '"two\nlines"'])] * 2],
+        "jsonl": [json.dumps(dict(zip(("source", "target"), GOOD, strict=True)), ensure_ascii=False)] * 2,
+    }
+    texts = [lines[ending]] if ending in lines else [[side] * 2 for side in GOOD]
+    inputs, outputs = (
+        [tmp_path / f"{name}{i}.{ending}" for i in range(len(texts))] for name in ("in", "out")
+    )
+    for path, text in zip(inputs, texts, strict=True):
+        path.write_bytes(mark + b"".join(line.encode() + end for line in text))
+    assert filter_files(inputs, outputs, usual()).kept == 2
+    for path, output in zip(inputs, outputs, strict=True):
+        assert output.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["1_0", "٣", "1e", "0x1", ""])
+def test_the_worst_score_is_a_number_as_people_write_it(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.tsv").write_text("source\ttarget\tscore\na b\tc d\t1\n")
+    given = ["--input", str(tmp_path / "in.tsv"), "--output", str(tmp_path / "out.tsv"), "--worst", text]
+    with pytest.raises(SystemExit) as ended:
+        main(["filter", "--languages", "en", "de", *given])
+    assert ended.value.code == 2 and "--worst" in capsys.readouterr().err
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("text", ["1_0", "٣", "nan", "inf", "1e400"])
+def test_a_score_that_is_no_number_lets_nothing_pass(text: str, tmp_path: Path) -> None:
+    (tmp_path / "in.tsv").write_text(f"source\ttarget\tscore\n{GOOD[0]}\t{GOOD[1]}\t{text}\n", "utf-8")
+    done = filter_files(
+        [tmp_path / "in.tsv"], [tmp_path / "out.tsv"], usual(), threshold=Threshold(0.5, True, column="score")
+    )
+    assert done.kept == 0 and done.refused == {"score": 1}

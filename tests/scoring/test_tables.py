@@ -194,3 +194,12 @@ def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None
     pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
     with pytest.raises(InputError, match=r"b\.parquet:1: the header names \['target'\] more than once"):
         list(read_rows(tmp_path / "b.parquet"))
+
+
+def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:
+    """`1e400` is beyond every float, and no infinity; `1.10` stays what it is."""
+    ids = ["1e400", "-1E-400", "1.10", "12345678901234567890123", '"a"', "NaN"]
+    (tmp_path / "in.jsonl").write_text("".join(f'{{"id": {i}, "source": "a", "target": "b"}}\n' for i in ids))
+    rows = list(read_rows(tmp_path / "in.jsonl"))
+    assert [str(row["id"]) for row, _ in rows[:5]] == [*ids[:4], "a"]
+    assert rows[5][1] == "the id is neither text nor a number"

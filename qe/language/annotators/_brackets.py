@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from features.basics.errors import InputError
+from features.basics.longest import LONGEST
 from features.storage.files import read_lines
 
 _PIECES: Final = re.compile(r"[()]|[^\s()]+")
+_DEEPEST: Final = 200  # brackets within each other
 ROOT: Final = "ROOT"  # above every tree
 _TRACES: Final = frozenset({"-NONE-"})  # tags of words that are not there
 _ELLIPSIS: Final = re.compile(r"\*\d*\*")  # CESS: the form of a subject that is left out
@@ -75,8 +77,8 @@ def read_trees(path: Path) -> tuple[list[Node], list[str]]:
     brackets do not match is passed over, and the second result names its line; so it does for trees in which
     no word is left.
 
-    Raises InputError, with the line, where brackets do not match in more than one tree of a hundred, or hold
-    something else.
+    Raises InputError, with the line, where brackets do not match in more than one tree of a hundred, hold
+    something else, or are nested more than 200 deep, and for a tree of more than 2,000 words.
     """
     lines = list(read_lines(path))
     starts = [k for k, line in enumerate(lines) if line.startswith("(")]
@@ -113,16 +115,23 @@ class _Unmatched(InputError):
 def _nodes(lines: Sequence[str], before: int, path: Path) -> Iterator[tuple[int, Node]]:
     """(line where it begins, tree) of every pair of outermost brackets; `before` lines came first."""
     open_: list[list[str | Node]] = []
-    first = 0
+    first = words = 0
     for number, line in enumerate(lines, start=before + 1):
         for piece in _PIECES.findall(line):
             if piece == "(":
-                first = first if open_ else number
+                first, words = (first, words) if open_ else (number, 0)
                 open_.append([])
+                if len(open_) > _DEEPEST:
+                    raise InputError(
+                        f"brackets are nested more than {_DEEPEST} deep", where=f"{path}:{number}"
+                    )
             elif not open_:
                 raise _Unmatched(f"{piece[:40]!r} stands outside of brackets", where=f"{path}:{number}")
             elif piece == ")":
                 node = _node(open_.pop(), f"{path}:{number}")
+                words += bool(node.word)
+                if words > LONGEST:
+                    raise InputError(f"a tree has at most {LONGEST:,} words", where=f"{path}:{first}")
                 if open_:
                     open_[-1].append(node)
                 else:

@@ -1,25 +1,39 @@
 """Treebanks in CoNLL-U: sentences with tags, base forms and heads."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from features.basics.errors import InputError
+from features.basics.longest import LONGEST
 from features.basics.naturals import natural
 from features.storage.files import read_lines
 from features.text.annotation import collapsed
 
 Row = list[str]  # ten columns
+_ID = re.compile("[0-9]{1,18}(-[0-9]{1,18})?")
 FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, MISC = 1, 2, 3, 4, 5, 6, 7, 9
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """The words of a sentence (ids 1, 2, ...), and its rows with ranges; where it begins."""
+    """The words of a sentence (ids 1, 2, ...); its rows with ranges, their file, and the line of each."""
 
     words: list[Row]
     rows: list[Row]
-    where: str
+    path: Path
+    lines: list[int]
+
+    @property
+    def where(self) -> str:
+        """Where it begins."""
+        return f"{self.path}:{self.lines[0]}"
+
+    def heads(self) -> list[int]:
+        """The heads of the words, from 0; -1: root. Raises InputError, with the line, for no tree."""
+        lines = [line for row, line in zip(self.rows, self.lines, strict=True) if _is_word(row)]
+        return heads_of(self.words, [f"{self.path}:{line}" for line in lines])
 
     def in_text(self) -> list[Row]:
         """Words as the text has them: `del`, not `de` and `el` (`features.text.annotation.collapsed`)."""
@@ -29,8 +43,8 @@ class Sentence:
 def read_conllu(files: Sequence[Path]) -> list[Sentence]:
     """The sentences of CoNLL-U files, plain or gzip; comments and empty nodes are passed over.
 
-    Raises InputError, with file and line, for rows without ten columns, ids out of order, or files without
-    a sentence.
+    Raises InputError, with file and line, for rows without ten columns, ids out of order, sentences of more
+    than 2,000 words, or files without a sentence.
     """
     sentences = [sentence for file in files for sentence in _sentences(file)]
     if not sentences:
@@ -40,52 +54,65 @@ def read_conllu(files: Sequence[Path]) -> list[Sentence]:
 
 def _sentences(path: Path) -> Iterator[Sentence]:
     rows: list[Row] = []
-    first = 1
+    lines: list[int] = []
     for number, line in enumerate(read_lines(path), start=1):
         if line.startswith("#"):
             continue
         if not line.strip():
             if rows:
-                yield _sentence(rows, f"{path}:{first}")
-            rows = []
+                yield _sentence(rows, path, lines)
+            rows, lines = [], []
             continue
         row = line.split("\t")
         if len(row) != 10:
             raise InputError(f"CoNLL-U has 10 columns, but this line {len(row)}", where=f"{path}:{number}")
-        first = first if rows else number
         if "." not in row[0]:
+            if not _ID.fullmatch(row[0]):
+                raise InputError(f"{row[0][:40]!r} is no id of a word or a range", where=f"{path}:{number}")
             rows.append(row)
+            lines.append(number)
     if rows:
-        yield _sentence(rows, f"{path}:{first}")
+        yield _sentence(rows, path, lines)
 
 
-def _sentence(rows: list[Row], where: str) -> Sentence:
-    words = [row for row in rows if row[0].isdigit()]
+def _is_word(row: Row) -> bool:
+    return natural(row[0]) is not None
+
+
+def _sentence(rows: list[Row], path: Path, lines: list[int]) -> Sentence:
+    words, where = list(filter(_is_word, rows)), f"{path}:{lines[0]}"
     ids = [row[0] for row in words]
     if ids != [str(i) for i in range(1, len(ids) + 1)]:
-        raise InputError(f"ids must be 1, 2, ..., but are {', '.join(ids[:8])} ...", where=where)
-    return Sentence(words, rows, where)
+        raise InputError(f"ids must be 1, 2, ..., but are {', '.join(ids[:8])[:80]} ...", where=where)
+    if len(words) > LONGEST:
+        raise InputError(f"{len(words):,} words, but a sentence has at most {LONGEST:,}", where=where)
+    return Sentence(words, rows, path, lines)
 
 
-def heads_of(words: Sequence[Row], where: str) -> list[int]:
+def heads_of(words: Sequence[Row], where: Sequence[str]) -> list[int]:
     """The heads of a sentence's words, from 0; -1: root.
+
+    where  each word stands
 
     Raises InputError for heads that make no tree.
     """
     heads = []
-    for row in words:
+    for row, line in zip(words, where, strict=True):
         head = natural(row[HEAD])
         if head is None or head > len(words):
             raise InputError(
-                f"the head of a word must be 0 to {len(words)}, but is {row[HEAD][:40]!r}", where=where
+                f"the head of a word must be 0 to {len(words)}, but is {row[HEAD][:40]!r}", where=line
             )
         heads.append(head - 1)
+    rooted = {-1}
     for word in range(len(heads)):
-        seen, place = 0, word
-        while place >= 0 and seen <= len(heads):
-            place, seen = heads[place], seen + 1
-        if place >= 0:
-            raise InputError(f"the word {words[word][FORM]!r} depends on itself", where=where)
+        way: set[int] = set()
+        while word not in rooted:
+            if word in way:
+                raise InputError(f"the word {words[word][FORM]!r} depends on itself", where=where[word])
+            way.add(word)
+            word = heads[word]
+        rooted |= way
     return heads
 
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def projective(heads: Sequence[int]) -> list[int]:
     """Heads of a projective tree: while arcs cross, the shortest of them is lifted (Nivre and Nilsson 2005).
@@ -10,21 +13,35 @@ def projective(heads: Sequence[int]) -> list[int]:
     [2, 2, -1, 2]
     """
     result = list(heads)
-    while True:
-        crossing = [word for word in range(len(result)) if result[word] >= 0 and not _covers(result, word)]
-        if not crossing:
-            return result
-        word = min(crossing, key=lambda w: abs(w - result[w]))
+    while (word := _shortest_crossing(result)) is not None:
         result[word] = result[result[word]]
+    return result
 
 
-def _covers(heads: Sequence[int], word: int) -> bool:
-    """Whether the head of `word` is above all that lies between them."""
-    head = heads[word]
-    return all(_above(heads, head, inner) for inner in range(min(word, head) + 1, max(word, head)))
+def _shortest_crossing(heads: Sequence[int]) -> int | None:
+    """The word of the shortest arc with a word below it that does not depend on its head."""
+    first, beyond = _spans(heads)
+
+    def covers(word: int, head: int) -> bool:
+        inner = first[min(word, head) + 1 : max(word, head)]
+        return not len(inner) or bool(first[head] <= inner.min() and inner.max() < beyond[head])
+
+    arcs = ((abs(word - head), word) for word, head in enumerate(heads) if head >= 0)
+    return next((word for _, word in sorted(arcs) if not covers(word, heads[word])), None)
 
 
-def _above(heads: Sequence[int], upper: int, lower: int) -> bool:
-    while lower >= 0 and lower != upper:
-        lower = heads[lower]
-    return lower == upper
+def _spans(heads: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) the place of every word in the tree's pre-order, and the place beyond all that depend on it."""
+    below: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads):
+        below[head].append(word)  # of the root, -1: the last
+    order, waiting = list[int](), below[-1][::-1]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += below[order[-1]][::-1]
+    first, sizes = np.zeros(len(heads), np.int64), np.ones(len(heads), np.int64)
+    first[order] = np.arange(len(order))
+    for word in reversed(order):
+        if heads[word] >= 0:
+            sizes[heads[word]] += sizes[word]
+    return first, first + sizes

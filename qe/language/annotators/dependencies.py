@@ -20,6 +20,7 @@ from qe.language.annotators._conllu import (
     FORM,
     HEAD,
     Row,
+    Sentence,
     heads_of,
     read_conllu,
     universal_deprel,
@@ -73,12 +74,12 @@ class Dependencies(Annotator):
         settings: Mapping[str, int],
         progress: Progress = silent,
     ) -> Self:
-        sentences = versions(read_conllu(files))
+        sentences = versions(_parsed(files))
         made = {**settings, "files": [sha256(file) for file in files]}
         for sentence in sentences:
             if any(not universal_deprel(row[DEPREL]).strip("_") for row in sentence):
-                text = " ".join(row[FORM] for row in sentence)
-                raise InputError(f"a word without relation in: {text[:60]}", remedy="give a parsed treebank")
+                text = _shown_text(sentence)
+                raise InputError(f"a word without relation in: {text}", remedy="give a parsed treebank")
         order, batch = _jackknifed(sentences, language, settings["seed"], progress)
         return cls._learned(order, batch, made, progress)
 
@@ -86,9 +87,8 @@ class Dependencies(Annotator):
     def _learned(
         cls, sentences: Sequence[Sequence[Row]], batch: Batch, settings: Mapping[str, Any], progress: Progress
     ) -> Self:
-        heads = np.array(
-            [h for sentence in sentences for h in projective(heads_of(sentence, sentence[0][FORM]))], np.int32
-        )
+        trees = (heads_of(sentence, [_shown_text(sentence)] * len(sentence)) for sentence in sentences)
+        heads = np.array([head for tree in trees for head in projective(tree)], np.int32)
         labels, gold = indexed([row[DEPREL] for sentence in sentences for row in sentence])
         tags, by_word = batch.layers["upos"].types, batch.layers["upos"].ids
         shown, marks = _shown(batch)
@@ -170,9 +170,21 @@ class Dependencies(Annotator):
     @classmethod
     def evaluate(cls, gold: Sequence[Path], language: str, annotators: Sequence[Annotator]) -> dict[str, Any]:
         """Unlabelled and labelled attachment, punctuation included; `las_universal` without subtypes."""
-        sentences = read_conllu(gold)
+        sentences = _parsed(gold)
         words = _attachment([s.words for s in sentences], language, annotators)
         return {"words": words, "tokens": _attachment([s.in_text() for s in sentences], language, annotators)}
+
+
+def _parsed(files: Sequence[Path]) -> list[Sentence]:
+    """Raises InputError, with file and line, for heads that make no tree."""
+    sentences = read_conllu(files)
+    for sentence in sentences:
+        sentence.heads()
+    return sentences
+
+
+def _shown_text(sentence: Sequence[Row]) -> str:
+    return " ".join(row[FORM] for row in sentence)[:60]
 
 
 def _attachment(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from features.basics.errors import InputError
+from features.basics.naturals import natural
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.core.segments import Segments
@@ -252,7 +253,7 @@ def _with_more(block: str, comments: Sequence[str], misc: Mapping[int, str]) -> 
     lines = [f"# {comment}" for comment in comments]
     word = 0
     for line in block.split("\n") if block else ():
-        if line[:1].isdigit() and line.partition("\t")[0].isdigit():
+        if natural(line.partition("\t")[0]) is not None:
             if word in misc:
                 rest, _, last = line.rpartition("\t")
                 line = f"{rest}\t{misc[word] if last == NOTHING else f'{last}|{misc[word]}'}"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
+from features.basics.numerals import integer
 from features.storage.files import read_lines
 from qe.people.judgements.collection import Collection
 
@@ -79,7 +80,7 @@ def rank_of(text: str, where: str) -> int:
     Raises InputError for anything else.
     """
     try:
-        rank = int(text)
+        rank = integer(text)
     except ValueError:
         rank = 0
     if rank != BLANK and not 1 <= rank <= WORST:

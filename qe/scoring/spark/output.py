@@ -1,11 +1,18 @@
 """Output of Spark jobs: a folder that is there only when it is complete."""
 
+import glob
+import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from features.basics.errors import InputError
+from features.storage.outputs import locked_file
+
+_OWN = re.compile(r"\.[0-9a-f]{12}\.spark")
 
 
 @contextmanager
@@ -20,11 +27,14 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
     path = session._jvm.org.apache.hadoop.fs.Path(output)
     files = path.getFileSystem(session._jsc.hadoopConfiguration())
     _check(session, files, path, output, overwrite)
+    if files.getScheme() == "file":
+        _tidy(_local(output))
     # A name of its own: another job may be writing the same output, and that folder may be a user's.
     beside = f"{output.rstrip('/')}.{uuid4().hex[:12]}.spark"
     temporary = session._jvm.org.apache.hadoop.fs.Path(beside)
     try:
-        yield beside
+        with locked_file(_local(beside)) if files.getScheme() == "file" else nullcontext():
+            yield beside
         _check(session, files, path, output, overwrite)  # of a job that was faster
         if overwrite:
             files.delete(path, True)
@@ -32,6 +42,18 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
             raise InputError("cannot be renamed to the output folder", where=beside)
     finally:
         files.delete(temporary, True)
+
+
+def _local(output: str) -> Path:
+    return Path(re.sub("^file:(//)?", "", output).rstrip("/"))
+
+
+def _tidy(output: Path) -> None:
+    """Removes what killed jobs left beside an output of this machine: folders nobody holds the lock of."""
+    for left in output.parent.glob(f"{glob.escape(output.name)}.*.spark"):
+        if _OWN.fullmatch(left.name.removeprefix(output.name)):
+            with suppress(InputError), locked_file(left, patience=0):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _check(session: Any, files: Any, path: Any, output: str, overwrite: bool) -> None:

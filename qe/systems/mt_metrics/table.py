@@ -8,6 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.basics.numerals import real
 from features.text.tokens import ratio
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
@@ -52,7 +53,7 @@ class Table(TextMetric):
     def _numbers(self, line: str, where: str) -> list[float]:
         names = _COLUMNS[self.score_of]
         try:
-            values = [float(cell) for cell in line.split()]
+            values = [real(cell) for cell in line.split()]
         except ValueError:
             values = []
         if len(values) != len(names) or not np.isfinite(values).all():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from features.basics.errors import InputError
-from features.storage.files import atomic_directory, atomic_file, check_writable, read_lines
+from features.storage.files import atomic_directory, atomic_file, check_writable, read_lines, tidy
 
 TEXT = "".join(f"line {i} of a text that is squeezed\n" for i in range(2000))
 
@@ -135,3 +135,69 @@ def test_what_cannot_be_read(name: str, message: str, places: Path) -> None:
     with pytest.raises(InputError, match=message) as raised:
         list(read_lines(places / name))
     assert raised.value.where == places / name
+
+
+# --- kills ---------------------------------------------------------------------------------------------
+
+
+WRITES = """
+import os, sys
+from pathlib import Path
+from features.storage import files
+path, kind, last, exchanges = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "yes"
+if not exchanges:
+    files._exchanged = lambda one, other: False
+steps = 0
+def step(event, arguments):
+    global steps
+    changes = event in ("os.rename", "os.remove", "os.rmdir", "shutil.rmtree", "ctypes.dlsym", "os.mkdir")
+    if changes or (event == "open" and str(arguments[1]) == "w"):
+        steps += 1
+        if steps == last:
+            os.kill(os.getpid(), 9)
+sys.addaudithook(step)
+if kind == "file":
+    with files.atomic_file(path) as temporary:
+        temporary.write_text("new")
+else:
+    with files.atomic_directory(path) as temporary:
+        (temporary / "content").write_text("new")
+"""
+
+
+@pytest.mark.parametrize("exchanges", ["yes", "no"])
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new(kind: str, exchanges: str, tmp_path: Path) -> None:
+    """Killed before every change of the file system; the next run leaves nothing of it beside the output."""
+    seen = set()
+    for last in range(1, 20):
+        folder = tmp_path / str(last)
+        path = folder / "out"
+        content = path if kind == "file" else path / "content"
+        content.parent.mkdir(parents=True)
+        content.write_text("old")
+        done = subprocess.run(
+            [sys.executable, "-c", WRITES, str(path), kind, str(last), exchanges], check=False
+        )
+        if exchanges == "yes" or kind == "file":
+            assert content.read_text() in ("old", "new"), last
+        check_writable(folder / "other")
+        seen.add(len(list(folder.iterdir())))
+        tidy(path)
+        assert content.read_text() in ("old", "new"), last
+        assert [left.name for left in folder.iterdir()] == ["out"], last
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0 and content.read_text() == "new" and max(seen) > 1  # kills did leave things
+
+
+def test_what_a_living_process_writes_is_not_tidied_away(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    (tmp_path / ".out.notes").write_text("of the user")
+    (tmp_path / ".out.abcdefgh.qe-part").write_text("of a kill")
+    with atomic_file(path) as file, atomic_directory(tmp_path / "folder") as folder:
+        check_writable(path)
+        tidy(tmp_path / "folder")
+        assert file.exists() and folder.exists()
+        file.write_text("x")
+    assert {left.name for left in tmp_path.iterdir()} == {"out", "folder", ".out.notes"}

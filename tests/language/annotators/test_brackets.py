@@ -87,3 +87,19 @@ def test_a_repeated_bracket_counts_as_often_as_gold_has_it(tmp_path: Path) -> No
     figures = scores([(gold, guess)])
     assert (figures["recall"], figures["precision"]) == (1, pytest.approx(2 / 3))
     assert category("NP-SBJ|X") == "NP"
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("(S " * 3000 + "(N a)" + ")" * 3000, "t.mrg:1: brackets are nested more than 200 deep"),
+        ("(S" + " (N a)" * 2001 + ")", "t.mrg:1: a tree has at most 2,000 words"),
+    ],
+)
+def test_trees_that_nobody_wrote(tree: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.mrg").write_text(tree + "\n")
+    with pytest.raises(InputError, match=message):
+        read_trees(tmp_path / "t.mrg")
+    deepest = "(S " * 199 + "(N a)" + ")" * 199 + "\n(S" + " (N a)" * 2000 + ")\n"
+    (tmp_path / "t.mrg").write_text(deepest)
+    assert [len(each.words()) for each in read_trees(tmp_path / "t.mrg")[0]] == [1, 2000]

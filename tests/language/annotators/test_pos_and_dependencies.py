@@ -2,9 +2,12 @@
 
 from itertools import pairwise, product
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from features.basics.errors import InputError
 from features.text.annotation import heads, layer_tokens
@@ -15,6 +18,7 @@ from qe.language.annotators._lemmas import Lemmas
 from qe.language.annotators._projective import projective
 from qe.language.annotators._sequence import _viterbi
 from qe.language.annotators._transitions import LEFT, RIGHT, SHIFT, oracle
+from qe.language.annotators.dependencies import Dependencies
 from tests.language.annotators.made import sentences, write_conllu
 
 RANDOM = np.random.default_rng(3)
@@ -165,3 +169,52 @@ def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: igno
         (tmp_path / name).write_text(text, "utf-8")
     train("pos", [tmp_path / "train"], "es", tmp_path / "es", {"epochs": 3})
     assert AnnotatorFolder(tmp_path / "es").evaluate("pos", [tmp_path / "gold"])["words"]["upos"] > 0.93
+
+
+def row(number: object, head: object, form: str = "a") -> str:
+    return "\t".join([str(number), form, "_", "NOUN", "_", "_", str(head), "dep", "_", "_"]) + "\n"
+
+
+CIRCLE = row(1, 0) + "\n" + row(1, 2, "c") + "# more\n" + row(2, 1, "d")
+WRONG_TREES = {
+    "itself": ("# text\n" + row(1, 0) + row(2, 2, "b"), ":3: the word 'b' depends on itself"),
+    "a circle": (CIRCLE, ":3: the word 'c' depends on itself"),
+    "no head": (row(1, 3), ":1: the head of a word must be 0 to 1, but is '3'"),
+    "a power": (row("\u00b2", 0), ":1: '\u00b2' is no id of a word or a range"),
+    "another digit": (row("\u0661", 0), ":1: '\u0661' is no id of a word or a range"),
+    "digits": (row("9" * 5000, 0), ":1: '9+' is no id of a word or a range"),
+    "a long sentence": ("".join(row(i, i - 1) for i in range(1, 30_001)), ":1: 30,000 words, but a sentence"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TREES)
+def test_a_tree_that_is_none_names_file_and_line(name: str, tmp_path: Path) -> None:
+    text, message = WRONG_TREES[name]
+    (tmp_path / "t.conllu").write_text(text + "\n", "utf-8")
+    with pytest.raises(InputError, match=message):
+        Dependencies.train([tmp_path / "t.conllu"], "es", {"epochs": 1, "seed": 1})
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 12))
+def test_arcs_that_cross_are_lifted_until_none_does(draw: Random, n: int) -> None:
+    """Against the definition: the shortest arc whose head is not above all that lies between its ends."""
+    order, heads = draw.sample(range(n), n), [-1] * n
+    for k in range(1, n):
+        heads[order[k]] = order[draw.randrange(k)]
+    assert projective(heads) == lifted(heads)
+
+
+def lifted(heads: list[int]) -> list[int]:
+    result = list(heads)
+
+    def above(upper: int, lower: int) -> bool:
+        return lower == upper or (lower >= 0 and above(upper, result[lower]))
+
+    def covers(word: int) -> bool:
+        head = result[word]
+        return all(above(head, inner) for inner in range(min(word, head) + 1, max(word, head)))
+
+    while crossing := [word for word in range(len(result)) if result[word] >= 0 and not covers(word)]:
+        word = min(crossing, key=lambda w: abs(w - result[w]))
+        result[word] = result[result[word]]
+    return result

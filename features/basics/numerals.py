@@ -1,0 +1,41 @@
+"""Numbers in text that others wrote: what `float` and `int` read beside them is a slip, or no number."""
+
+
+def real(text: str) -> float:
+    """As `float`, of ASCII digits without underscores; NaN and infinities are for the caller to refuse.
+
+    >>> real(" -1.5e3 "), real("nan")
+    (-1500.0, nan)
+    >>> real("1_0")
+    Traceback (most recent call last):
+    ValueError: not a number: '1_0'
+
+    Raises ValueError for any other text.
+    """
+    try:
+        return float(_plain(text))
+    except ValueError:
+        raise ValueError(f"not a number: {text!r}") from None
+
+
+def integer(text: str) -> int:
+    """As `int`, of ASCII digits without underscores.
+
+    >>> integer("-7")
+    -7
+    >>> integer("\u0663")
+    Traceback (most recent call last):
+    ValueError: not a whole number: '\u0663'
+
+    Raises ValueError for any other text, and for thousands of digits.
+    """
+    try:
+        return int(_plain(text))
+    except ValueError:
+        raise ValueError(f"not a whole number: {text!r}") from None
+
+
+def _plain(text: str) -> str:
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return text
