@@ -3,12 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
@@ -16,10 +14,12 @@ from features.basics.errors import InputError
 from features.text.scripts import seems_without_blanks, without_blanks
 from qe.config.overrides import override
 from qe.data.agreement import krippendorff_alpha, weighted_kappa
-from qe.data.dataset import Dataset, LabelScale, Split
+from qe.data.dataset import LabelScale, Split
 from qe.data.format import FORMATS, make_format
 from qe.data.judges import MAX_DIFFERENCE, judged_labels
 from qe.data.reading import Reading
+from qe.data.repeated import keys as repeated_keys
+from qe.data.repeated import overlaps
 
 _BINS = 10
 _LOOKED_AT = 1000  # texts in which blanks are looked for
@@ -122,12 +122,19 @@ def check(path: Path, format_name: str | None = None, options: Mapping[str, Any]
     splits = {name: describe(split, dataset.scale) for name, split in dataset.splits.items()}
     defects = [str(defect) for defect in reading.defects]
     defects += [defect for name, split in dataset.splits.items() for defect in _defects(name, split)]
+    shared_rows = overlaps(dataset.splits)
+    defects += [
+        f"{later}: {shared['pair']:,} of {len(dataset.splits[later]):,} pairs of source and target are in "
+        f"{earlier}, too: what is judged on one of them must not be learned from the other"
+        for (later, earlier), shared in shared_rows.items()
+        if shared["pair"]
+    ]
     return DataReport(
         dataset.name,
         format_name,
         dataset.scale,
         splits,
-        overlaps(dataset),
+        {f"{later} in {earlier}": shared for (later, earlier), shared in shared_rows.items()},
         dataset.notes,
         tuple(defects),
         tuple(map(str, reading.unreadable)),
@@ -185,7 +192,7 @@ def describe(split: Split, scale: LabelScale) -> SplitReport:
         None if given is None or not len(given) else _histogram(given, scale),
         None if split.judges is None else _judges(split, scale),
         lengths,
-        {name: len(keys) - len(set(keys)) for name, keys in _keys(split).items()},
+        {name: len(keys) - len(set(keys)) for name, keys in repeated_keys(split).items()},
         None if segments.doc_id is None else len(set(segments.doc_id)),
         None
         if split.post_edit is None
@@ -258,36 +265,6 @@ def _pearson(left: FloatArray, right: FloatArray) -> float | None:
     if len(left) < 2 or left.std() == 0 or right.std() == 0:
         return None
     return float(np.corrcoef(left, right)[0, 1])
-
-
-def text_key(text: str) -> str:
-    """What makes texts the same sentence: letters, marks and digits in lower case; else the text itself.
-
-    >>> text_key("It's  “so”."), text_key("...")
-    ('itsso', '...')
-    """
-    return "".join(regex.findall(r"[\p{L}\p{M}\p{N}]", text.lower())) or text
-
-
-def _keys(split: Split) -> dict[str, list[Any]]:
-    """What is compared in the search for repetitions: sources, targets, pairs."""
-    source = [text_key(text) for text in split.segments.source]
-    target = [text_key(text) for text in split.segments.target]
-    return {"source": source, "target": target, "pair": list(zip(source, target, strict=True))}
-
-
-def overlaps(dataset: Dataset) -> dict[str, dict[str, int]]:
-    """For "later in earlier": how many sources, targets, pairs of the later split the earlier one has."""
-    counts = {}
-    keys = {name: _keys(split) for name, split in dataset.splits.items()}
-    for earlier, later in combinations(keys, 2):
-        shared = {}
-        for name, column in keys[later].items():
-            seen = set(keys[earlier][name])
-            shared[name] = sum(key in seen for key in column)
-        if any(shared.values()):
-            counts[f"{later} in {earlier}"] = shared
-    return counts
 
 
 def _defects(name: str, split: Split) -> list[str]:

@@ -72,7 +72,11 @@ def run_page(folder: Path) -> str:
         lead=_lead(report),
         languages=_languages(report),
         tables=_tables(report),
-        notes=[*report["data"]["notes"], *report["cross_validation"]["notes"]],
+        notes=[
+            *report["data"].get("leaks", ()),
+            *report["data"]["notes"],
+            *report["cross_validation"]["notes"],
+        ],
         shown=f"{len(split.table):,} labelled segments: {split.name}.",
         predictions=_prediction_figures(split, str(report["experiment"]["name"])),
         **_errors(split),

@@ -18,6 +18,7 @@ from features.core.bundle import Bundle
 from features.core.feature_set import FeatureSet, parts_needed
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
+from qe.data.repeated import leaks
 from qe.data.splits import Fold
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.resources.cache import resources_for
@@ -56,6 +57,7 @@ class Prepared:
     folds         those of the first repeat, then of the second, ...
     calibration   labelled rows that are not learned from, for split-conformal intervals
     auxiliaries   auxiliary training datasets
+    leaks         pairs that are learned from and judged, a sentence each
     """
 
     experiment: Experiment
@@ -66,6 +68,7 @@ class Prepared:
     extraction: Extraction
     calibration: Split | None = None
     auxiliaries: tuple[Auxiliary, ...] = ()
+    leaks: tuple[str, ...] = ()
 
     @property
     def scores(self) -> FloatArray:
@@ -173,8 +176,21 @@ def prepare(
     auxiliaries, notes = _auxiliaries(plan, first, cache, progress)
     dataset = replace(dataset, notes=(*dataset.notes, *rows.notes, *made.notes, *notes))
     folds = all_folds(rows.training, experiment)
+    judged = {
+        name: split
+        for name, split in dataset.splits.items()
+        if name not in experiment.split.train and split.scores is not None
+    }
     return Prepared(
-        experiment, dataset, rows.training, folds, made.bundle, extraction, rows.calibration, auxiliaries
+        experiment,
+        dataset,
+        rows.training,
+        folds,
+        made.bundle,
+        extraction,
+        rows.calibration,
+        auxiliaries,
+        leaks(rows.training, judged, folds),
     )
 
 

@@ -58,6 +58,7 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
             "label": asdict(dataset.scale),
             "splits": {name: len(split) for name, split in dataset.splits.items()},
             "notes": [*dataset.notes, *([] if labels is None else [labels.note(prepared.training)])],
+            "leaks": list(prepared.leaks),
         },
         "features": {
             "n": len(extraction.feature_set.names),

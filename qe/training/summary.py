@@ -43,6 +43,7 @@ def summary(report: Mapping[str, Any]) -> str:
     for part, where in _PARTS.items():
         if report[part] is not None:
             lines.append(f"* {where}: {_figure(report[part], name, metric)}")
+    lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
     return "\n".join([f"**{report['experiment']['description'] or name}**", "", *lines])
 
 

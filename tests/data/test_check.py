@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
-from qe.data.check import check, guess_format, parse_settings, summary, text_key
+from qe.data.check import check, guess_format, parse_settings, summary
 from qe.data.format import make_format
+from qe.data.repeated import text_key
 
 SharedData = Callable[[str], Path]
 LABEL = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}

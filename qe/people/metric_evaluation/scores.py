@@ -147,7 +147,25 @@ def _missing(
     more = sorted(strangers - set(human.systems))
     if more:
         notes.append(f"'{table.name}' scores systems that nobody judged: {', '.join(more)}")
-    return notes
+    return [*notes, *_other_names(table, human, scores)]
+
+
+def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
+    """A note if translations have other names here than there: both sides have some that the other lacks."""
+    judged = human.judged()
+    lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
+    known = {human.segments[row] for row in np.flatnonzero(judged.any(axis=1)).tolist()}
+    others = [name for system, name in table.segments if system in human.systems and name not in known]
+    if not (lacking and others):
+        return []
+    plain = {name.lstrip("0") for name in known}
+    alike = next((name for name in others if name.lstrip("0") in plain), None)
+    hint = f"; '{alike}' differs from a judged one only in zeros before it" if alike else ""
+    return [
+        f"'{table.name}' has no score for {lacking:,} of {int(judged.sum()):,} judged translations, and "
+        f"{len(others):,} scores of segments that nobody judged, such as '{others[0]}': segments are "
+        f"joined by their names as they are written{hint}"
+    ]
 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:

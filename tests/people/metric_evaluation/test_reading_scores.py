@@ -9,6 +9,7 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.people.metric_evaluation.reading import from_metrics_eval, from_rankings, from_tables
+from qe.people.metric_evaluation.scores import ScoreTable, human_of, made_metrics
 
 NAN = float("nan")
 
@@ -193,3 +194,18 @@ def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
     (folder / "sources/en-de.txt").unlink()
     with pytest.raises(InputError, match="no such file of sources"):
         from_metrics_eval(folder, None, None, None, [])
+
+
+def test_names_that_join_with_nothing_are_told() -> None:
+    """Half of the ids are written with zeros before them: half of the rows would be lost in silence."""
+    judged = ScoreTable("human", {("A", str(i)): float(i) for i in range(60)})
+    written = {("A", f"{i:02}" if i < 10 else str(i)): float(i) for i in range(60)}
+    metric = ScoreTable("m", written)
+    _, notes = made_metrics([metric], human_of(judged, [metric]), ())
+    assert notes == [
+        "'m' has no score for 10 of 60 judged translations, and 10 scores of segments that nobody judged, "
+        "such as '00': segments are joined by their names as they are written; '00' differs from a judged "
+        "one only in zeros before it"
+    ]
+    more = ScoreTable("m", {**judged.segments, ("A", "z"): 1.0})
+    assert made_metrics([more], human_of(judged, [more]), ())[1] == []

@@ -1,0 +1,108 @@
+"""Segments that are there twice: across splits, and across folds."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+import pytest
+
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.cli import main
+from qe.config import experiment
+from qe.data.dataset import Split
+from qe.data.repeated import leaks, overlaps
+from qe.data.splits import make_folds
+from qe.training.check import check
+from qe.training.train import train
+
+
+def split(*pairs: tuple[str, str]) -> Split:
+    columns = {"source": [a for a, _ in pairs], "target": [b for _, b in pairs]}
+    segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
+    return Split(segments, np.arange(len(pairs), dtype=np.float64))
+
+
+TRAIN = split(("a b", "c"), ("a b", "d"), ("e", "f"), ("g", "h"))
+
+
+def test_what_splits_share() -> None:
+    test = split(("A, b!", "C"), ("e", "z"), ("y", "h"), ("new", "nuevo"))
+    assert overlaps({"train": TRAIN, "test": test}) == {
+        ("test", "train"): {"source": 2, "target": 2, "pair": 1}
+    }
+    (told,) = leaks(TRAIN, {"test": test, "other": split(("x", "y"))}, [])
+    assert told.startswith("1 of the 4 pairs of 'test' are training rows, too")
+
+
+def test_rows_that_are_repeated_across_folds() -> None:
+    """Rows 0 and 2 are equal, 1 and 3; a fold that holds both of a pair leaks nothing."""
+    rows = split(("a", "b"), ("c", "d"), ("A", "b."), ("c", "d"), ("e", "f"), ("g", "h"))
+
+    def told(*held_out: list[int]) -> tuple[str, ...]:
+        folds = [(np.setdiff1d(np.arange(6), fold), np.array(fold)) for fold in held_out]
+        return leaks(rows, {}, folds)
+
+    assert told([0, 2], [1, 3], [4, 5]) == ()
+    assert told([0, 1], [2, 4], [3, 5])[0].startswith(
+        "4 of the 6 training rows have an equal pair in another fold"
+    )
+    assert told([0, 2], [1, 4], [3, 5])[0].startswith("2 of the 6 training rows")
+    assert leaks(TRAIN, {}, make_folds(4, 2, seed=1)) == ()
+
+
+@pytest.fixture
+def repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """100 of 100 test pairs are training rows, and every training row is there twice."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(1)
+    rows = [(f"s {i} {'x ' * (i % 7)}", f"t {i}", f"{draws.uniform(1, 5):.2f}") for i in range(100)]
+    for name, some in (("train", rows * 2), ("test", rows)):
+        for ending, texts in zip(("s", "t", "y"), zip(*some, strict=True), strict=True):
+            (tmp_path / f"{name}.{ending}").write_text("\n".join(texts) + "\n")
+    splits = {
+        name: {"source": f"{name}.s", "target": f"{name}.t", "scores": f"{name}.y"}
+        for name in ("train", "test")
+    }
+    label = {"name": "score", "low": 1, "high": 5, "higher_is_better": True}
+    dataset = {"format": "parallel_text", "path": ".", "label": label, "splits": splits}
+    settings = {
+        "name": "leaky", "dataset": {**dataset, "source_language": "en", "target_language": "es"},
+        "features": ["surface"], "learner": {"kind": "ridge"}, "search": {"trials": 1}, "guard": False,
+        "split": {"folds": 4}, "evaluation": {"metric": "mae", "samples": 100},
+    }  # fmt: skip
+    (tmp_path / "leaky.yaml").write_text(json.dumps(settings))
+    return tmp_path
+
+
+def test_training_says_what_its_figures_are_of(repeated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = train(
+        check(experiment.load(repeated / "leaky.yaml")), repeated / "out", cache=repeated / "cache"
+    )
+    told: list[str] = outcome.report["data"]["leaks"]
+    assert told[0].startswith("100 of the 100 pairs of 'test' are training rows, too")
+    shared = re.match(r"(\d+) of the 200 training rows have an equal pair in another fold", told[1])
+    assert shared is not None and 120 < int(shared[1]) < 180  # a copy is in the same one of 4 folds in .25
+    assert json.loads((repeated / "out" / "report.json").read_text())["data"]["leaks"] == told
+    run: Any = mlflow.MlflowClient(f"sqlite:///{repeated / 'mlflow.db'}").get_run(outcome.run_id)
+    with pytest.raises(SystemExit):
+        main(["report", str(repeated / "out"), "--output", str(repeated / "run.html")])
+    page = (repeated / "run.html").read_text().replace("&#39;", "'")
+    for sentence in told:
+        assert sentence in run.data.tags["mlflow.note.content"] and sentence in page
+    with pytest.raises(SystemExit):
+        main(["train", str(repeated / "leaky.yaml"), "--output", str(repeated / "again")])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(sentence in shown for sentence in told)
+
+
+def test_the_check_of_the_data_has_a_defect(repeated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", "check", str(repeated / "leaky.yaml")])
+    out = capsys.readouterr().out
+    assert ended.value.code == 1 and "no defects" not in out
+    assert "test: 100 of 100 pairs of source and target are in train, too" in out
