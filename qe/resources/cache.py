@@ -20,6 +20,7 @@ from qe.resources.corpora import CorpusFiles, OwnText, Tokenizers
 from qe.resources.files import PartFiles
 from qe.resources.inputs import Inputs
 from qe.resources.monolingual import Monolingual
+from qe.resources.origin import check_section
 
 OWN_CORPUS = (
     "no parallel corpus was there: resources were built from the sources and translations of {} training "
@@ -60,18 +61,6 @@ def resources_for(
     annotations = annotations_for(parts, annotators, tokenizers, cache)
     source = BundleSource(CorpusFiles(section.source, section.target), tokenizers, annotations, inputs)
     return source.cached(cache, parts, progress)
-
-
-def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
-    """Raises InputError if parts are needed, and the section, if there is one, does not name their origin."""
-    if parts and section is None:
-        raise InputError(
-            f"the features need {', '.join(parts)}",
-            where=place,
-            remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
-        )
-    if parts and section is not None and section.incomplete:
-        raise InputError("needs both source and target, or a bundle", where=place)
 
 
 def inputs_of(section: ResourcesSection) -> Inputs:

@@ -27,7 +27,7 @@ from qe.learning.learner import LEARNERS
 from qe.learning.parameters import strategy_mistakes, takes_weights
 from qe.learning.selector import SELECTORS
 from qe.models.taxonomy import TAXONOMIES
-from qe.resources.cache import check_section
+from qe.resources.origin import check_section
 from qe.statistics.metric import METRICS
 from qe.training.plan import Plan, searched
 from qe.training.reading import check_path

@@ -16,7 +16,6 @@ from qe.config.schema import MOST_SEED
 from qe.data.dataset import Dataset, Split, concatenate
 from qe.data.format import make_format
 from qe.data.splits import Fold, make_folds
-from qe.language.programs.made_columns import with_made_columns
 
 
 def check_path(section: DatasetSection, place: str) -> None:
@@ -57,6 +56,8 @@ def translated(
     columns = experiment.made_columns()
     if not columns:
         return dataset
+    from qe.language.programs.made_columns import with_made_columns  # compiled code: paid by those who ask
+
     splits = {
         name: replace(split, segments=with_made_columns(split.segments, columns, cache, progress))
         for name, split in dataset.splits.items()

@@ -1,0 +1,18 @@
+"""Where resources come from: whether a section names it; nothing is loaded to say so."""
+
+from collections.abc import Sequence
+
+from features.basics.errors import InputError
+from qe.config.experiment import ResourcesSection
+
+
+def check_section(section: ResourcesSection | None, parts: Sequence[str], place: str = "resources") -> None:
+    """Raises InputError if parts are needed, and the section, if there is one, does not name their origin."""
+    if parts and section is None:
+        raise InputError(
+            f"the features need {', '.join(parts)}",
+            where=place,
+            remedy="name a parallel corpus (source, target) or a bundle built by `qe resources build`",
+        )
+    if parts and section is not None and section.incomplete:
+        raise InputError("needs both source and target, or a bundle", where=place)
