@@ -155,7 +155,8 @@ def evaluate(
         check_output(output, [path for path in given if path is not None])
     labels = read_scores(gold, gold_column, scale_low, scale_high)
     same_segments(labels, systems)
-    scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
+    upwards = not lower_is_better if labels.upwards is None else labels.upwards
+    scale = LabelScale(gold.name, scale_low, scale_high, upwards, labels.classes)
     if bayes_folds is not None and not bayes:
         raise InputError("--bayes-folds is for the Bayesian test", remedy="add --bayes")
     if bayes and not margin:
@@ -180,8 +181,10 @@ def evaluate(
         if not (json or quiet):
             _print_oracles(content)
         return
-    from qe.evaluation.evaluate import DEFAULT_METRICS
+    from math import nan
+
     from qe.evaluation.evaluate import evaluate as evaluate_systems
+    from qe.evaluation.evaluate import metrics_of
     from qe.statistics.equivalence import margins
 
     text = None if target is None else ("translation", list(read_lines(target)))
@@ -201,12 +204,12 @@ def evaluate(
             seed=seed,
             groups=groups(group or []),
             rankings=[name for name, file in systems.items() if file.ranks_only],
-            margins=margins(margin or [], DEFAULT_METRICS),
+            margins=margins(margin or [], metrics_of(scale)),
             buckets=parts,
             progress=progress,
             **names,
         )
-    delta_avg = {name: report.score(name, "delta_avg") for name in systems}
+    delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
     content = report.to_json() | oracles_json(oracles, delta_avg)
     if bayes:
         content["bayesian"] = [one.to_json() for one in probabilities]

@@ -1,6 +1,6 @@
 """Columns of text -> a Split: which columns there are, label scales, ids, judges."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from features.basics.errors import InputError
 from features.basics.hints import fits
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
+from qe.data.classes import check_classes
 from qe.data.dataset import LabelScale, Split
 from qe.data.reading import Column, Reading, equal_lengths, known_keys
 
 HTER = LabelScale("hter", 0.0, None, higher_is_better=False)
-LABEL_KEYS = ("name", "low", "high", "higher_is_better")
+LABEL_KEYS = ("name", "low", "high", "higher_is_better", "classes")
 SIDE_TEXT = ("post_edit", "reference", "word_tags", "source_tags")
 NUMBERS = ("scores", "judges", "weights", "annotators", "direct_assessment")
 LABEL_COLUMNS = (*NUMBERS, *SIDE_TEXT)
@@ -44,10 +45,27 @@ def label_scale(label: Label) -> LabelScale:
             )
     if not isinstance(label["higher_is_better"], bool):
         raise InputError("must be true or false", where="dataset.label.higher_is_better")
+    classes = label.get("classes")
+    if classes is not None:
+        return _classes_scale(label, classes)
     low, high = (_bound(label, key) for key in ("low", "high"))
     if low is not None and high is not None and low >= high:
         raise InputError(f"`low < high` must hold, but got ({low=:g}, {high=:g})", where="dataset.label")
     return LabelScale(str(label["name"]), low, high, label["higher_is_better"])
+
+
+def _classes_scale(label: Mapping[str, Any], classes: Any) -> LabelScale:
+    if not fits(classes, Sequence[str]):
+        raise InputError(
+            f"must be a list of two names, but got {classes!r}",
+            where="dataset.label.classes",
+            remedy="put names in quotes that YAML reads otherwise, such as 'true' and 'no'",
+        )
+    check_classes(classes, "dataset.label.classes")
+    for key, expected in (("low", 0), ("high", 1)):
+        if label.get(key) not in (None, expected):
+            raise InputError(f"must be {expected}, as the label has classes", where=f"dataset.label.{key}")
+    return LabelScale(str(label["name"]), 0.0, 1.0, label["higher_is_better"], classes)
 
 
 def _bound(label: Mapping[str, Any], key: str) -> float | None:

@@ -14,6 +14,7 @@ from features.basics.errors import InputError, shown
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
+from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.directions import higher_is_better as higher_is_better_of
 from qe.data.headers import HEADERS, header_of
 
@@ -26,12 +27,20 @@ DIRECTION = "say higher_is_better=True (as direct assessments) or False (as erro
 
 @dataclass(frozen=True)
 class LabelScale:
-    """What a label means: its name, its range (None: open), and which direction is good."""
+    """What a label means: its name, its range (None: open), and which direction is good.
+
+    classes  of a label of two classes, the names of 0 and of 1; None: the label is a number
+    """
 
     name: str
     low: float | None
     high: float | None
     higher_is_better: bool
+    classes: Sequence[str] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
 
     @property
     def sign(self) -> float:
@@ -173,17 +182,21 @@ class Dataset:
         source_language, target_language  codes such as "en": how texts are tokenized, and what features know
         higher_is_better  the direction of the label; not needed where its name says it (`hter`, `da`, ...)
 
+        A label of two classes (`OK` and `BAD`, `NOT` and `ERR`, true and false) is 0 and 1.
+
         Raises InputError for columns that are missing, labels that are no numbers, and a direction that
         nobody has said.
         """
         given = tables if isinstance(tables, Mapping) else {"train": tables}
         label = _label(label, given)
-        upwards = higher_is_better_of(label, higher_is_better, DIRECTION)
+        classes, known = classes_of(_texts(label, given)) or (None, None)
+        upwards = higher_is_better_of(label, higher_is_better if known is None else known, DIRECTION)
+        ends = (low, high) if classes is None else (0.0, 1.0)
         tokenizers = Tokenizer(source_language, tokenizer), Tokenizer(target_language, tokenizer)
-        read = {split: _split_of(table, split, label, tokenizers) for split, table in given.items()}
+        read = {split: _split_of(table, split, label, tokenizers, classes) for split, table in given.items()}
         notes = tuple(note for _, note in read.values() if note)
         splits = {name: split for name, (split, _) in read.items()}
-        return cls(name, splits, LabelScale(label, low, high, upwards), notes=notes)
+        return cls(name, splits, LabelScale(label, *ends, upwards, classes), notes=notes)
 
     def files(self, path: Path) -> list[Path]:
         """The files that were read, of the dataset at `path`."""
@@ -201,6 +214,12 @@ def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
     if any(label in names for names in headers) or not headers:
         return label
     return header_of("scores", headers[0], "the labels", option="label") or label
+
+
+def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:
+    """Labels as text, as far as there are some."""
+    columns = (table[label] for table in tables.values() if label in table.columns)
+    return [str(value) for column in columns for value in column if value is not None and value == value]
 
 
 def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
@@ -224,7 +243,11 @@ def _named(table: "pd.DataFrame", where: str) -> "pd.DataFrame":
 
 
 def _split_of(
-    table: "pd.DataFrame", name: str, label: str, tokenizers: tuple[Tokenizer, Tokenizer]
+    table: "pd.DataFrame",
+    name: str,
+    label: str,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    classes: Pair | None,
 ) -> tuple[Split, str]:
     """The split of a table, and a note on rows that have no label and are left out, where most have one.
 
@@ -233,7 +256,7 @@ def _split_of(
     table = _named(table, f"the table of '{name}'")
     scores, kept = None, np.arange(len(table))
     if label in table.columns:
-        scores = _numbers(table[label], label, name)
+        scores = _numbers(table[label], label, name, classes)
         labelled = np.flatnonzero(np.isfinite(scores))
         kept = labelled if 2 * len(labelled) > len(table) else kept
     rows = table.iloc[kept]
@@ -250,9 +273,10 @@ def _split_of(
     return split, f"{name}: {left} rows without a label are left out" if left else ""
 
 
-def _numbers(column: "pd.Series", label: str, name: str) -> FloatArray:
+def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -> FloatArray:
     """Labels as numbers, NaN for what is none. Raises InputError if few are numbers."""
-    numbers = np.array([_number(value) for value in column], np.float64)
+    values = column if classes is None else numbers_of([str(value) for value in column], classes)
+    numbers = np.array([_number(value) for value in values], np.float64)
     wrong = [value for value, number in zip(column, numbers, strict=True) if np.isnan(number)]
     if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
         text = next(value for value in wrong if isinstance(value, str))

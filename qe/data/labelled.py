@@ -1,18 +1,22 @@
 """Rows with a label, where most have one: the others are left out, and told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from qe.data.classes import numbers_of
 from qe.data.reading import Column, Reading, number_problem, with_points
 
 _SHOWN = 10  # lines of rows that are left out
 
 
-def labelled_rows(reading: Reading, columns: Mapping[str, Column], label: str) -> Mapping[str, Column]:
+def labelled_rows(
+    reading: Reading, columns: Mapping[str, Column], label: str, classes: Sequence[str] | None = None
+) -> Mapping[str, Column]:
     """The columns without the rows that have no label; as they are where that is half of them or more.
 
-    label  the column of the label; a table without it stays as it is
+    label    the column of the label; a table without it stays as it is
+    classes  names of its classes, if it has some
     """
-    lacking = _lacking(label, columns[label]) if label in columns else []
+    lacking = _lacking(label, columns[label], classes) if label in columns else []
     if not lacking or 2 * len(lacking) >= len(columns[label]):
         return columns
     labels = columns[label]
@@ -23,9 +27,12 @@ def labelled_rows(reading: Reading, columns: Mapping[str, Column], label: str) -
     return {name: column.take(kept) for name, column in columns.items()}
 
 
-def _lacking(name: str, column: Column) -> list[int]:
+def _lacking(name: str, column: Column, classes: Sequence[str] | None) -> list[int]:
     """Rows that have no post-edit, or no number; a number that is off its scale is one."""
     if name == "post_edit":
         return [row for row, text in enumerate(column.texts) if not text.strip()]
+    if classes is not None:
+        numbers = numbers_of(column.texts, classes)
+        return [row for row, text in enumerate(numbers) if text not in ("0", "1")]
     texts = with_points(column.texts, column.decimal)
     return [row for row, text in enumerate(texts) if number_problem(text, None, None) is not None]

@@ -11,6 +11,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.storage.files import DAMAGED_GZIP, open_binary, sha256
+from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
 from qe.data.delimited import not_of
 
@@ -173,7 +174,9 @@ class Reading:
         return values
 
     def labels(self, column: Column, scale: LabelScale) -> FloatArray:
-        """(n,) labels on their scale."""
+        """(n,) labels on their scale; those of two classes are 0 and 1."""
+        if scale.classes is not None:
+            column = replace(column, texts=numbers_of(column.texts, scale.classes))
         return self.numbers(column, f"label '{scale.name}'", scale.low, scale.high)
 
     def matrix(self, column: Column, noun: str, low: float | None, high: float | None) -> FloatArray:

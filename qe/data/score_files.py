@@ -1,7 +1,7 @@
 """Score files: one number per segment, as lines, a column of a table, or a WMT12 submission."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.storage.files import read_lines
+from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.headers import known_headers
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
@@ -26,6 +27,8 @@ class ScoreFile:
     scores     what was scored; of a submission of ranks alone n + 1 - rank, higher is better
     submitted  the submission, where the file is one
     ids        the `id` column of a table, if there is one
+    classes    of labels of two classes, the names of 0 and of 1
+    upwards    whether the second is the better one; None: that is not known
     """
 
     path: Path
@@ -33,6 +36,8 @@ class ScoreFile:
     scores: FloatArray
     submitted: Submission | None = None
     ids: Sequence[str] | None = None
+    classes: Pair | None = None
+    upwards: bool | None = None
 
     @property
     def ranks_only(self) -> bool:
@@ -82,8 +87,23 @@ def read_scores(
         table = read_table(reading, path)
         chosen = _chosen(table, column, path)
         ids = next((table[name].texts for name in known_headers("id", list(table))), None)
-        return ScoreFile(path, name, reading.numbers(chosen, "score", low, high), ids=ids)
-    return ScoreFile(path, name, reading.numbers(reading.lines(path), "score", low, high))
+        return _of_column(reading, chosen, name, (low, high), ids)
+    return _of_column(reading, reading.lines(path), name, (low, high))
+
+
+def _of_column(
+    reading: Reading,
+    column: Column,
+    name: str,
+    ends: tuple[float | None, float | None],
+    ids: Sequence[str] | None = None,
+) -> ScoreFile:
+    """Numbers, or labels of two classes as 0 and 1."""
+    classes, upwards = classes_of(column.texts) or (None, None)
+    if classes is not None:
+        column = replace(column, texts=numbers_of(column.texts, classes))
+    scores = reading.numbers(column, "score", *ends)
+    return ScoreFile(column.path, name, scores, ids=ids, classes=classes, upwards=upwards)
 
 
 def same_segments(gold: ScoreFile, files: Mapping[str, ScoreFile]) -> None:

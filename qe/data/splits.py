@@ -1,12 +1,13 @@
 """Folds of the training rows: shuffled, in contiguous blocks, or by document."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 
 Rows = NDArray[np.int64]
@@ -21,6 +22,7 @@ def make_folds(
     by: Literal["random", "block", "document"] = "random",
     block: int = 31,
     documents: Sequence[str] | None = None,
+    classes: FloatArray | None = None,
 ) -> list[Fold]:
     """`folds` pairs (training rows, held-out rows), each sorted; every row is held out once.
 
@@ -28,6 +30,9 @@ def make_folds(
     block     contiguous blocks of `block` rows, shuffled and dealt to the folds: neighbours (the same
               document) stay together
     document  all rows of a document together
+
+    classes   (n,) labels of two classes, which every fold then has in their shares, as far as documents allow
+              (not of blocks)
 
     Raises InputError for fewer segments, blocks or documents than folds, or where documents are needed and
     unknown.
@@ -55,12 +60,18 @@ def make_folds(
         raise InputError(
             f"{folds} folds need at least {folds} {noun}, but there are {units}", where="split.folds"
         )
-    if by == "random":
-        held_out = [test for _, test in KFold(folds, shuffle=True, random_state=seed).split(groups)]
-    elif by == "document":
-        splitter = GroupKFold(folds, shuffle=True, random_state=seed)
-        held_out = [test for _, test in splitter.split(groups, groups=groups)]
+    if by != "block":
+        splitter = _splitter(folds, seed, by, classes)
+        parts = splitter.split(groups, classes, groups if by == "document" else None)
+        held_out = [test for _, test in parts]
     else:
         order = np.random.default_rng(seed).permutation(units)
         held_out = [np.flatnonzero(np.isin(groups, order[i::folds])) for i in range(folds)]
     return [(np.setdiff1d(np.arange(n), test), np.sort(test)) for test in held_out]
+
+
+def _splitter(folds: int, seed: int, by: str, classes: FloatArray | None) -> Any:
+    """scikit-learn's, for rows or documents; with classes if both are in as many rows as there are folds."""
+    stratified = classes is not None and np.unique(classes, return_counts=True)[1].min() >= folds
+    kinds = (GroupKFold, StratifiedGroupKFold) if by == "document" else (KFold, StratifiedKFold)
+    return kinds[int(stratified)](folds, shuffle=True, random_state=seed)

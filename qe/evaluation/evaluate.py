@@ -35,6 +35,7 @@ from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.statistics.ranks import RankInterval
 from qe.statistics.result import LEVEL, TestResult, check_enough, check_seed
 
+CLASS_METRICS = ("mcc", "f1", "auc")
 DEFAULT_METRICS = (
     "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",
 )  # fmt: skip
@@ -126,13 +127,18 @@ class Report:
         }
 
 
+def metrics_of(scale: LabelScale) -> tuple[str, ...]:
+    """The metrics of a label, a number or two classes."""
+    return DEFAULT_METRICS if scale.classes is None else CLASS_METRICS
+
+
 def evaluate(
     gold: FloatArray,
     predictions: Mapping[str, FloatArray],
     scale: LabelScale,
     *,
     baselines: Sequence[str] = (),
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] | None = None,
     samples: int | None = None,
     seed: int = 0,
     test: Test = "ar",
@@ -148,6 +154,7 @@ def evaluate(
 
     gold, predictions  (n,) each, on `scale`; ranking metrics see them multiplied by `scale.sign`
     baselines          names among `predictions` that all others are compared with; none: all pairs
+    metrics            default: those of the label's kind
     samples            resamples of intervals and tests; 0: neither; default: as many as the number of
                        comparisons needs (`qe.statistics.family`)
     test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
@@ -163,6 +170,7 @@ def evaluate(
     Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
     metrics and baselines, fewer resamples than any p-value of .05 needs.
     """
+    metrics = metrics_of(scale) if metrics is None else metrics
     if not metrics:
         raise InputError("no metrics to evaluate")
     gold, predictions = _checked(gold, predictions)
@@ -206,7 +214,7 @@ def evaluate(
         notes=[
             *_ranks_alone(rankings, unscored),
             *hints(gold, predictions, baselines, scale, rankings),
-            *tails(gold, predictions, rankings),
+            *([] if scale.classes else tails(gold, predictions, rankings)),
             *(cautions(all_pairs, judged, levels) if results else []),
             *undecided_notes(same),
             *(few_units(levels) if drawn_samples and not results and levels.smallest < 2 else []),

@@ -11,24 +11,26 @@ from qe.statistics.equivalence import cluster_words
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.result import LEVEL
 
+Kind = Literal["classes", "ranking", "scoring"]
+KINDS: tuple[Kind, ...] = ("classes", "ranking", "scoring")
 WINNER = "•"
 PAIRS_LIMIT = 28  # pairs of 8 systems; more are for `--json`
 INTERVAL = "95 % interval"
 
 
 def report_tables(report: Report) -> list[Table]:
-    """The ranking and the scoring table, each sorted by its first metric, and the differences of pairs.
+    """The tables of classes, ranking and scoring, each sorted by its first metric, and the differences of pairs.
 
     • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
     that beat it, do not differ from it, and lose to it stand in three sections.
     """
-    kinds = [metrics_of(report, "ranking"), metrics_of(report, "scoring")]
+    kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
     return [*tables, _pairs(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
 
 
-def metrics_of(report: Report, kind: Literal["ranking", "scoring"]) -> list[str]:
-    """The report's metrics of the order of segments, or of the size of errors; the first sorts its table."""
+def metrics_of(report: Report, kind: Kind) -> list[str]:
+    """The report's metrics of a kind; the first sorts its table."""
     known = next(iter(report.systems.values())).metrics
     return [metric for metric in known if METRICS.get(metric).kind == kind]
 
@@ -39,7 +41,7 @@ def _compared(report: Report) -> list[tuple[str, str]]:
 
 def _primaries(report: Report) -> list[str]:
     """The metrics that sort the tables."""
-    kinds = (metrics_of(report, "ranking"), metrics_of(report, "scoring"))
+    kinds = (metrics_of(report, kind) for kind in KINDS)
     return [metrics[0] for metrics in kinds if metrics]
 
 

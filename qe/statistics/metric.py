@@ -23,8 +23,9 @@ class Metric(ABC):
     """What tables and plots call it."""
     help: ClassVar[str]
     """What it measures, in a few words."""
-    kind: ClassVar[Literal["ranking", "scoring"]]
-    """Whether it measures the order of segments, or the size of errors: each kind has a table."""
+    kind: ClassVar[Literal["ranking", "scoring", "classes"]]
+    """Whether it measures the order of segments, the size of errors, or two classes (labels 0 and 1): each
+    kind has a table."""
     digits: ClassVar[int] = 3
     """Digits after the point in tables."""
     json_key: ClassVar[str] = ""

@@ -8,7 +8,7 @@ from features.basics.array_types import FloatArray
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.evaluation import baselines
-from qe.evaluation.evaluate import DEFAULT_METRICS, evaluate
+from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.statistics.metric import METRICS
 from qe.training.preparation import Prepared
@@ -50,7 +50,7 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
         return None
     by_repeat = [of_repeat(prepared, row) for row in predictions]
     summary = {}
-    for name in REPEATED:
+    for name in by_repeat[0]:
         values = [scores[name] for scores in by_repeat]
         summary[name] = {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
     return summary
@@ -60,7 +60,8 @@ def of_repeat(prepared: Prepared, predicted: FloatArray) -> dict[str, float]:
     """The metrics of (n,) out-of-fold predictions of one repeat."""
     sign = prepared.dataset.scale.sign
     gold = sign * prepared.scores
-    return {name: METRICS.get(name)().score(gold, sign * predicted) for name in REPEATED}
+    names = REPEATED if prepared.dataset.scale.classes is None else (*CLASS_METRICS, *REPEATED)
+    return {name: METRICS.get(name)().score(gold, sign * predicted) for name in names}
 
 
 def _report(
@@ -77,7 +78,7 @@ def _report(
         systems,
         dataset.scale,
         baselines=baselines.NAMES,
-        metrics=tuple(dict.fromkeys((*DEFAULT_METRICS, section.metric))),
+        metrics=tuple(dict.fromkeys((*metrics_of(dataset.scale), *DEFAULT_METRICS, section.metric))),
         samples=section.samples,
         seed=section.seed,
         correction=section.correct,

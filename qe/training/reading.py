@@ -115,7 +115,14 @@ def folds_of(split: Split, experiment: Experiment, folds: int, repeat: int = 0) 
         by=section.by,
         block=section.block,
         documents=split.segments.doc_id,
+        classes=_two_classes(split),
     )
+
+
+def _two_classes(split: Split) -> FloatArray | None:
+    """The labels, if they are 0 and 1."""
+    scores = split.scores
+    return scores if scores is not None and set(np.unique(scores)) == {0.0, 1.0} else None
 
 
 def all_folds(split: Split, experiment: Experiment) -> list[Fold]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from qe.display.numbers import interval, p_value, signed
 from qe.display.table import Column, Table
+from qe.evaluation.evaluate import CLASS_METRICS
 from qe.evaluation.pairs import json_name
 from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
@@ -20,9 +21,12 @@ def scores_table(
 
     section  part of report.json: the figures of a split, or of folds
     metric   what the experiment is judged by
+    others   metrics beside it; of labels of two classes those of classes
     whole    whether the other metrics have intervals, too
     """
-    rest = [name for name in others if name != metric]
+    known = next(iter(section["systems"].values()))
+    names = CLASS_METRICS if CLASS_METRICS[0] in known else others
+    rest = [name for name in names if name != metric]
     columns = [Column("system"), Column(METRICS.get(metric).title, metric)]
     columns += [Column(METRICS.get(m).title, m, drop=place) for place, m in enumerate(rest, start=1)]
     rows = []

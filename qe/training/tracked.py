@@ -12,6 +12,7 @@ import pandas as pd
 from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import Split
+from qe.evaluation.evaluate import CLASS_METRICS
 from qe.evaluation.pairs import json_name
 from qe.models.model import Model
 from qe.statistics.metric import METRICS, title_of
@@ -231,7 +232,9 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
     """Figures of a part; for the experiment's metric with interval, baselines and oracles."""
     section, metric = report[part], report["experiment"]["evaluation"]["metric"]
     systems, own = section["systems"], report["experiment"]["name"]
-    values = {title(name): value_of(systems[own], name) for name in dict.fromkeys((metric, *_SHOWN))}
+    classes = (name for name in CLASS_METRICS if name in systems[own])
+    shown = dict.fromkeys((metric, *classes, *_SHOWN))
+    values = {title(name): value_of(systems[own], name) for name in shown}
     low, high = systems[own]["ci"].get(json_name(metric)) or (None, None)
     values |= {f"{title(metric)} 95 percent low": low, f"{title(metric)} 95 percent high": high}
     for name in section["baselines"]:

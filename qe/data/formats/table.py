@@ -24,7 +24,8 @@ _SEVERAL = ("judges", "weights")
 class Table(Format):
     """One table per split, or one file that is the only split, `train`.
 
-    label      {name, low, high, higher_is_better}, or `hter`: computed from target and post_edit where no
+    label      {name, low, high, higher_is_better}; {name, classes: [OK, BAD], higher_is_better: false} for
+               words of two classes, which are 0 and 1; or `hter`: computed from target and post_edit where no
                column is mapped to the scores
     splits     split -> file under `path`; without it, `path` itself is the file
     columns    our column -> the file's. Ours are those of Segments (`source`, `target`, `id`, `doc_id`,
@@ -117,7 +118,9 @@ class Table(Format):
         return make_split(
             reading,
             name,
-            labelled_rows(reading, mapped, "scores" if "scores" in mapped or not hter else "post_edit"),
+            labelled_rows(
+                reading, mapped, "scores" if "scores" in mapped or not hter else "post_edit", scale.classes
+            ),
             scale,
             tokenizers,
             judge_range=(None, None) if hter else (scale.low, scale.high),

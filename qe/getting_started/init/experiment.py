@@ -98,8 +98,14 @@ def _choices(
         own_corpus=own_corpus,
         folds=_folds(learned),
         learned=len(learned),
-        learner="svr_rbf" if len(learned) <= MOST_OF_SVR else "lightgbm",
+        learner=_learner(table, len(learned)),
     )
+
+
+def _learner(table: LabelledTable, rows: int) -> str:
+    if "classes" in table.options["label"]:
+        return "logistic"
+    return "svr_rbf" if rows <= MOST_OF_SVR else "lightgbm"
 
 
 def _check_own_corpus(table: LabelledTable) -> None:

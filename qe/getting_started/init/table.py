@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from features.basics.errors import InputError
+from qe.data.classes import Pair, classes_of
 from qe.data.dataset import Dataset, Split
 from qe.data.directions import higher_is_better, is_rate
 from qe.data.format import make_format
-from qe.data.reading import Reading
+from qe.data.reading import Column, Reading
 from qe.data.tables import Layout, read_table
 from qe.getting_started.init.columns import recognised
 
@@ -67,25 +68,39 @@ def read_labelled(path: Path, wishes: Wishes) -> LabelledTable:
                 f"the column '{roles['id']}' names no segment: values repeat, or are missing; left out"
             )
             del roles["id"]
-    options = _options(roles, wishes)
+    options = _options(roles, wishes, columns)
+    if "classes" in options["label"]:
+        notes.append(f"the label is of two classes: {' and '.join(options['label']['classes'])}")
     dataset = make_format("table", options).read(path)
     _check(dataset.splits["train"], path)
     return LabelledTable(path, options, dataset, (*notes, *dataset.notes))
 
 
-def _options(roles: Mapping[str, str], wishes: Wishes) -> dict[str, Any]:
+def _options(roles: Mapping[str, str], wishes: Wishes, columns: Mapping[str, Column]) -> dict[str, Any]:
     """The keys of `dataset:` for the format `table`."""
     source, target = wishes.languages
     options: dict[str, Any] = {"source_language": source, "target_language": target}
     options |= wishes.layout.settings
     if "scores" in roles:
         header = roles["scores"]
+        classes = classes_of(columns[header].texts)
+        if classes is not None:
+            options["label"] = _of_classes(header, *classes, wishes)
+            return {**options, "columns": dict(roles)}
         up = higher_is_better(header, wishes.higher_is_better, _DIRECTION)
         low = 0 if is_rate(header) else None
         options["label"] = {"name": header, "low": low, "high": None, "higher_is_better": up}
     else:
         options["label"] = "hter"
     return {**options, "columns": dict(roles)}
+
+
+def _of_classes(header: str, classes: Pair, upwards: bool | None, wishes: Wishes) -> dict[str, Any]:
+    """The label of two classes; which one is good is known of errors, or said."""
+    given = wishes.higher_is_better if upwards is None else upwards
+    remedy = f"say --higher-is-better if {classes[1]!r} is good, --lower-is-better if {classes[0]!r} is"
+    up = higher_is_better(header, given, remedy)
+    return {"name": header, "classes": list(classes), "higher_is_better": up}
 
 
 def _check(split: Split, path: Path) -> None:

@@ -100,6 +100,11 @@ def _label(choices: Choices, label: Any) -> list[str]:
     if label == "hter":
         what = "The label: HTER, the edit rate of the translation against its post-edit; LOWER IS BETTER. "
         return [*_comment(what + seen), "label: hter"]
+    if "classes" in label:
+        lower, upper = label["classes"]
+        good = upper if label["higher_is_better"] else lower
+        what = f"The label: two classes, {lower} (0) and {upper} (1); {good} is the good one."
+        return [*_comment(what), f"label: {_flow(label)}"]
     direction = "HIGHER" if label["higher_is_better"] else "LOWER"
     text = (
         f"The label: {direction} IS BETTER. {seen} EDIT: set `low` and `high` to the ends of its scale, if "
@@ -175,6 +180,7 @@ def _split(choices: Choices) -> list[str]:
 
 def _learner(choices: Choices) -> list[str]:
     why = {
+        "logistic": "Logistic regression: scores are probabilities, the middle parts the classes best.",
         "svr_rbf": "Support vector regression; time grows with the square of the rows. `ridge` is faster.",
         "lightgbm": "Boosted trees; the time of an SVR (`svr_rbf`) grows with the square of the rows.",
     }[choices.learner]
@@ -183,11 +189,22 @@ def _learner(choices: Choices) -> list[str]:
         *_comment(why),
         f"learner: {{kind: {choices.learner}}}",
         *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
-        "search: {trials: 25, objective: mae}",
+        f"search: {{trials: 25, objective: {'auc' if _has_classes(choices) else 'mae'}}}",
     ]
 
 
+def _has_classes(choices: Choices) -> bool:
+    return "classes" in choices.table.options["label"]
+
+
 def _rest(choices: Choices) -> list[str]:
+    if _has_classes(choices):
+        return [
+            "",
+            *_comment("What orders models that wait for promotion: mcc (Matthews correlation), f1 or auc."),
+            "evaluation: {metric: mcc}",
+            f"tracking: {{model_name: {_flow('qe-' + choices.name)}}}",
+        ]
     return [
         "",
         *_comment(

@@ -16,7 +16,8 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import matthews_corrcoef
 from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -33,6 +34,7 @@ from qe.learning.learners._forest import ForestRegressor
 from qe.learning.learners.gaussian_process import ArdGaussianProcess, _negative_likelihood
 from qe.learning.learners.importance_weighted_svr import ImportanceWeightedSvr
 from qe.learning.learners.lambdamart import CalibratedRanker
+from qe.learning.learners.logistic import LogisticRegressor, best_threshold
 from qe.learning.learners.pls import PlsRegressor
 from qe.learning.learners.polynomial import PolynomialRegressor
 from qe.learning.learners.precomputed_kernel import KernelSumSvr
@@ -502,3 +504,50 @@ def test_polynomial_refuses_to_explode() -> None:
     X = np.random.default_rng(0).normal(size=(20, 300))
     with pytest.raises(InputError, match="45451 columns"):
         PolynomialRegressor().fit(X, X[:, 0])
+
+
+def two_classes(rows: int = 400, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Features, and labels of which one in eight is 1."""
+    X, y = data(rows, seed=seed)
+    return X, (y > np.quantile(y, 7 / 8)).astype(float)
+
+
+def test_logistic_has_the_coefficients_of_scikit_learn() -> None:
+    X, y = two_classes()
+    model = LogisticRegressor(C=0.3).fit(X, y)
+    expected = LogisticRegression(C=0.3, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, expected.coef_[0], atol=1e-6)
+    np.testing.assert_array_equal(np.argsort(model.predict(X)), np.argsort(expected.predict_proba(X)[:, 1]))
+
+
+def test_logistic_parts_the_classes_in_the_middle() -> None:
+    """A rare class is predicted; the threshold is the one of best correlation, tried one by one."""
+    X, y = two_classes()
+    X_new, y_new = two_classes(seed=1)
+    predicted = LogisticRegressor().fit(X, y).predict(X_new)
+    unmoved = LogisticRegression().fit(X, y).predict(X_new)
+    assert predicted.min() >= 0 and predicted.max() <= 1
+    assert matthews_corrcoef(y_new, predicted > 0.5) > matthews_corrcoef(y_new, unmoved)
+    rng = np.random.default_rng(2)
+    upper, probabilities = rng.random(60) < 0.2, np.round(rng.random(60), 2)
+    best = best_threshold(upper, probabilities, np.ones(60))
+    tried = [matthews_corrcoef(upper, probabilities > t) for t in np.linspace(0, 1, 2001)]
+    assert matthews_corrcoef(upper, probabilities > best) == pytest.approx(max(tried))
+
+
+def test_logistic_with_labels_between_the_ends_is_the_fractional_logit() -> None:
+    """Rows that stand for both classes in their shares: the same as repeated rows."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    share = np.repeat([0.0, 0.25, 0.75, 1.0], 10)
+    model = LogisticRegressor(C=4.0).fit(X, 1 + 4 * share)
+    fours = LogisticRegression(C=1.0, max_iter=1000).fit(  # four rows for one, and a quarter of the penalty
+        np.repeat(X, 4, axis=0), np.concatenate([[1] * int(4 * s) + [0] * int(4 - 4 * s) for s in share])
+    )
+    np.testing.assert_allclose(model.coef_, fours.coef_[0], atol=1e-3)
+    assert model.predict(X).min() >= 1 and model.predict(X).max() <= 5
+
+
+@pytest.mark.parametrize("labels", [[0.0] * 8, [0.0] * 7 + [1.0], [0.0] * 6 + [1.0] * 2])
+def test_logistic_with_hardly_a_label_of_the_other_class(labels: list[float]) -> None:
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    assert np.isfinite(LogisticRegressor().fit(X, np.array(labels)).predict(X)).all()

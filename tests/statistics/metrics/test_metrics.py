@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, roc_auc_score
 
 from qe.statistics.metric import METRICS, AdditiveMetric, Metric, RankedMetric
 from qe.statistics.metrics.accuracy import Accuracy
@@ -34,8 +34,10 @@ def definition(gold: Floats, predicted: Floats) -> Floats:
     )
 
 
-def all_metrics() -> list[Metric]:
-    return [METRICS.get(name)() for name in METRICS.names]
+def all_metrics(two_classes: bool = False) -> list[Metric]:
+    """Of numbers, or of two classes."""
+    made = (METRICS.get(name)() for name in METRICS.names)
+    return [metric for metric in made if (metric.kind == "classes") == two_classes]
 
 
 @pytest.mark.parametrize("name", METRICS.names)
@@ -43,7 +45,7 @@ def test_every_file_is_a_metric(name: str) -> None:
     """One that says which way is better, and scores predictions that equal the labels as no others can."""
     metric = METRICS.get(name)()
     assert isinstance(metric, Metric) and METRICS.get(name).__doc__
-    gold = np.arange(1.0, 9.0)
+    gold = np.repeat([0.0, 1.0], 4) if metric.kind == "classes" else np.arange(1.0, 9.0)
     best, worse = metric.score(gold, gold), metric.score(gold, gold[::-1])
     assert best > worse if metric.higher_is_better else best < worse
 
@@ -215,3 +217,45 @@ def test_delta_avg_of_equally_good_predictions_grows_with_the_size_of_the_set() 
 
     small, large = mean(30, 1000), mean(1000, 100)
     assert small == pytest.approx(0.628, abs=0.02) and large == pytest.approx(0.70, abs=0.01)
+
+
+classes = st.lists(st.sampled_from([0.0, 1.0]), min_size=4, max_size=40)
+
+
+@settings(max_examples=60)
+@given(classes, st.integers(0, 2**31), st.booleans())
+def test_metrics_of_two_classes_equal_scikit_learn(values: list[float], seed: int, upwards: bool) -> None:
+    """Whichever class is the good one; the worse class is what F1 looks for."""
+    rng = np.random.default_rng(seed)
+    gold, predicted = np.array(values), rng.integers(0, 11, len(values)) / 10.0
+    sign = 1.0 if upwards else -1.0
+    mcc, f1, auc = (METRICS.get(m)().score(sign * gold, sign * predicted) for m in ("mcc", "f1", "auc"))
+    called = predicted >= 0.5 if upwards else predicted > 0.5
+    bad = 0 if upwards else 1
+    if len(set(values)) == 1:
+        assert np.isnan(mcc) and np.isnan(auc)
+    else:
+        assert mcc == pytest.approx(matthews_corrcoef(gold, called), abs=1e-12)
+        assert auc == pytest.approx(roc_auc_score(gold, predicted), abs=1e-12)
+    if bad in values:
+        assert f1 == pytest.approx(f1_score(gold, called, pos_label=bad, zero_division=0.0), abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(classes, st.integers(0, 2**31), st.booleans())
+def test_metrics_of_two_classes_are_resampled_by_counts(
+    values: list[float], seed: int, upwards: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    sign = 1.0 if upwards else -1.0
+    gold, predicted = sign * np.array(values), sign * rng.integers(0, 6, len(values)) / 5.0
+    counts = rng.integers(0, 3, (5, len(values))).astype(np.int32)
+    both = [c for c in counts if len(set(np.repeat(gold, c))) == 2]
+    for metric in all_metrics(two_classes=True) if both else []:
+        repeated = [metric.score(np.repeat(gold, c), np.repeat(predicted, c)) for c in both]
+        if isinstance(metric, RankedMetric):
+            resampled = metric.resample(gold, predicted, np.array(both))
+        else:
+            assert isinstance(metric, AdditiveMetric)
+            resampled = metric.aggregate(np.array(both) @ metric.statistics(gold, predicted))
+        np.testing.assert_allclose(resampled, repeated, atol=1e-9)

@@ -1,0 +1,65 @@
+"""Labels of two classes: what people write for them, and which class is the worse."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from features.basics.errors import InputError
+
+# (0, 1): the second is an error.
+ERRORS = (
+    ("not", "err"),
+    ("ok", "bad"),
+    ("good", "bad"),
+    ("correct", "incorrect"),
+    ("correct", "error"),
+    ("right", "wrong"),
+    ("pass", "fail"),
+    ("noerror", "error"),
+    ("no_error", "error"),
+    ("no error", "error"),
+)
+# (0, 1): which one is good, nobody knows.
+_NUMBERS = ("0", "1")
+UNSTATED = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), _NUMBERS)
+
+Pair = tuple[str, str]
+
+
+def classes_of(texts: Iterable[str]) -> tuple[Pair, bool | None] | None:
+    """The classes that labels are of, as they are written, and whether the second is the better one.
+
+    None if most labels are of no two known classes; a direction of None is not known. Empty texts do not
+    count; numbers are classes where all of them are 0 or 1.
+
+    >>> classes_of(["NOT", "ERR", "n/a"]), classes_of(["true", "false"]), classes_of(["0.5", "1", "0"])
+    ((('NOT', 'ERR'), False), (('false', 'true'), None), None)
+    """
+    counted = Counter(text.strip() for text in texts if text.strip())
+    written = {text.casefold(): text for text in reversed(counted)}
+    for pairs, upwards in ((ERRORS, False), (UNSTATED, None)):
+        for pair in pairs:
+            of_pair = sum(number for text, number in counted.items() if text.casefold() in pair)
+            enough = of_pair == counted.total() if pair == _NUMBERS else 2 * of_pair > counted.total()
+            if enough and written.keys() >= {*pair}:
+                return (written[pair[0]], written[pair[1]]), upwards
+    return None
+
+
+def numbers_of(texts: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Labels as 0 and 1; what is of neither class stays as it is.
+
+    >>> numbers_of(["ok", "BAD", "?"], ("OK", "BAD"))
+    ['0', '1', '?']
+    """
+    number = {name.strip().casefold(): str(value) for value, name in enumerate(classes)}
+    return [number.get(text.strip().casefold(), text) for text in texts]
+
+
+def check_classes(classes: Sequence[str], where: str) -> None:
+    """Raises InputError unless they are two different names."""
+    if len(classes) != 2 or len({name.strip().casefold() for name in classes}) != 2:
+        raise InputError(
+            f"two different classes are needed, but got {list(classes)}",
+            where=where,
+            remedy="such as [OK, BAD]: the first is 0, the second 1",
+        )

@@ -1,0 +1,121 @@
+"""Logistic regression: labels of two classes, or between two ends."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from features.basics.array_types import BoolArray, FloatArray
+from features.basics.hints import Positive, Seed
+from qe.config.distributions import Distribution, FloatRange
+from qe.config.ranges import Folds
+from qe.learning.learner import Learner
+from qe.learning.learners._checks import relative_weights, rows_to_predict, training_data
+
+_TINY = 1e-9
+
+
+class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """low + (high - low) / (1 + exp(-(Xw + b))), `low` and `high` the ends of the training labels.
+
+    C      inverse of the quadratic penalty on w, in units of segments
+    folds  of the cross-fitting that the threshold comes from
+
+    Of labels of two classes, predictions are moved so that the middle between them is where the classes are
+    told apart best (Matthews correlation of cross-fitted predictions for the training rows): a class that is
+    rare is predicted, too. Of other labels, a row counts as both ends in part (fractional logit). After fit:
+    `coef_` (k,), `intercept_`, `ends_`, `threshold_` (of the probability of the higher class).
+
+    Source: Papke and Wooldridge 1996 (fractional logit); Matthews 1975.
+    """
+
+    def __init__(self, C: Positive = 1.0, folds: Folds = 5, seed: Seed = 0) -> None:
+        self.C = C
+        self.folds = folds
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        X, y = training_data(self, X, y)
+        weights = relative_weights(sample_weight, len(y))
+        low, high = float(y.min()), float(y.max())
+        share = np.zeros(len(y)) if high == low else (y - low) / (high - low)
+        self.ends_ = low, high
+        self.coef_, self.intercept_ = self._fitted(X, share, weights)
+        self.threshold_ = 0.5
+        if len(np.unique(share)) == 2:
+            self.threshold_ = self._threshold(X, share == 1.0, weights)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        probability = _logistic(rows_to_predict(self, X) @ self.coef_ + self.intercept_)
+        low, high = self.ends_
+        return np.asarray(low + (high - low) * _moved(probability, self.threshold_))
+
+    def _fitted(self, X: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[FloatArray, float]:
+        """Coefficients and intercept; each row stands for both classes, with the weight of its share."""
+        rows, upper = np.concatenate([X, X]), np.repeat([1, 0], len(X))
+        both = np.concatenate([weights * share, weights * (1.0 - share)])
+        kept = both > 0
+        if len(np.unique(upper[kept])) < 2:  # all labels are the same
+            return np.zeros(X.shape[1]), 0.0
+        model = LogisticRegression(C=self.C, max_iter=1000)
+        model.fit(rows[kept], upper[kept], sample_weight=both[kept])
+        return np.ascontiguousarray(model.coef_[0]), float(model.intercept_[0])
+
+    def _threshold(self, X: FloatArray, upper: BoolArray, weights: FloatArray) -> float:
+        folds = min(self.folds, int(upper.sum()), int((~upper).sum()))
+        if folds < 2:
+            return float(np.average(upper, weights=weights))
+        probabilities = np.empty(len(X))
+        for train, held in StratifiedKFold(folds, shuffle=True, random_state=self.seed).split(X, upper):
+            coefficients, intercept = self._fitted(X[train], upper[train].astype(np.float64), weights[train])
+            probabilities[held] = _logistic(X[held] @ coefficients + intercept)
+        return best_threshold(upper, probabilities, weights)
+
+
+def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
+    """Where probabilities tell the upper class best (weighted Matthews correlation): between two of them.
+
+    >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
+    0.3
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    sorted_, weight = probabilities[order], weights[order]
+    hits, alarms = np.cumsum(weight * upper[order]), np.cumsum(weight * ~upper[order])
+    positives, negatives = hits[-1], alarms[-1]
+    told = hits + alarms
+    product = told * (positives + negatives - told) * positives * negatives
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = (hits * negatives - alarms * positives) / np.sqrt(np.maximum(product, 0.0))
+    ends = np.flatnonzero(sorted_[:-1] > sorted_[1:])  # between equal probabilities nothing can be told
+    if not len(ends):
+        return 0.5
+    best = ends[np.nanargmax(correlation[ends])]
+    return float(np.clip((sorted_[best] + sorted_[best + 1]) / 2.0, _TINY, 1.0 - _TINY))
+
+
+def _moved(probability: FloatArray, threshold: float) -> FloatArray:
+    """Probabilities with the threshold at one half, in their order."""
+    below = 0.5 * probability / threshold
+    above = 0.5 + 0.5 * (probability - threshold) / (1.0 - threshold)
+    return np.where(probability < threshold, below, above)
+
+
+def _logistic(values: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))
+
+
+class Logistic(Learner):
+    """Probability of the higher of two labels, on standardised features; see LogisticRegressor.
+
+    Parameter: `C`. Deterministic for one `seed`. Source: Papke and Wooldridge 1996.
+    """
+
+    space: ClassVar[Mapping[str, Distribution]] = {"C": FloatRange(1e-3, 1e2, log=True)}
+    trusted_types: ClassVar[tuple[str, ...]] = ("qe.learning.learners.logistic.LogisticRegressor",)
+
+    def estimator(self, *, seed: int = 0, **params: Any) -> BaseEstimator:
+        return LogisticRegressor(**{"seed": seed, **params})
