@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
@@ -48,6 +48,7 @@ def experiment_schema() -> Schema:
         *((model, sections[model.__name__]["properties"]) for model in (SplitSection, SearchSection)),
     ):
         _allow_single(model, properties)
+    keys["tracking"] = {"anyOf": [keys["tracking"], {"enum": [True, False, "on", "off"]}]}
     _allow_extending(schema)
     return {"$schema": DIALECT, **schema}
 
@@ -100,7 +101,8 @@ def _one_or_several(entry: Schema) -> Schema:
 def _allow_single(model: type[BaseModel], properties: Schema) -> None:
     """One value stands for a list of it, where the section says so."""
     for name, field in model.model_fields.items():
-        if any(isinstance(note, BeforeValidator) for note in field.metadata):
+        prepared = any(isinstance(note, BeforeValidator) for note in field.metadata)
+        if prepared and get_origin(field.annotation) is tuple:
             name = field.alias or name
             listed = properties[name]
             about = {key: listed.pop(key) for key in ("title", "description", "default") if key in listed}

@@ -66,6 +66,12 @@ def test_it_accepts_a_right_one(validator: Any) -> None:
     assert mistakes(validator, BASE) == []
 
 
+@pytest.mark.parametrize("tracking", [False, "off", {"register": False, "tags": {"team": "a"}}])
+def test_it_accepts_what_is_tracked(validator: Any, tracking: Any) -> None:
+    assert mistakes(validator, {**BASE, "tracking": tracking}) == []
+    assert mistakes(validator, {**BASE, "tracking": "of"})
+
+
 def test_it_accepts_several_datasets(validator: Any) -> None:
     first = {"format": "wmt12", "path": "x", "rows": 5}
     other = {**first, "weight": 0.5, "scaling": "ranks", "align": True, "train": "train", "label": "hter"}
