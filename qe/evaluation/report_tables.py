@@ -19,7 +19,7 @@ INTERVAL = "95 % interval"
 
 
 def report_tables(report: Report) -> list[Table]:
-    """The tables of classes, ranking and scoring, each sorted by its first metric, and the differences of pairs.
+    """The tables of classes, ranking and scoring, each sorted by its first metric, and differences of pairs.
 
     • marks winners: systems of the first cluster, if there is more than one. With one baseline, systems
     that beat it, do not differ from it, and lose to it stand in three sections.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from optuna.trial import FixedTrial
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment, StrategySection
 from qe.data.dataset import Dataset, Split
@@ -117,7 +118,11 @@ def out_of_fold_predictions(prepared: Prepared, objective: Objective, best: Any)
 
 def _objective(experiment: Experiment, dataset: Dataset, folds: Sequence[FoldData]) -> Objective:
     for metric in (*experiment.search.objective, experiment.evaluation.metric):
-        METRICS.get(metric)
+        if METRICS.get(metric).kind == "classes" and dataset.scale.classes is None:
+            raise InputError(
+                f"{metric} is for labels of two classes, but `{dataset.scale.name}` is a number",
+                remedy="choose another metric, or name the classes: dataset.label.classes: [OK, BAD]",
+            )
     space = Space(
         [_directed(s, LEARNERS.get(s.kind)().estimator, dataset) for s in experiment.learner],
         [_directed(s, SELECTORS.get(s.kind), dataset) for s in experiment.selection],

@@ -13,6 +13,7 @@ from features.basics.errors import InputError
 from qe.config import experiment
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.run import EXPERIMENT
+from qe.statistics.metric import METRICS
 from qe.training.batch import train_all
 from qe.training.check import check
 
@@ -103,6 +104,21 @@ def test_pearson_is_shown_where_it_is_the_metric(batch: Any, tmp_path: Path) -> 
     headings = columns(leaderboard.markdown(board))
     assert headings[4] == "Pearson" and {"DeltaAvg", "Spearman", "MAE", "RMSE"} < set(headings)
     assert f"{board.entries[0].metrics['pearson']:.3f}" in leaderboard.text(board)
+
+
+@pytest.mark.parametrize("metric", METRICS.names)
+def test_every_metric_of_the_catalogue_can_rank(metric: str, batch: Any, tmp_path: Path) -> None:
+    """Reports that name it, and hold no figures of it: the board computes them of the predictions."""
+    _, outcomes, _ = batch
+    for outcome in outcomes:
+        copy = tmp_path / outcome.output.name
+        shutil.copytree(outcome.output, copy)
+        report = json.loads((copy / "report.json").read_text())
+        report["experiment"]["evaluation"]["metric"] = metric
+        (copy / "report.json").write_text(json.dumps(report))
+    board = leaderboard.make([tmp_path / "constant", tmp_path / "baseline"])
+    assert columns(leaderboard.markdown(board))[4] == METRICS.get(metric).title
+    assert {entry.name for entry in board.entries} == {"baseline", "constant"}
 
 
 def test_published_figures_are_shown_where_they_are_given_alone(batch: Any) -> None:

@@ -1,0 +1,36 @@
+"""Every metric of the catalogue can be the one of an experiment: in reports, tables and summaries."""
+
+import numpy as np
+import pytest
+
+from qe.data.dataset import LabelScale
+from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
+from qe.evaluation.report_tables import notes, report_tables
+from qe.statistics.metric import METRICS
+from qe.training.score_tables import differences_table, scores_table
+
+NUMBER = LabelScale("da", 1.0, 5.0, True)
+CLASSES = LabelScale("critical", 0.0, 1.0, False, ("NOT", "ERR"))
+SYSTEMS = ("own", "other", "mean")
+
+
+@pytest.mark.parametrize("metric", METRICS.names)
+def test_a_metric_is_in_every_table(metric: str) -> None:
+    kind = METRICS.get(metric)
+    scale = CLASSES if kind.kind == "classes" else NUMBER
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 2, 80).astype(float) if scale.classes else rng.uniform(1, 5, 80)
+    predictions = {name: np.clip(gold + rng.normal(0, s, 80), 0, 5) for s, name in enumerate(SYSTEMS, 1)}
+    names = dict.fromkeys((metric, *metrics_of(scale), *DEFAULT_METRICS))
+    report = evaluate(gold, predictions, scale, baselines=["mean"], metrics=tuple(names), samples=100)
+    assert any(kind.title in column.title for table in report_tables(report) for column in table.columns)
+    assert notes(report)
+    section = report.to_json()
+    scores = scores_table("Scores", section, metric)
+    assert scores.columns[1].title == kind.title and len(scores.rows) == len(SYSTEMS)
+    assert [row[0] for row in differences_table(section, "own", metric).rows] == ["mean"]
+
+
+def test_classes_have_metrics_of_their_own() -> None:
+    assert metrics_of(CLASSES) == CLASS_METRICS and metrics_of(NUMBER) == DEFAULT_METRICS
+    assert {METRICS.get(name).kind for name in CLASS_METRICS[:2]} == {"classes"}
