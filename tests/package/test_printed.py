@@ -1,0 +1,57 @@
+"""What pages show of the output of commands is what the commands print now."""
+
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from tests.shown import ROOT
+
+MARK = "<!-- printed -->\n"
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if MARK in page.read_text("utf-8")]
+
+
+@pytest.fixture(scope="module")
+def printed() -> Any:
+    spec = spec_from_file_location("printed", ROOT / "docs" / "site" / "printed.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_that_show_output_are_found() -> None:
+    names = {page.stem for page in PAGES}
+    assert {"correlate", "effort", "oracles", "rank", "significance"} <= names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_show_what_is_printed_now(page: Path, printed: Any, shared_data: Callable[[str], Path]) -> None:
+    for folder in ("wmt12-qe", "human-rankings", "golden/multeval"):
+        shared_data(folder)
+    assert not printed.changes(page), "if that is meant: python docs/site/printed.py docs/*.md"
+
+
+def test_a_page_gets_what_its_command_prints(printed: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    block = "```\n$ printf '%s\\n' 'a  1' 'b  2' 'c  3'\n...\nb  9\n...\n```\n"
+    page.write_text(f"# Page\n\n{MARK}\n{block}\nafter\n", "utf-8")
+    assert "-b  9\n+b  2\n" in printed.changes(page, write=True)
+    assert page.read_text("utf-8") == f"# Page\n\n{MARK}\n{block.replace('b  9', 'b  2')}\nafter\n"
+    assert printed.changes(page) == ""
+
+
+def test_commands_before_the_block_and_failures(printed: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"    echo one\n\nprints\n\n{MARK}\n```\ntwo\n```\n", "utf-8")
+    assert "-two\n+one\n" in printed.changes(page)
+    page.write_text(f"{MARK}\n```\n$ exit 3\n```\n", "utf-8")
+    with pytest.raises(InputError, match="the commands fail"):
+        printed.changes(page)
+    page.write_text(f"{MARK}\n```\ntwo\n```\n", "utf-8")
+    with pytest.raises(InputError, match="no command prints this"):
+        printed.changes(page)
