@@ -45,7 +45,11 @@ def _trials(search: Mapping[str, Any]) -> str:
 
 def notes(report: Mapping[str, Any]) -> list[str]:
     """What a reader of the figures should know of the model, a sentence each."""
-    lines = [*report["data"].get("leaks", ()), *_failure_lines(report["search"]["failures"])]
+    lines = [
+        *report["data"].get("leaks", ()),
+        *report["search"].get("notes", ()),
+        *_failure_lines(report["search"]["failures"]),
+    ]
     if report["model"]["calibrated"]:
         lines.append("the learner only ranks: its scores were calibrated to the scale on the training labels")
     front = report["model"].get("front")

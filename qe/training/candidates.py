@@ -1,6 +1,7 @@
 """Candidates: the search over learners, selectors and parameters, on the folds of an experiment."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from qe.training.objective import Objective
 from qe.training.preparation import Prepared
 from qe.training.reading import folds_of, scores_of
 from qe.training.space import Space
-from qe.training.study import earlier_trials, storage_at
+from qe.training.study import earlier_trials, mended, storage_at
 
 
 def search_candidates(
@@ -45,6 +46,7 @@ def search_candidates(
     experiment, section = prepared.experiment, prepared.experiment.search
     objective = _objective(experiment, prepared.dataset, _data(prepared))
     address = section.storage if shared and section.storage else None if journal is None else str(journal)
+    note = mended(address) if address else ""
     result = search.run(
         objective,
         section,
@@ -58,7 +60,7 @@ def search_candidates(
         on_trial=on_trial,
         progress=progress,
     )
-    return result, objective
+    return replace(result, note=note), objective
 
 
 def _data(prepared: Prepared) -> list[FoldData]:

@@ -72,6 +72,7 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
             "passed_over": search.passed_over,
             "failures": search.failures,
             "reproducible": search.reproducible,
+            "notes": [search.note] if search.note else [],
             "objective": list(search.metrics),
             "best": search.best.settings(),
             "best_trial": search.best_number,

@@ -52,6 +52,7 @@ class SearchResult:
     """The chosen candidate and the whole study.
 
     reproducible  whether the seed alone gives the same study again, however often it was stopped
+    note          what was lost of a study that a crash had damaged; empty if nothing was
     """
 
     best: Candidate
@@ -59,6 +60,7 @@ class SearchResult:
     study: optuna.Study
     metrics: tuple[str, ...]
     reproducible: bool = True
+    note: str = ""
 
     @property
     def trials(self) -> list[FrozenTrial]:
