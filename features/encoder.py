@@ -75,7 +75,7 @@ class Encoder(FittedExtractor):
                encoder's folder says
     second     second translations that are compared too: `pseudo_reference` with the target,
                `back_translation` with the source
-    prediction of the label by a ridge on source, target, |difference| and product (of vectors of length 1)
+    prediction of the label by a ridge on source, target, |difference| and product (of centred vectors)
     pca        principal components of the same
     pls        components of partial least squares of the same, learned from the label
     pooling    of an encoder in ONNX: `auto` is what its folder says, else its own output for texts, else mean
@@ -86,7 +86,7 @@ class Encoder(FittedExtractor):
     seed       of the search for principal components
 
     Everything about a text without a token that the encoder knows is NaN. Cosines are told twice: as they
-    are, and of vectors less the mean vector of the training texts of their language. A saved model holds a
+    are, and of vectors centred: less the mean of the training texts of their language. A saved model holds a
     copy of the encoder. Needs the packages of `mtqe[encoder]`.
     """
 
@@ -179,7 +179,8 @@ class Encoder(FittedExtractor):
 
     def fit(self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         compared = self._compared("source", segments)
-        joint = _joint(compared)
+        centres = {"target": _mean_unit(compared.first), "source": _mean_unit(compared.second)}
+        joint = _joint(compared, centres)
         defined = np.isfinite(joint).all(axis=1)
         if not (joint.shape[1] and defined.any()):
             raise InputError(
@@ -187,7 +188,6 @@ class Encoder(FittedExtractor):
                 where=self._folder.path,
                 remedy="take an encoder of these languages",
             )
-        centres = {"target": _mean_unit(compared.first), "source": _mean_unit(compared.second)}
         rows, projections, ridge = joint[defined], {}, None
         if self.pca:
             projections["pca"] = fit_pca(rows, self.pca, self.seed)
@@ -206,7 +206,7 @@ class Encoder(FittedExtractor):
             centres = [learned.centres[side] for side in _PAIRS[pair].sides]
             columns += [_cosines(pairs.first, pairs.second), _centred_cosines(pairs, *centres)]
             columns += [*pairs.matches.T]
-        joint = _joint(of_source)
+        joint = _joint(of_source, learned.centres)
         columns += [learned.ridge.predict(joint)] if learned.ridge else []
         projected = [learned.projections[kind].apply(joint) for kind in self._widths]
         return np.hstack([np.column_stack(columns), *projected])
@@ -277,9 +277,10 @@ class _Loaded:
         return {"encoder": None, "memories": {}}
 
 
-def _joint(pairs: EncodedPairs) -> FloatArray:
-    """(n, 4 d) source, target, |difference| and product of vectors of length 1."""
-    target, source = _unit(pairs.first), _unit(pairs.second)
+def _joint(pairs: EncodedPairs, centres: Mapping[str, FloatArray]) -> FloatArray:
+    """(n, 4 d) source, target, |difference| and product of centred vectors of length 1."""
+    target = _unit(_unit(pairs.first) - centres["target"])
+    source = _unit(_unit(pairs.second) - centres["source"])
     return np.hstack([source, target, np.abs(source - target), source * target])
 
 
@@ -307,5 +308,7 @@ def _centred_cosines(pairs: EncodedPairs, first: FloatArray, second: FloatArray)
 
 
 def _mean_unit(vectors: FloatArray) -> FloatArray:
-    """(d,) the mean of the vectors that are defined, each of length 1."""
-    return np.asarray(np.nanmean(_unit(vectors), axis=0), np.float64)
+    """(d,) the mean of the vectors that are defined, each of length 1; 0 if none is."""
+    units = _unit(vectors)
+    defined = units[np.isfinite(units).all(axis=1)]
+    return np.asarray(defined.mean(axis=0) if len(defined) else np.zeros(units.shape[1]), np.float64)

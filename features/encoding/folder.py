@@ -23,7 +23,7 @@ TOKENIZER: Final = "tokenizer.json"
 WEIGHTS: Final = ("model.onnx", "onnx/model.onnx", "model.safetensors", "0_StaticEmbedding/model.safetensors")
 POOLING: Final = "1_Pooling/config.json"  # of sentence-transformers
 PROMPTS: Final = "config_sentence_transformers.json"  # likewise
-_PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
+PLACES: Final = (TOKENIZER, "0_StaticEmbedding/tokenizer.json")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class EncoderFolder:
     @property
     def tokenizer(self) -> str:
         """Raises InputError if there is none."""
-        return self._first(_PLACES, TOKENIZER)
+        return self._first(PLACES, TOKENIZER)
 
     def _first(self, places: tuple[str, ...], what: str) -> str:
         if not self.path.is_dir():

@@ -1,5 +1,6 @@
 """Encoders in ONNX, run by onnxruntime on the CPU."""
 
+import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,6 +17,7 @@ from features.storage.damage import Damaged, whole
 Pooling = Literal["mean", "cls"]
 INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 LONGEST: Final = 512  # tokens, where the tokenizer sets no limit
+_SLOW: Final = ("SkipLayerNormFusion",)  # fusions of onnxruntime that take longer than what they fuse
 _ERRORS_ONLY: Final = 3  # of onnxruntime's levels of logging
 
 
@@ -47,7 +49,8 @@ class OnnxEncoder:
     """A transformer: vectors of tokens, and of the text by its own output or by pooling.
 
     A text longer than the encoder can read is read in pieces, and its vector is the mean over all of them.
-    Texts of equally many tokens are read together, and none is padded: no text changes another's vector.
+    Texts of equally many tokens are read together, and none is padded: no text changes another's vector. An
+    encoder that quantizes while it runs takes one scale for all that it reads at once: it reads text by text.
 
     given   the inputs it takes
     tokens  the output with vectors of tokens; None if there is none
@@ -83,6 +86,8 @@ class OnnxEncoder:
         with whole("the tokenizer", tokenizer, REMEDY):
             loaded.enable_truncation(limit, stride=0)
         session = _session(weights, threads)
+        if _quantizes(weights):
+            batch = 1
         with whole("the encoder", weights, REMEDY):
             given = tuple(entry.name for entry in session.get_inputs())
             if "input_ids" not in given or set(given) - set(INPUTS):
@@ -151,7 +156,15 @@ def _session(weights: Path, threads: int) -> Any:
     options.log_severity_level = _ERRORS_ONLY
     options.use_deterministic_compute = True
     with whole("the encoder", weights, REMEDY):
-        return runtime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(
+            str(weights), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOW
+        )
+
+
+def _quantizes(weights: Path) -> bool:
+    """Whether what matrices are multiplied with is quantized while it runs, as the graph's nodes say."""
+    with weights.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"DynamicQuantize") >= 0
 
 
 def _outputs(session: Any) -> tuple[str | None, str | None]:

