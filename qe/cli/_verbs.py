@@ -12,7 +12,7 @@ from features.basics.errors import unknown_name
 # What a person looks for, and the verbs for it: `qe --help` shows them in this order. A new verb joins one.
 GROUPS = {
     "start": "demo init train evaluate score report ui",
-    "decide": "triage promote select suggest power",
+    "decide": "triage promote select suggest power robustness",
     "MT systems and metrics": "compare rank correlate",
     "corpora and annotation": "filter labels align annotate resources encoders features data",
     "production": "serve models distill unsupervised",

@@ -232,9 +232,13 @@ class SearchSection(Section):
 
 
 class EvaluationSection(Section):
-    """What the report compares with, and how often it resamples (`samples`; default: what the tests need)."""
+    """What the report compares with, and how often it resamples (`samples`; default: what the tests need).
+
+    `robustness: false` leaves out what the model makes of spoilt translations (`qe robustness`).
+    """
 
     metric: str = "mae"
+    robustness: bool = True
     samples: int | None = Field(None, ge=100, le=1_000_000)
     seed: Seed = 0
     correct: Literal["none", "bonferroni", "holm", "bh"] = "holm"

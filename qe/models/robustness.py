@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
@@ -49,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Robustness:
-    """All answers, by effect and name.
+    """All answers, by effect and name; perturbations that changed no row are not among them.
 
     rows   rows that were changed
     marked the share of originals that is marked as outside
@@ -60,8 +61,8 @@ class Robustness:
     answers: tuple[Answer, ...]
 
     def of(self, effect: Effect) -> tuple[Answer, ...]:
-        """The answers about perturbations of one effect that changed any row."""
-        return tuple(a for a in self.answers if a.effect == effect and a.n)
+        """The answers about perturbations of one effect."""
+        return tuple(a for a in self.answers if a.effect == effect)
 
     @property
     def below(self) -> tuple[float, float, str]:
@@ -80,8 +81,8 @@ class Robustness:
         return {
             "rows": self.rows,
             "marked": self.marked,
-            "destroyed_below": {"mean": mean, "least": least, "kind": worst},
-            "perturbations": [asdict(answer) for answer in self.answers],
+            "destroyed_below": {"mean": or_none(mean), "least": or_none(least), "kind": worst or None},
+            "perturbations": [asdict(answer) | {"moved": or_none(answer.moved)} for answer in self.answers],
         }
 
 
@@ -134,7 +135,8 @@ def measure(
     answers = []
     for done, name in enumerate(chosen):
         progress("perturbations", done, len(chosen))
-        answers.append(_answer(name, judge, originals, seed))
+        if (answer := _answer(name, judge, originals, seed)) is not None:
+            answers.append(answer)
     progress("perturbations", len(chosen), len(chosen))
     answers.sort(key=lambda answer: (EFFECTS.index(answer.effect), answer.name))
     return Robustness(len(taken), float(marked.mean()), tuple(answers))
@@ -150,13 +152,13 @@ class _Originals:
     sign: float
 
 
-def _answer(name: str, judge: Judge, originals: _Originals, seed: int) -> Answer:
+def _answer(name: str, judge: Judge, originals: _Originals, seed: int) -> Answer | None:
+    """None if the perturbation changes no row."""
     effect, quality = PERTURBATIONS.get(name).effect, originals.quality
     changed, rows = perturbed(originals.segments, name, seed, originals.rows.tolist())
     kept = quality[rows] > np.quantile(quality, _LOWEST)
     if not kept.any():
-        nothing = float("nan")
-        return Answer(name, effect, 0, nothing, nothing, nothing, nothing, nothing, nothing)
+        return None
     scores, marked = judge(changed.take(np.flatnonzero(kept)))
     new, old = scores * originals.sign, quality[rows[kept]]
     best = new >= np.quantile(quality, _BEST)

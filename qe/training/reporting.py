@@ -20,6 +20,7 @@ from qe.evaluation import prediction_plots
 from qe.evaluation.coverage_plot import interval_coverage
 from qe.evaluation.reliability_plot import reliability_plot
 from qe.models.model import Model
+from qe.models.robustness_plot import robustness_plot
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training import figures
@@ -88,8 +89,17 @@ def assemble(result: TrainingResult) -> dict[str, Any]:
         },
         "nested": None if result.nested is None else figures.cross_validated(prepared, result.nested),
         "test": figures.on_test(prepared, dict(result.predictions)),
+        "robustness": robustness_section(result),
         "words": word_section(result.words, experiment.evaluation.samples, experiment.evaluation.seed),
     }
+
+
+def robustness_section(result: TrainingResult) -> dict[str, Any] | None:
+    """What the model made of spoilt translations, as JSON values."""
+    if result.robustness is None:
+        return None
+    what, found = result.robustness
+    return {"of": what, **found.to_json()}
 
 
 def interval_report(result: TrainingResult) -> dict[str, Any]:
@@ -240,6 +250,8 @@ def _write_plots(folder: Path, result: TrainingResult) -> None:
         )
     if result.words is not None:
         drawn["reliability"] = reliability_plot(reliability_bins(result.words))
+    if result.robustness is not None:
+        drawn["robustness"] = robustness_plot(result.robustness[1])
     metric = search.metrics[0]
     history = search.history()[metric].to_numpy()
     direction: Literal["maximize", "minimize"] = (

@@ -7,6 +7,7 @@ from features.basics.array_types import FloatArray
 from qe.evaluation.coverage import Coverage
 from qe.models.companions import Companions
 from qe.models.model import Model
+from qe.models.robustness import Robustness
 from qe.training.objective import Objective
 from qe.training.preparation import Prepared
 from qe.training.search import SearchResult
@@ -22,6 +23,7 @@ class TrainingResult:
     predictions  split -> its predictions, for every split that was not learned from
     covered      split -> coverage of the intervals, for every labelled one that they were not made from
     words        what is said of words; None for a model that judges none
+    robustness   what was spoilt, and what the model made of it; None unless asked for
     """
 
     prepared: Prepared
@@ -34,6 +36,7 @@ class TrainingResult:
     predictions: Mapping[str, FloatArray]
     covered: Mapping[str, Sequence[Coverage]]
     words: Words | None = None
+    robustness: tuple[str, Robustness] | None = None
 
     @property
     def out_of_fold(self) -> FloatArray:

@@ -23,6 +23,7 @@ from qe.training.fitting import companions_of, coverage_of_splits, fit_model, gu
 from qe.training.plan import Plan
 from qe.training.preparation import Prepared, prepare
 from qe.training.result import TrainingResult
+from qe.training.robustness import robustness_of_run
 from qe.training.run_state import STATE, RunState
 from qe.training.words import words_of
 
@@ -151,9 +152,12 @@ def _result(
     with clock.part("words"):
         words = words_of(prepared)
     companions = replace(companions, word_tags=None if words is None else words.learned)
+    with clock.part("spoilt translations"):
+        robustness = robustness_of_run(prepared, model, progress)
     return TrainingResult(
-        prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered, words
-    )
+        prepared, result, objective, out_of_fold, nested, model, companions, predictions, covered, words,
+        robustness,
+    )  # fmt: skip
 
 
 def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:

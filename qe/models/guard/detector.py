@@ -19,6 +19,7 @@ _ROUNDS: Final = 150
 _SETTINGS: Final = {
     "objective": "binary", "num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 10, "max_bin": 127,
     "feature_fraction": 0.5, "verbose": -1, "deterministic": True, "force_row_wise": True,
+    "num_threads": 1,  # the fits of several parts stand side by side
 }  # fmt: skip
 _REFERENCE_ROWS: Final = 2_000
 _EXTREME: Final = 3  # signs that are added up, the most unusual ones
@@ -36,7 +37,7 @@ class Detector:
     _walks: TreeWalks | None = field(default=None, repr=False)
 
     @classmethod
-    def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int, threads: int) -> Self:
+    def fit(cls, real: FloatArray, rubbish: FloatArray, seed: int) -> Self:
         """From (n, columns) signs of translations and (m, columns) of rubbish, weighted alike."""
         import lightgbm
 
@@ -46,8 +47,7 @@ class Detector:
         labels = np.repeat([0.0, 1.0], [len(real), len(rubbish)])
         weights = np.repeat([1.0, len(real) / max(len(rubbish), 1)], [len(real), len(rubbish)])
         settings = {
-            **_SETTINGS, "seed": seed, "num_threads": threads,
-            "monotone_constraints": [1] * rows.shape[1],
+            **_SETTINGS, "seed": seed, "monotone_constraints": [1] * rows.shape[1],
         }  # fmt: skip
         booster = lightgbm.train(settings, lightgbm.Dataset(rows, labels, weight=weights), _ROUNDS)
         return cls(booster.model_to_string(), reference)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
-from features.basics.threads import cores
+from features.basics.threads import side_by_side
 from features.core.segments import Segments
 from features.storage.arrays import rising, typed
 from features.storage.damage import whole
@@ -34,8 +34,9 @@ MARKED: Final = 0.99
 # standard deviations of the scores (less if few rows taught the guard). Beyond what held-out translations
 # reach they go to the worst score. Chosen on held-out translations of five models.
 _SLOPES: Final = (0.25, 0.5)
-_SHRUNK: Final = 200  # training rows with which the slope is half as steep
+_SHRUNK: Final = 100  # training rows with which the slope is half as steep
 _SURE: Final = 1.64  # standard errors of the quantile from which scores go to the worst
+_OUTLIERS: Final = 2  # held-out rows that may lie beyond it even where few rows make the quantile unsure
 _REACH: Final = 0.2  # how far beyond it scores are the worst, in parts of the way from median to maximum
 _BEND: Final = 0.7
 
@@ -107,12 +108,15 @@ class Guard:
             rubbish += [columns(each, knowledge) for each in made]
             parts.append(np.full(sum(map(len, made)), fold))
         wrong, part = np.concatenate(rubbish), np.concatenate(parts)
+
+        def detector_without(fold: int) -> Detector:
+            return Detector.fit(real[folds != fold], wrong[part != fold], seed)
+
+        *apart, detector = side_by_side(detector_without, range(_FOLDS + 1))  # the last one has all
         decided = np.empty(len(chosen))
-        for fold in range(_FOLDS):
-            detector = Detector.fit(real[folds != fold], wrong[part != fold], seed, cores())
-            decided[folds == fold] = detector.decide(real[folds == fold])
+        for fold, unaware in enumerate(apart):
+            decided[folds == fold] = unaware.decide(real[folds == fold])
         known = np.quantile(decided, np.linspace(0, 1, _POINTS))
-        detector = Detector.fit(real, wrong, seed, cores())
         guard = cls(Knowledge.learn(chosen), detector, known, len(chosen))
         unseen = np.empty(len(segments))
         unseen[sample] = decided
@@ -160,7 +164,8 @@ class Guard:
         quality, worst = scores * self.sign, self.worst * self.sign
         quality = quality - self.slope * (self._ramp(decided) - 0.25)  # 0.25: its mean over translations
         share = MARKED + _SURE * np.sqrt(MARKED * (1 - MARKED) / self.rows)
-        first, middle, last = np.quantile(self.held_out, [min(share, 1), 0.5, 1])
+        share = min(share, 1 - _OUTLIERS / self.rows)
+        first, middle, last = np.quantile(self.held_out, [share, 0.5, 1])
         pull = np.clip((decided - first) / max(_REACH * (last - middle), 1e-9), 0, 1) ** _BEND
         return np.asarray(self.sign * np.minimum(quality, quality + pull * (worst - quality)))
 

@@ -1,0 +1,63 @@
+"""The answers of a robustness battery as a table."""
+
+from qe.data.perturbation import PERTURBATIONS
+from qe.display.numbers import Shown, count, number, percent, signed
+from qe.display.table import Column, Row, Table
+from qe.models.robustness import Answer, Robustness
+
+
+def robustness_table(found: Robustness) -> Table:
+    """A row per perturbation that changed a row, by effect."""
+    columns = [
+        Column("effect", drop=3, once=True), Column("perturbation"), Column("rows", drop=2),
+        Column("below", "below"), Column("drop", drop=1), Column("moved (sd)", "moved"),
+        Column("best quarter", "best", drop=1), Column("unmarked", "unseen", drop=2), Column("marked"),
+    ]  # fmt: skip
+    rows: list[Row] = []
+    for answer in found.answers:
+        if rows and rows[-1] and rows[-1][0] != answer.effect:
+            rows.append(())
+        rows.append(_row(answer))
+    return Table("", columns, rows, _notes(found))
+
+
+def title_of(name: str) -> str:
+    """A perturbation's name for people.
+
+    >>> title_of("copy_of_source")
+    'copy of source'
+    """
+    return name.replace("_", " ")
+
+
+def meaning_of(name: str) -> str:
+    """What a perturbation does, in one line: the first of its file's docstring."""
+    return PERTURBATIONS.documentation(name).partition("\n")[0]
+
+
+def _row(answer: Answer) -> Row:
+    shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked))
+    moves = (percent(answer.below), signed(-answer.drop), number(answer.moved))
+    return (answer.effect, title_of(answer.name), count(answer.n), *moves, *shares)
+
+
+def _notes(found: Robustness) -> list[str]:
+    mean, least, kind = found.below
+    notes = [
+        "below: rows that score below their original; drop: change of the score, in label units; best "
+        "quarter: rows that land among the best quarter of the originals, and those of them without a mark",
+        f"{count(found.rows)} rows, of which those in the lowest tenth are left out; "
+        f"{percent(found.marked)} of the originals are marked as outside",
+    ]
+    if kind:
+        notes.insert(
+            0,
+            f"destroyed translations score below their original in {percent(mean)} of rows, "
+            f"least ({title_of(kind)}) in {percent(least)}",
+        )
+    return notes
+
+
+def told(found: Robustness) -> Shown | str:
+    """One sentence about destroyed translations."""
+    return _notes(found)[0]

@@ -1,0 +1,109 @@
+"""The battery: closed forms by judges whose scores are known, and the model of the demo."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError
+from features.core.segments import Segments
+from features.text.tokenizer import Tokenizer
+from qe.data.dataset import LabelScale
+from qe.data.perturbation import PERTURBATIONS, names
+from qe.models.robustness import measure
+from qe.models.robustness_table import robustness_table, told
+
+SCALE = LabelScale("score", None, None, True)
+TARGETS = tuple(f"la casa número {i} " + "muy grande " * (i % 7) + "está allí ." for i in range(1, 61))
+SEGMENTS = Segments(
+    tuple(f"house number {i} is there ." for i in range(1, 61)), TARGETS, Tokenizer("en"), Tokenizer("es")
+)
+
+
+def by_length(segments: Segments) -> tuple[FloatArray, Any]:
+    """Longer is better; what has more than 100 characters is marked."""
+    lengths = np.array([float(len(text)) for text in segments.target])
+    return lengths, lengths > 100
+
+
+def by_nothing(segments: Segments) -> tuple[FloatArray, Any]:
+    return np.full(len(segments), 3.0), np.zeros(len(segments), bool)
+
+
+def test_a_judge_of_lengths_likes_what_is_longer() -> None:
+    answers = {a.name: a for a in measure(by_length, SEGMENTS, SCALE, rows=60).answers}
+    thrice, half = answers["three_times"], answers["half_dropped"]
+    assert thrice.below == 0 and thrice.drop < 0 and thrice.best > 0.9
+    assert half.below == 1 and half.drop > 0 and half.best == 0
+    kept = [len(text) for text in TARGETS if len(text) > np.quantile([len(t) for t in TARGETS], 0.1)]
+    assert thrice.n == half.n == len(kept)
+    tripled = np.mean([3 * length + 2 - length for length in kept])  # two blanks
+    assert -thrice.drop == pytest.approx(tripled)
+    assert thrice.unseen == pytest.approx(np.mean([3 * n + 2 <= 100 for n in kept]), abs=0.2)
+    assert answers["upper_case"].moved == 0
+
+
+def test_errors_of_lower_is_better_are_turned_round() -> None:
+    def errors(segments: Segments) -> tuple[FloatArray, Any]:
+        lengths, marked = by_length(segments)
+        return -lengths, marked
+
+    up = measure(by_length, SEGMENTS, SCALE, rows=30)
+    down = measure(errors, SEGMENTS, LabelScale("ter", None, None, False), rows=30)
+    assert up.to_json() == down.to_json()
+
+
+def test_a_judge_that_sees_nothing_notices_nothing() -> None:
+    found = measure(by_nothing, SEGMENTS, SCALE)
+    assert found.answers == ()  # no row is above the lowest tenth
+    assert found.to_json()["destroyed_below"] == {"mean": None, "least": None, "kind": None}
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_the_same_seed_gives_the_same_answers() -> None:
+    one, same, other = (measure(by_length, SEGMENTS, SCALE, rows=20, seed=seed) for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_tables_find_their_way_at_any_width() -> None:
+    found = measure(by_length, SEGMENTS, SCALE)
+    for width in (60, 80, 120, 200):
+        text = robustness_table(found).text(width)
+        assert max(map(len, text.splitlines())) <= width and "half dropped" in text
+    assert told(found).startswith("destroyed translations score below their original in ")
+
+
+@pytest.mark.parametrize(
+    ("segments", "kinds", "says"),
+    [
+        (SEGMENTS.take([]), (), "no translations"),
+        (SEGMENTS, ("half_droped",), "half_dropped"),
+    ],
+)
+def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        measure(by_length, segments, SCALE, kinds=kinds)
+
+
+def test_a_run_reports_what_its_model_makes_of_spoilt_translations(demo_run: Any) -> None:
+    section = json.loads((demo_run.output / "report.json").read_text("utf-8"))["robustness"]
+    assert section["of"] == "test" and section["rows"] == 80
+    assert {each["name"] for each in section["perturbations"]} <= set(PERTURBATIONS.names)
+    assert set(names("destroying")) - {each["name"] for each in section["perturbations"]} == set()
+    assert section["destroyed_below"]["mean"] >= 0.95 and section["destroyed_below"]["least"] >= 0.85
+    assert (demo_run.output / "plots" / "robustness.png").stat().st_size > 10_000
+
+
+def test_a_run_without(demo_run: Any, tmp_path: Path) -> None:
+    from qe.config import experiment
+    from qe.getting_started.demo.run import EXPERIMENT
+    from qe.training.check import check
+    from qe.training.train import train
+
+    overrides = ["evaluation.robustness=false", "learner={kind: mean}", "split.folds=2", "features=[surface]"]
+    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=overrides)
+    made = train(check(loaded), tmp_path / "out", cache=demo_run.output / "cache")
+    assert made.report["robustness"] is None and not (made.output / "plots" / "robustness.png").exists()
