@@ -25,4 +25,5 @@ def test_the_page_states_the_defaults_of_the_sections() -> None:
     assert stated()["intervals"] == f"`{IntervalsSection.model_validate({}).method}`"
     evaluation = EvaluationSection.model_validate({})
     metric, correction = evaluation.metric.upper(), evaluation.correct.capitalize()
-    assert stated()["evaluation"] == f"{metric}, as many as the comparisons need, {correction}"
+    robustness = "yes" if evaluation.robustness else "no"
+    assert stated()["evaluation"] == f"{metric}, as many as the comparisons need, {correction}, {robustness}"
