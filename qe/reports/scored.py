@@ -1,7 +1,7 @@
 """The page of a scored file: distribution, drift, what to do, flags, the segments to look at first."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.segments import Segments
 from features.storage.damage import read_json
 from qe.display.numbers import count, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
 from qe.models import description
+from qe.models.guard.guard import Guard
 from qe.models.held_out import HeldOut
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
@@ -59,14 +61,14 @@ def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> 
     rows = _rows(scored)
     described = description.read(model)
     scale = described.scale
-    good = [row for row in rows if row["score"] is not None]
+    good = _with_marks([row for row in rows if row["score"] is not None], model, described)
     scores = np.array([row["score"] for row in good], np.float64)
     if not len(scores):
         raise InputError("no row has a score", where=scored)
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_shown(good[i]) for i in order]
-    bands = None if costs is None else _bands(scores, model, costs, Thresholds.given(costs, model, scale))
+    bands = None if costs is None else _bands(good, model, costs, Thresholds.given(costs, model, scale))
     reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
     flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
     drifted = None if drift is None else _drift(drift)
@@ -87,6 +89,7 @@ def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> 
         shifts=drifted and _shifts(drifted).html(),
         bands=bands and bands.html(),
         flags=flags and _counted(_FLAGGED, "kind", "segments", flags).html(),
+        outside=_outside(good),
         segments=segments,
         segment_note=f"The {len(segments)} segments of the worst scores."
         if any(segment.source is not None for segment in segments)
@@ -130,6 +133,29 @@ def _distributions(scores: FloatArray, training: FloatArray | None, sign: float)
     return Table(title, [Column(""), Column("segments"), *map(Column, _QUANTILES)], rows)
 
 
+def _with_marks(
+    rows: list[dict[str, Any]], model: Path, described: description.Description
+) -> list[dict[str, Any]]:
+    """The rows with the column `unlike`, which the model's guard fills where the file has texts alone."""
+    has_texts = all(isinstance(row.get(name), str) for row in rows for name in ("source", "target"))
+    guard = Guard.load(model)
+    if guard is None or not rows or not has_texts or "unlike" in rows[0]:
+        return rows
+    source, target = (tuple(str(row[name]) for row in rows) for name in ("source", "target"))
+    own, other = described.tokenizers
+    reasons = guard.see(Segments(source, target, own, other)).reasons()
+    return [{**row, "unlike": reason} for row, reason in zip(rows, reasons, strict=True)]
+
+
+def _outside(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows are marked as outside."""
+    if not any("unlike" in row for row in rows):
+        return "Nothing says which rows are unlike the training data: score with --outside, or with --keep."
+    marked = sum(bool(row["unlike"]) for row in rows)
+    total = count(len(rows))
+    return f"{count(marked)} of {total} rows are unlike the translations that the model has learned from."
+
+
 def _counted(title: str, what: str, of: str, counts: Iterable[tuple[str, int]]) -> Table:
     return Table(title, [Column(what), Column(of)], [[name, count(n)] for name, n in counts])
 
@@ -151,20 +177,20 @@ def _drift(path: Path) -> Mapping[str, Any] | None:
     return content
 
 
-def _bands(scores: FloatArray, model: Path, costs: Path, decided: Thresholds) -> Table:
+def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided: Thresholds) -> Table:
     """What is done with how many segments; with a cost table, what held-out rows of such scores cost."""
-    actions = [decided.action(float(score)) for score in scores]
+    actions = [decided.action(float(row["score"]), bool(row.get("unlike"))) for row in rows]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
     means = {} if table is None else _mean_costs(HeldOut.load(model), table, decided)
     columns = [Column("action"), Column("segments"), Column("share"), Column("scores", "rule")]
-    rows = []
+    lines = []
     for action in ACTIONS:
         n = actions.count(action)
         mean = means.get(action)
         cost = [] if table is None else [number(None if mean is None else n * mean, 1)]
-        rows.append([action, count(n), percent(n / len(scores)), rules[action], *cost])
+        lines.append([action, count(n), percent(n / len(rows)), rules[action], *cost])
     title = "What costs least by the table; costs are those of held-out rows of such scores"
-    return Table(title, [*columns, *([] if table is None else [Column("expected cost", "cost")])], rows)
+    return Table(title, [*columns, *([] if table is None else [Column("expected cost", "cost")])], lines)
 
 
 def _mean_costs(known: HeldOut, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
@@ -182,7 +208,7 @@ def _shown(row: Mapping[str, Any]) -> ShownSegment:
         facts.append(("interval", interval((float(row["low"]), float(row["high"])), 2)))
     if row.get("action"):
         facts.append(("action", str(row["action"])))
-    notes = [(name, str(row[name])) for name in ("flags", "because") if row.get(name)]
+    notes = [(name, str(row[name])) for name in ("unlike", "flags", "because") if row.get(name)]
     source, target = row.get("source"), row.get("target")
     if not isinstance(source, str) or not isinstance(target, str):
         return ShownSegment(None, None, facts, notes)

@@ -56,6 +56,8 @@ def score_in_place(
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
     languages = languages_of(scorer.model)
     given = FileInput(source, replace(layout or Layout(), languages=languages))
+    if not isinstance(given.file, Sheet) and scorer.model.guard is not None:
+        scorer = replace(scorer, options=replace(scorer.options, outside=True))  # notes tell what is marked
     names = _names(scorer, given, columns or {})
     batch = scorer.score([names.view(row) for row in given.rows()], 0)
     with atomic_file(output) as temporary:
@@ -135,9 +137,8 @@ def note(row: Mapping[str, Any]) -> str:
     """
     if row["score"] is None:
         return f"no score: {row['reason']}"
-    values = {
-        name: value for name, value in row.items() if name not in ("id", "reason") and value not in (None, "")
-    }
+    left = {"id", "reason", *(() if row.get("unlike") else ("outside",))}
+    values = {name: value for name, value in row.items() if name not in left and value not in (None, "")}
     shown = (
         f"{name} {number(value)}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()

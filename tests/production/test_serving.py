@@ -77,9 +77,11 @@ def test_scores_are_the_models_whatever_the_form(
 def test_a_row_without_a_score_says_why_in_valid_json(app: App) -> None:
     rows = [{"source": "a", "target": ""}, {"source": "12", "target": "13"}, {"source": None, "target": "x"}]
     status, answer, _ = call(app, content={"dataframe_records": rows})
-    assert status == 200 and answer["predictions"][0] == {"score": None, "reason": "empty target"}
+    assert status == 200 and answer["predictions"][0] == {
+        "score": None, "outside": None, "unlike": None, "reason": "empty target"
+    }  # fmt: skip
     assert isinstance(answer["predictions"][1]["score"], float)
-    assert answer["predictions"][2] == {"score": None, "reason": "no source"}
+    assert answer["predictions"][2] == {"score": None, "outside": None, "unlike": None, "reason": "no source"}
 
 
 def test_intervals_on_demand(demo_model: Path, records: list[dict[str, str]]) -> None:
@@ -264,7 +266,7 @@ def test_extras_are_the_models_own(demo_model: Path, thresholds: Path, records: 
     model = Model.load(demo_model)
     segments = model.segments({k: [r[k] for r in records] for k in ("source", "target")})
     features = model.features(segments)
-    scores = model.predict_features(features)
+    scores, _ = model.judge(segments, features)
     low, high = Intervals.load(demo_model).bounds(features.to_numpy(), scores, 0.8)
     because = Explainer.load(model, demo_model).because(features, 2)
     for i, p in enumerate(answer["predictions"]):
@@ -274,7 +276,22 @@ def test_extras_are_the_models_own(demo_model: Path, thresholds: Path, records: 
     query = "interval=0.8&explain=2&triage=true"
     assert call(app, content={"instances": records}, query=query)[1] == answer
     plain = call(app, content={"instances": records[:1]})[1]["predictions"][0]
-    assert set(plain) == {"score", "reason"}
+    assert set(plain) == {"score", "outside", "unlike", "reason"}
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["banana banana banana", "👍👍👍", "{target} {target} {target}", "{target}" + " ." * 20, "{source}"],
+)
+def test_rubbish_is_marked_and_never_published(
+    demo_model: Path, thresholds: Path, records: list[dict[str, str]], target: str
+) -> None:
+    app = application(demo_model, triage=thresholds)
+    rubbish = {"source": records[0]["source"], "target": target.format(**records[0])}
+    content = {"instances": [records[0], rubbish], "params": {"triage": True}}
+    good, bad = call(app, content=content)[1]["predictions"]
+    assert bad["score"] < good["score"] and bad["outside"] >= 0.99 > good["outside"]
+    assert bad["unlike"] and not good["unlike"] and bad["action"] != "publish"
 
 
 def test_columns_that_intervals_need_are_asked_for_with_intervals_alone(

@@ -60,10 +60,16 @@ def scored(model: Path, source: Path, overwrite: bool = False) -> tuple[Any, str
     return summary, output.read_bytes().decode("utf-16" if "utf16" in source.name else "utf-8")
 
 
-def scores_of(model: Path, pairs: list[tuple[str, str]]) -> list[str]:
+def scores_of(model: Path, pairs: list[tuple[str, str]], marks: bool = False) -> list[str]:
     loaded = Model.load(model)
-    texts = {"source": [a for a, _ in pairs], "target": [b for _, b in pairs]}
-    return [f"score {value:.3f}" for value in loaded.predict(loaded.segments(texts))]
+    segments = loaded.segments({"source": [a for a, _ in pairs], "target": [b for _, b in pairs]})
+    scores, seen = loaded.judge(segments, loaded.features(segments))
+    assert seen is not None
+    marked = [
+        f"; outside {share:.3f}; unlike {reason}" if marks and reason else ""
+        for share, reason in zip(seen.outside, seen.reasons(), strict=True)
+    ]
+    return [f"score {value:.3f}{mark}" for value, mark in zip(scores, marked, strict=True)]
 
 
 def test_xliff_is_the_same_but_for_notes(demo_model: Path, tmp_path: Path) -> None:
@@ -74,7 +80,7 @@ def test_xliff_is_the_same_but_for_notes(demo_model: Path, tmp_path: Path) -> No
     notes = re.findall(r'<note from="qe">(.*?)</note>', text)
     assert re.sub(r'<note from="qe">.*?</note>', "", text) == path.read_bytes().decode()
     expected = [("Zdand dro leyn", "Nawanw nisê yêtatê"), ("A <b> é", "Lu yamu")]
-    assert notes == scores_of(demo_model, expected)
+    assert notes == scores_of(demo_model, expected, True)
     store = toolkit_xliff.xlifffile.parsefile(str(tmp_path / "scored.xlf"))
     read = {unit.getid(): unit.getnotes() for unit in store.units}
     assert notes[0] in read["a > b.txt\x041"] and "by Ana" in read["a > b.txt\x041"]
@@ -102,7 +108,7 @@ def test_xliff_2_has_a_note_for_every_segment_of_a_unit(demo_model: Path, tmp_pa
     summary, text = scored(demo_model, path)
     assert (summary.rows, summary.scored) == (3, 3)
     pairs = [("Zdand dro", "Nawanw nisê"), ("Ka vlozdark", "Lu yamu"), ("leyn", "yêtatê")]
-    first, second, third = scores_of(demo_model, pairs)
+    first, second, third = scores_of(demo_model, pairs, True)
     notes = re.findall(r'<x:note category="qe">(.*?)</x:note>', text)
     assert notes == [f"s1: {first}", f"s2: {second}", third]
     bare = re.sub(r'<x:note category="qe">.*?</x:note>', "", text).replace("<x:notes></x:notes>", "")
@@ -117,7 +123,7 @@ def test_tmx_has_a_property_at_the_translation(demo_model: Path, tmp_path: Path,
     summary, text = scored(demo_model, path)
     assert (summary.rows, summary.scored) == (2, 1)
     assert re.sub(r'<prop type="x-qe">.*?</prop>', "", text) == TMX.format(encoding=encoding)
-    (score,) = scores_of(demo_model, [("Ka vlozdark", "Lu yamu")])
+    (score,) = scores_of(demo_model, [("Ka vlozdark", "Lu yamu")], True)
     assert f'<prop type="x-qe">{score}</prop><seg>Lu' in text
     if encoding == "utf-8":
         path.write_text(text)

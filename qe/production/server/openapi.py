@@ -129,7 +129,10 @@ def _schemas(columns: list[str], limits: Limits) -> dict[str, Any]:
     lists = {"type": "object", "additionalProperties": {"type": "array", "maxItems": limits.rows}}
     forms = {"dataframe_records": records, "instances": records, "dataframe_split": split, "inputs": lists}
     number = {"type": ["number", "null"]}
-    prediction = {"score": number, "low": number, "high": number, "because": text, "action": text}
+    prediction = {
+        "score": number, "low": number, "high": number, "because": text, "action": text, "outside": number,
+        "unlike": text,
+    }  # fmt: skip
     return {
         "Request": {
             "type": "object",

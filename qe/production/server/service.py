@@ -97,18 +97,21 @@ class Service:
             raise Refused(422, "this server has no thresholds of triage; start it with --triage")
 
     def _scored(self, parsed: Parsed, extras: Extras) -> list[dict[str, Any]]:
-        """One object for each row: score, what was asked for, and the reason why there is no score."""
-        options = Options(level=extras.interval, explain=extras.explain, drift=False, cache=0)
+        """One object for each row: score, how far outside it lies, what was asked for, why it has none."""
+        options = Options(
+            level=extras.interval,
+            explain=extras.explain,
+            drift=False,
+            cache=0,
+            outside=self.scorer.model.guard is not None,
+            triage=self.thresholds if extras.triage else None,
+        )
         names = [name for name in options.columns if name != "id"]
         # Intervals may need columns of their own: they are asked for with them alone.
         intervals = None if extras.interval is None else self.scorer.intervals
         scorer = replace(self.scorer, options=options, intervals=intervals)
         scored = scorer.score(parsed.needed(scorer.columns())).rows
-        made = [{name: _plain(row[name]) for name in names} for row in scored]
-        if extras.triage and self.thresholds is not None:
-            for row in made:
-                row["action"] = None if row["score"] is None else self.thresholds.action(row["score"])
-        return made
+        return [{name: _plain(row[name]) for name in names} for row in scored]
 
 
 def _plain(value: Any) -> Any:
