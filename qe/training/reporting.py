@@ -1,7 +1,7 @@
 """Reporting: what an experiment leaves behind on disk."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -174,12 +174,19 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
         "data": report["data"],
         "best": report["search"]["best"],
         "cross_validation": report["cross_validation"]["systems"][name],
-        "headers": _headers(report["experiment"]["dataset"].get("columns") or {}),
+        "headers": _headers(report["experiment"]["dataset"]),
     }
 
 
-def _headers(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Columns of segments by the headers that they have in the training data: scoring looks for them."""
+def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Columns of segments by the headers that they have in the training data: scoring looks for them.
+
+    Of several datasets the first that names a column counts.
+    """
+    several = [datasets] if isinstance(datasets, Mapping) else list(datasets)
+    columns: dict[str, str] = {}
+    for dataset in reversed(several):
+        columns |= dataset.get("columns") or {}
     return {name: header for name, header in columns.items() if name in Segments.column_names()}
 
 

@@ -61,7 +61,7 @@ def test_needs_a_pseudo_reference_and_base_forms() -> None:
     with pytest.raises(InputError, match="no column 'pseudo_reference'"):
         features.extract(spanish(["a"], None))
     chinese = Segments.from_columns(
-        {"source": ["a"], "target": ["b"], "pseudo_reference": ["c"]}, Tokenizer("en"), Tokenizer("zh")
+        {"source": ["a"], "target": ["b"], "pseudo_reference": ["c"]}, Tokenizer("en"), Tokenizer("ko")
     )
-    with pytest.raises(InputError, match="no base forms for the language 'zh'"):
+    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
         features.extract(chinese)

@@ -35,5 +35,5 @@ def test_by_hand() -> None:
 
 
 def test_language_without_base_forms() -> None:
-    with pytest.raises(InputError, match="no base forms for the language 'zh'"):
-        WordMoves().extract(segments([("a", "b")], "zh"))
+    with pytest.raises(InputError, match="no base forms for the language 'ko'"):
+        WordMoves().extract(segments([("a", "b")], "ko"))
