@@ -69,6 +69,7 @@ _WORDS = [
     "²",
     "٣",
 ]
+_OFTEN = frozenset({"schema.json", "xl/workbook.xml", "xl/worksheets/sheet1.xml"})  # members of archives
 _DEEP = 100_000  # brackets, of which every recursive reader dies
 
 
@@ -232,7 +233,7 @@ def archive(content: bytes, rng: random.Random) -> tuple[bytes, str]:
     """A member of a zip archive."""
     with zipfile.ZipFile(io.BytesIO(content)) as given:
         members = {name: given.read(name) for name in given.namelist()}
-    name = rng.choice([*members, "schema.json", "schema.json"])
+    name = rng.choice([*members, *(name for name in members if name in _OFTEN for _ in range(3))])
     members[name], done = mutated(name, members[name], rng)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as made:
@@ -241,8 +242,53 @@ def archive(content: bytes, rng: random.Random) -> tuple[bytes, str]:
     return stream.getvalue(), f"{name}: {done}"
 
 
+_TAG = re.compile(r"<(/?)([\w:-]+)([^<>]*?)(/?)>")
+_ATTRIBUTE = re.compile(r'([\w:-]+)="([^"]*)"')
+_PROLOG = '<!DOCTYPE x [<!ENTITY a "yyyy"><!ENTITY b "&a;&a;">]>'
+
+
+def xml(content: bytes, rng: random.Random) -> tuple[bytes, str]:
+    """Tags, attributes and texts between them, and the encoding."""
+    how = rng.choice(["attribute", "attribute", "tag gone", "tag twice", "moved", "renamed", "text", "text",
+                      "deep", "entity", "encoding"])  # fmt: skip
+    whole = content.decode("utf-8")
+    tags = list(_TAG.finditer(whole))
+    tag = rng.choice(tags)
+    before, here, after = whole[: tag.start()], tag[0], whole[tag.end() :]
+    if how == "attribute":
+        attributes = [m for each in tags for m in _ATTRIBUTE.finditer(whole, each.start(), each.end())]
+        at = rng.choice(attributes)
+        value = rng.choice([*_WORDS, *(m[2] for m in attributes), "A1:XFD1048576", "&amp;"])
+        whole = whole[: at.start(2)] + value + whole[at.end(2) :]
+    elif how == "tag gone":
+        whole = before + after
+    elif how == "tag twice":
+        whole = before + here * rng.choice([2, 2, 3000]) + after
+    elif how == "moved":
+        other = rng.choice(tags).start()
+        whole = before + after
+        whole = whole[:other] + here + whole[other:]
+    elif how == "renamed":
+        name = rng.choice([each[2] for each in tags])
+        whole = before + f"<{tag[1]}{name}{tag[3]}{tag[4]}>" + after
+    elif how == "text":
+        whole = before + here + rng.choice([*_WORDS, "]]>", "<!-- -->", "<![CDATA[<]]>", "&#0;"]) + after
+    elif how == "deep":
+        whole = before + f"<{tag[2]}>" * 1000 + f"</{tag[2]}>" * rng.choice([0, 1000]) + after
+    elif how == "entity":
+        first = whole.index("<", 1 if whole.startswith("<?") else 0)
+        whole = whole[:first] + _PROLOG + before[first:] + here + "&b;" + after
+    else:
+        return whole.encode(
+            rng.choice(["utf-16", "utf-16-le", "utf-8-sig", "utf-32", "ascii"]), "replace"
+        ), how
+    return whole.encode("utf-8", "surrogatepass"), how
+
+
 _KINDS: dict[str, Callable[[bytes, random.Random], tuple[bytes, str]]] = {
     ".npy": array,
     ".json": json_file,
     ".skops": archive,
+    ".xlsx": archive,
+    **dict.fromkeys((".xml", ".rels", ".xlf", ".tmx"), xml),
 }

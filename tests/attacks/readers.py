@@ -24,6 +24,8 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
 from qe.data.score_files import read_scores
+from qe.data.translation_files.opened import opened
+from qe.data.translation_files.xlsx import Sheet
 from qe.language.annotators._brackets import read_trees
 from qe.language.annotators._conllu import heads_of, read_conllu
 from qe.language.annotators._entities import read_entities
@@ -104,6 +106,36 @@ Czech\tEnglish\t1\tj1\tz\t3
 Czech\tEnglish\t2\tj2\tx\t2
 Czech\tEnglish\t2\tj2\ty\t-1
 Czech\tEnglish\t2\tj2\tz\t1
+"""
+XLIFF_1 = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" datatype="plaintext"
+ source-language="en" target-language="es"><body>
+<trans-unit id="1"><source>a <g id="1">b</g> c</source><target>A <x id="2"/>B C</target></trans-unit>
+<trans-unit id="2"><source>a b</source><seg-source><mrk mtype="seg" mid="0">a</mrk> <mrk mtype="seg"
+ mid="1">b</mrk></seg-source><target><mrk mtype="seg" mid="0">A</mrk>
+ <mrk mtype="seg" mid="1">B</mrk></target>
+<note from="qe" annotates="target">score 2</note></trans-unit>
+<trans-unit id="3"><source>c</source><target/></trans-unit>
+</body></file></xliff>
+"""
+XLIFF_2 = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en" trgLang="es"><file id="f">
+<unit id="1"><notes><note category="qe">score 2</note></notes>
+<originalData><data id="d">x</data></originalData>
+<segment id="1"><source>a <ph id="1" dataRef="d"/>b c</source><target>A B C</target></segment>
+<segment><source>a b</source></segment><ignorable><source> </source></ignorable></unit>
+<unit id="2"><segment><source>c</source><target>C</target></segment></unit>
+</file></xliff>
+"""
+TMX = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4"><header creationtool="x" creationtoolversion="1" segtype="sentence" o-tmf="x"
+ adminlang="en" srclang="en" datatype="plaintext"/><body>
+<tu tuid="1"><tuv xml:lang="en"><seg>a <bpt i="1">b</bpt> c</seg></tuv>
+<tuv xml:lang="es"><seg>A B C</seg></tuv></tu><tu><prop type="qe">score 2</prop>
+<tuv xml:lang="EN-US"><seg>a b</seg></tuv><tuv xml:lang="es-MX"><seg>A B</seg></tuv></tu></body></tmx>
 """
 COUNTS = "system_a,system_b,wins,ties,losses\nx,y,10,2,5\ny,z,4,4,4\nx,z,7,0,1\n"
 
@@ -213,6 +245,19 @@ def table(path: Path) -> None:
     FORMATS.get("table")(label=LABEL, columns={"scores": "score"}, **LANGUAGES).read(path)
 
 
+def translated(path: Path) -> None:
+    """As `qe score FILE` in place: read, a note or a cell put at every segment, written, and read again."""
+    file = opened(path, ("en", "es"))
+    again = path.with_name(f"again{path.suffix}")
+    if isinstance(file, Sheet):
+        file.add({"score": "score"}, {row.number: {"score": 1.0} for row in file.rows})
+        file.save(again)
+    else:
+        again.write_bytes(file.with_notes(["score 1"] * len(file.rows)))
+    assert len(opened(again, ("en", "es")).rows) == len(file.rows)
+    again.unlink()
+
+
 def use_file(folder: Path, name: str, read: Callable[[Path], object]) -> None:
     given = read(folder / name)
     if isinstance(given, Iterator):
@@ -230,6 +275,7 @@ def write_tables(folder: Path) -> None:
     rows().to_csv(folder / "rows.tsv", index=False, sep="\t")
     rows().to_json(folder / "rows.jsonl", orient="records", lines=True)
     rows().to_parquet(folder / "rows.parquet")
+    rows().to_excel(folder / "rows.xlsx", index=False)
 
 
 def write_texts(folder: Path) -> None:
@@ -275,6 +321,9 @@ def readers(scratch: Path) -> Iterator[Target]:
         "words.lex": LEX,
         "model.arpa": ARPA,
         "links.txt": "0-0 1-1 2-2\n0-0 1-1\n0-0\n",
+        "version1.xlf": XLIFF_1,
+        "version2.xlf": XLIFF_2,
+        "memory.tmx": TMX,
         "features.tsv": "half\tthird\n1\tNaN\n0.5\t3\n2e-3\t4\n",
     }
     for name, text in content.items():
@@ -301,7 +350,8 @@ def readers(scratch: Path) -> Iterator[Target]:
         ("features.tsv", precomputed),
         ("s.txt", parallel_corpus),
         *((f"{name}.txt", parallel_text) for name in "stpy"),
-        *((f"rows.{kind}", table) for kind in ("tsv", "csv", "jsonl", "parquet")),
+        *((f"rows.{kind}", table) for kind in ("tsv", "csv", "jsonl", "parquet", "xlsx")),
+        *((name, translated) for name in ("version1.xlf", "version2.xlf", "memory.tmx", "rows.xlsx")),
     ]
     for name, read in reads:
         yield Target(f"{read.__name__}: {name}", folder, use_file, (name, read), None, name)

@@ -1,19 +1,33 @@
 """XLSX: rows of a sheet below its header, and columns that are added beside them."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile
 
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, shown, unknown_name
+from qe.data.translation_files._xlsx_parts import WIDEST, check_parts
 from qe.data.translation_files.row import FileRow
 
-_LONGEST = 1 << 30  # bytes that the parts of a file may unpack to
 NO_VALUE = "is a formula without its value: open the file in a spreadsheet, and save it"
-_WIDEST = 16_384  # columns of a sheet (ECMA-376)
+# What openpyxl, which does not ask whether a part is what it should be, and zipfile raise for damage.
+_DAMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # of encrypted workbooks and of XLS, which are no ZIP files
 
 
@@ -109,7 +123,7 @@ class Sheet:
                     remedy="--suffix names ours otherwise",
                 )
         first = self._width() + 1
-        if first + len(columns) - 1 > _WIDEST:
+        if first + len(columns) - 1 > WIDEST:
             raise InputError("has no room for more columns", where=self.path)
         for place, (name, header) in enumerate(columns.items(), start=first):
             self._write(self.where.header, place, header)
@@ -129,7 +143,15 @@ class Sheet:
             cell.data_type = "s"  # text that begins with = is no formula
 
     def save(self, path: Path) -> None:
-        self._written.save(path)
+        """Raises InputError for a workbook that was read, but cannot be written again."""
+        try:
+            self._written.save(path)
+        except _DAMAGE as error:
+            raise InputError(
+                f"openpyxl cannot write it again ({_told(error)})",
+                where=self.path,
+                remedy="score it into a table, such as scores.tsv",
+            ) from None
 
 
 def _book(path: Path, **options: bool) -> Any:
@@ -146,13 +168,17 @@ def _book(path: Path, **options: bool) -> Any:
                 remedy="save it as XLSX without a password",
             )
     try:
-        with ZipFile(path) as parts:
-            if sum(part.file_size for part in parts.infolist()) > _LONGEST:
-                raise InputError("unpacks to more than 1 GiB", where=path, remedy="split it")
+        check_parts(path)
         with path.open("rb") as stream:  # whatever the file's name ends in
             return load_workbook(stream, **options)
-    except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:
-        raise InputError(f"not an XLSX file ({error})", where=path) from None
+    except InputError:
+        raise
+    except (InvalidFileException, *_DAMAGE) as error:
+        raise InputError(f"not an XLSX file ({_told(error)})", where=path) from None
+
+
+def _told(error: Exception) -> str:
+    return shown((str(error) or type(error).__name__).splitlines()[0])
 
 
 def _sheet(book: Any, where: Where, path: Path) -> Any:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -142,7 +142,7 @@ def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qe.data.translation_files.xlsx._LONGEST", 1000)
+    monkeypatch.setattr("qe.data.translation_files._xlsx_parts.LONGEST", 1000)
     with ZipFile(tmp_path / "a.xlsx", "w") as parts:
         parts.writestr("xl/workbook.xml", " " * 2000)
     with pytest.raises(InputError, match="unpacks to more than"):
@@ -153,3 +153,75 @@ def test_a_sheet_without_room(tmp_path: Path) -> None:
     sheet = Sheet(saved(tmp_path / "a.xlsx", HEADER, A, then=lambda book: book.active.merge_cells("A1:XFD1")))
     with pytest.raises(InputError, match="no room for more columns"):
         sheet.add({"score": "score"}, {})
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+HUGE = b'<!DOCTYPE x [<!ENTITY a "%s"><!ENTITY b "%s">]>' % (b"y" * 1000, b"&a;" * 1200)
+CELL = b'<c r="A2" t="inlineStr"><is><t>1</t></is></c>'
+# What stands in a part -> what stands there instead, and what is said.
+DAMAGED_PARTS: dict[str, tuple[str, bytes, bytes, str]] = {
+    "entities": (SHEET, b"<worksheet", HUGE + b"<worksheet", "sheet1.xml: has a document type"),
+    "entities elsewhere": ("xl/styles.xml", b"<style", HUGE + b"<style", "styles.xml: has a document type"),
+    "a row without end": (SHEET, b"</row>", b"<c/>" * 20_000 + b"</row>", "a row has more than 16,384 cells"),
+    "merged": (SHEET, b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="A3:B1048576"/></mergeCells>',
+               "merged or linked have more than 200,000 cells, the last A3:B1048576"),
+    "linked": (SHEET, b"</sheetData>", b'</sheetData><hyperlinks><hyperlink ref="A1:XFD9999"/></hyperlinks>',
+               "merged or linked have more than"),
+    "style": (SHEET, b'r="A2"', b'r="A2" s="999"', "not an XLSX file"),
+    "string": (SHEET, CELL, b'<c r="A2" t="s"><v>99</v></c>', "not an XLSX file"),
+    "no sheet": ("xl/workbook.xml", b"rId1", b"rId9", "not an XLSX file"),
+    "number": (SHEET, CELL, b'<c r="A2"><v>x</v></c>', "not an XLSX file"),
+    "column": (SHEET, b'r="A2"', b'r="AAAA2"', "not an XLSX file"),
+    "sheet elsewhere": ("xl/_rels/workbook.xml.rels", b"sheet1.xml", b"sheet7.xml", "has no sheet that"),
+    "half a part": (SHEET, b"</sheetData>", b"", "not an XLSX file"),
+}  # fmt: skip
+
+
+def changed(path: Path, part: str, old: bytes, new: bytes) -> Path:
+    """The workbook with one of its parts changed."""
+    with ZipFile(path) as given:
+        parts = {name: given.read(name) for name in given.namelist()}
+    assert old in parts[part], parts[part]
+    parts[part] = parts[part].replace(old, new, 1)
+    with ZipFile(path, "w", ZIP_DEFLATED) as made:
+        for name, content in parts.items():
+            made.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("name", DAMAGED_PARTS)
+def test_damaged_parts_are_one_message(name: str, tmp_path: Path) -> None:
+    part, old, new, message = DAMAGED_PARTS[name]
+    path = changed(saved(tmp_path / "a.xlsx", HEADER, A), part, old, new)
+    with pytest.raises(InputError, match=message):
+        Sheet(path)
+
+
+def test_a_workbook_of_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qe.data.translation_files._xlsx_parts._MOST_CELLS", 5)
+    with pytest.raises(InputError, match="has more than 5 cells"):
+        Sheet(saved(tmp_path / "a.xlsx", HEADER, A))
+
+
+def chart(book: Any) -> None:
+    from openpyxl.chart import BarChart
+
+    book.create_chartsheet(index=0).add_chart(BarChart())
+
+
+def test_a_cell_in_the_last_row_and_a_chart_take_no_room(tmp_path: Path) -> None:
+    def more(book: Any) -> None:
+        book.active["A1048576"] = "x"
+        chart(book)
+
+    sheet = Sheet(saved(tmp_path / "a.xlsx", HEADER, A, then=more))
+    assert [row.number for row in sheet.rows] == [2, 1048576]
+
+
+def test_a_workbook_of_charts_alone(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    chart(book)
+    book.remove(book["Sheet"])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(InputError, match="has no sheet that is not hidden"):
+        Sheet(tmp_path / "a.xlsx")
