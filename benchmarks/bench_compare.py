@@ -47,7 +47,17 @@ def main() -> None:
 
 def compare(folder: Path, runs: int = 3) -> float:
     """User CPU seconds of the second run (the first may compile)."""
-    command = [str(BINARIES / "qe"), "compare", "--json", "--metrics", "bleu", "ter", "length"]
+    command = [
+        str(BINARIES / "qe"),
+        "compare",
+        "--json",
+        "--tokenize",
+        "none",
+        "--metrics",
+        "bleu",
+        "ter",
+        "length",
+    ]
     command += ["--references", str(folder / "refs.test2010.lc.tok.en.0.gz"), "--samples", "10000"]
     for system in SYSTEMS:
         files = [str(folder / f"hyps.lc.tok.en.{system}.opt{run}.gz") for run in range(runs)]
@@ -80,7 +90,17 @@ def million(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         names = ("refs.test2010.lc.tok.en.0", *(f"hyps.lc.tok.en.{system}.opt0" for system in SYSTEMS))
         reference, *outputs = (unpacked(folder / f"{stem}.gz", Path(name), 402) for stem in names)
-        command = [str(BINARIES / "qe"), "compare", "--json", "--metrics", "bleu", "--references", reference]
+        command = [
+            str(BINARIES / "qe"),
+            "compare",
+            "--json",
+            "--tokenize",
+            "none",
+            "--metrics",
+            "bleu",
+            "--references",
+            reference,
+        ]
         for system, output in zip(SYSTEMS, outputs, strict=True):
             command += ["--system", f"{system}={output}"]
         seconds = user_seconds(command)

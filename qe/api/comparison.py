@@ -6,10 +6,10 @@ from typing import Any
 from qe.statistics.buckets import Buckets
 from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare as run
+from qe.systems.metric_options import metrics_for
 from qe.systems.results import SystemsComparison
 from qe.systems.settings import ResamplingSettings
 from qe.systems.system import System
-from qe.systems.text_metric import MT_METRICS
 from qe.systems.texts import Texts
 
 
@@ -21,15 +21,20 @@ def compare(
     baseline: str | None = None,
     groups: Sequence[str] | None = None,
     buckets: Sequence[Buckets] = (),
+    tokenize: str | None = None,
+    language: str | None = None,
     **settings: Any,
 ) -> SystemsComparison:
     """Scores MT systems against references and tests each against the baseline (default: the first).
 
     systems     name -> n translations, or several runs (optimizer replications) of n translations each
     references  n references, or several columns of n
-    metrics     names of files in qe/systems/mt_metrics
+    metrics     names of files in qe/systems/mt_metrics, with options such as `chrf:word_order=2`
     groups      (n,) the document of each segment: documents are exchanged and drawn whole
     buckets     ways to part the segments (`qe.data.buckets`): the systems are compared in each bucket, too
+    tokenize    of qe.systems.texts.TOKENIZATIONS; `none` for text whose tokens stand between blanks; None: as
+                sacreBLEU for the language (TER: tokens between blanks)
+    language    of the texts; by default one with blanks between words
     settings    of `qe.systems.comparison.ResamplingSettings`: samples, seed, correct, ...
 
     Raises qe.InputError for columns of different length, empty references and unknown names.
@@ -42,7 +47,7 @@ def compare(
     comparison = run(
         made,
         columns,
-        {name: MT_METRICS.get(name)() for name in metrics},
+        metrics_for(metrics, tokenize, language, [line for column in columns for line in column.lines]),
         baseline=baseline,
         settings=ResamplingSettings(**settings),
         groups=None if groups is None else list(groups),

@@ -1,10 +1,13 @@
 """`qe compare`: compare MT systems: BLEU, chrF, TER, with significance tests."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from features.basics.assignments import assigned
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from qe.cli._buckets import BucketOptions
 from qe.cli._common import group_files, groups, held, progress_bar
 from qe.cli._options import (
@@ -93,13 +96,15 @@ def compare(
     ] = None,
     seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 1,
     tokenize: Annotated[
-        str,
+        str | None,
         input_option(
-            help="none (tokens stand between blanks), 13a, intl, char, moses, zh, ja-mecab, ko-mecab, "
-            "flores101, flores200."
+            help="none (tokenized text: tokens stand between blanks), 13a, intl, char, moses, zh, ja-mecab, "
+            "ko-mecab, flores101, flores200. (default: as sacreBLEU by the language; ter: between blanks)"
         ),
-    ] = "none",
-    language: Annotated[str, input_option(help="Language of the texts, for moses.")] = "en",
+    ] = None,
+    language: Annotated[
+        str | None, input_option(help="Language of the texts. (default: one with blanks between words)")
+    ] = None,
     correct: Correct = "holm",
     family: Family = "metric",
     interval: Annotated[
@@ -148,17 +153,13 @@ def compare(
     from qe.statistics.buckets import check_buckets
     from qe.statistics.equivalence import margins
     from qe.systems.comparison import compare as run_comparison
-    from qe.systems.metric_options import metric
+    from qe.systems.metric_options import metrics_for
     from qe.systems.settings import ResamplingSettings
-    from qe.systems.texts import TOKENIZATIONS
 
-    if tokenize not in TOKENIZATIONS:
-        raise unknown_name("tokenization", tokenize, TOKENIZATIONS)
     settings: Any = {
         "test": test, "exchange": exchange, "samples": samples, "seed": seed, "tail": tail,
         "correct": correct, "family": family, "interval": interval,
     }  # fmt: skip
-    defaults = {"tokenize": tokenize, "language": language}
     reference = [_texts(path) for path in references or []]
     sources = None if source is None else _texts(source)
     parts = BucketOptions(bucket or [], bands, corpus, _text(sources, reference))
@@ -167,7 +168,9 @@ def compare(
     for option, texts in (("--system", system), ("--dev", dev or []), ("--scores", scores or [])):
         files += [Path(run) for text in texts for run in _named(text, option)[1]]
     names = metrics or ([] if scores and not references else ["bleu", "ter", "length"])
-    chosen = {name: metric(name, defaults) for name in names}
+    lines = [line for texts in reference for line in texts.lines]
+    chosen: dict[str, Any] = {**metrics_for(names, tokenize, language, lines)}
+    _doubt(chosen, lines)
     chosen |= _score_metrics(scores or [], lower_is_better or [], names)
     buckets = parts.read()
     systems = _systems(system, dev or [], list(chosen), scores or [])
@@ -189,10 +192,19 @@ def compare(
         if output is not None:
             from qe.systems.comparison_files import write
 
-            write(comparison, output, sources, language)
+            write(comparison, output, sources, language or "")
     if track:
-        _track(comparison, sources, language)
+        _track(comparison, sources, language or "")
     _print(comparison, "json" if json else "latex" if latex else "csv" if csv else "")
+
+
+def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:
+    """One line on stderr where text is tokenized already, or is not, against what the metrics take."""
+    from qe.systems.usual_tokens import doubt
+
+    taken = [getattr(metrics[name], "tokenize", "") for name in metrics if name.startswith(("bleu", "nist"))]
+    if said := next(filter(None, (doubt(tokenize, lines) for tokenize in taken)), ""):
+        typer.echo(f"qe compare: {said}", err=True)
 
 
 def _text(source: "Texts | None", references: "list[Texts]") -> tuple[str, tuple[str, ...]] | None:

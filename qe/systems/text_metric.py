@@ -1,7 +1,7 @@
 """TextMetric: translations and references -> statistics -> a score. Think twice before adding here."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -20,6 +20,14 @@ class TextMetric(ABC):
 
     higher_is_better: ClassVar[bool | None]
     needs_references: ClassVar[bool] = True
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        """Options that suit texts of a language as they come, where nothing is said.
+
+        Raises InputError if none do.
+        """
+        return {}
 
     @abstractmethod
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:

@@ -56,7 +56,7 @@ def test_scores_of_files_are_tested_as_metrics_are(
     assert row["difference"] == pytest.approx(files["y"].mean() - files["x"].mean())
     assert row["signature"].startswith("scores:file|mean:segments|version:mtqe-")
     bleu = told["systems"]["x"]["bleu"]["signature"]
-    assert bleu.startswith("nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:mtqe-")
+    assert bleu.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-")
     assert told["recipe"]["score_files"] == {"x": {"comet": ["x.comet"]}, "y": {"comet": ["y.comet"]}}
 
 
@@ -64,7 +64,7 @@ def test_the_table_has_footnotes_of_signatures(
     files: dict[str, np.ndarray[Any, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = run(capsys, "--metrics", "bleu", *BOTH)[0]
-    assert "\nbleu: nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:mtqe-" in out
+    assert "\nbleu: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:mtqe-" in out
     assert "\ncomet: scores:file|mean:segments|version:mtqe-" in out
     latex = run(capsys, "--metrics", "bleu", *BOTH, "--latex")[0]
     assert r"bleu: nrefs:1\textbar{}case:mixed\textbar{}" in latex

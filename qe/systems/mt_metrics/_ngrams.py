@@ -1,7 +1,8 @@
 """Metrics of the n-grams that a translation shares with its references."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from features.edits.ter import common_ids
 from features.text.tokens import Tokens
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
+from qe.systems.usual_tokens import usual_tokenization
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,10 @@ class NgramMetric(TextMetric):
     lowercase: bool = False
     order: int = 4
     language: str = "en"
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        return {"tokenize": usual_tokenization(language), "language": language}
 
     def shared(self, hypotheses: Texts, references: Sequence[Texts]) -> Shared:
         """What the n-grams of the hypotheses have in common with those of the references."""

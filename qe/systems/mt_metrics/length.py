@@ -1,16 +1,18 @@
 """Length ratio."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.text.scripts import without_blanks
 from features.text.tokens import ratio
 from qe.systems.mt_metrics._lengths import closest_lengths
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
+from qe.systems.usual_tokens import usual_tokenization
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class Length(TextMetric):
     higher_is_better: ClassVar[bool | None] = None
     tokenize: Tokenization = "none"
     language: str = "en"
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
+        return {"tokenize": tokenize, "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, language=self.language) for t in (hypotheses, *references)]

@@ -1,6 +1,6 @@
 """Translation edit rate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +9,11 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.edits.ter import BEAM_WIDTH, SHIFT_DISTANCE, SHIFT_SIZE, common_ids, ter_edits
+from features.text.scripts import without_blanks
 from features.text.tokens import Tokens, ratio
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
+from qe.systems.usual_tokens import usual_tokenization
 
 SACREBLEU_CANDIDATES = 1000
 
@@ -61,6 +63,14 @@ class Ter(TextMetric):
             raise InputError(
                 "ter: asian_support has no effect alone", remedy="add normalized=true or no_punct=true"
             )
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        """Blanks, as tercom; Chinese by characters as sacreBLEU's; others without blanks by their tokens."""
+        if language == "zh":
+            return {"normalized": True, "asian_support": True}
+        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
+        return {"tokenize": tokenize, "language": language}
 
     @property
     def _prepared(self) -> bool:

@@ -1,14 +1,16 @@
 """Token edit rate (word error rate)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from features.basics.array_types import FloatArray
+from features.text.scripts import without_blanks
 from features.text.tokens import ratio
 from qe.systems.mt_metrics._edits import least_edits
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
+from qe.systems.usual_tokens import usual_tokenization
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class TokenEditRate(TextMetric):
     tokenize: Tokenization = "none"
     lowercase: bool = False
     language: str = "en"
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        tokenize = usual_tokenization(language) if without_blanks(language) else "none"
+        return {"tokenize": tokenize, "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]

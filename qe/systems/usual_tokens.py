@@ -1,0 +1,73 @@
+"""What sacreBLEU counts as a token in texts of a language as they come, and whether texts look tokenized."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import regex
+
+from features.basics.errors import InputError
+from features.text.languages import check_language
+from features.text.scripts import seems_without_blanks, without_blanks
+
+_OWN: Final = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+_OTHERS: Final = "13a"
+_LOOKED_AT: Final = 1_000  # lines
+_ENDS: Final = regex.compile(r"(\s?)[.!?。！？]\s*$")
+_MOST: Final = 0.8  # of the lines that end in a stop, so many decide
+
+
+def usual_tokenization(language: str) -> str:
+    """sacreBLEU's tokenization of a language.
+
+    Raises InputError for languages without blanks that sacreBLEU has none for.
+
+    >>> usual_tokenization("de"), usual_tokenization("ja")
+    ('13a', 'ja-mecab')
+    """
+    if language not in _OWN and without_blanks(language):
+        raise InputError(
+            f"no tokenization is usual for '{language}', whose words have no blanks between them",
+            remedy="--tokenize char counts characters",
+        )
+    return _OWN.get(language, _OTHERS)
+
+
+def language_of(language: str | None, texts: Sequence[str]) -> str:
+    """The language that is given, or else one of those with blanks.
+
+    Raises InputError for an unknown language, and for texts without blanks whose language nobody says.
+    """
+    if language is not None:
+        check_language(language)
+        return language
+    if seems_without_blanks(list(texts[:_LOOKED_AT])):
+        raise InputError(
+            "the texts have no blanks between words, and no language is given",
+            remedy="--language zh, ja, th, ..., or --tokenize char",
+        )
+    return "en"
+
+
+def doubt(tokenize: str, texts: Sequence[str]) -> str:
+    """What speaks against a tokenization: text that is tokenized already, or that is not; else nothing.
+
+    >>> doubt("13a", ["the house is red .", "is it ?"])
+    'the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as they are'
+    >>> doubt("none", ["The house is red.", "Is it?"])
+    "the texts do not look tokenized: 'house.' is a word; without --tokenize none words are sacreBLEU's"
+    >>> doubt("13a", ["The house is red."])
+    ''
+    """
+    blanks = [found[1] != "" for found in map(_ENDS.search, texts[:_LOOKED_AT]) if found is not None]
+    share = sum(blanks) / len(blanks) if blanks else 0.5
+    if tokenize == "none" and share <= 1 - _MOST:
+        return (
+            "the texts do not look tokenized: 'house.' is a word; without --tokenize none words are "
+            "sacreBLEU's"
+        )
+    if tokenize not in ("none", "char") and share >= _MOST:
+        return (
+            "the texts look tokenized (a blank before the full stop): --tokenize none takes their tokens as "
+            "they are"
+        )
+    return ""
