@@ -1,6 +1,7 @@
 """`qe score`: score new translations with a trained model."""
 
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,8 +31,11 @@ from qe.cli._options import (
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from qe.models.drift import DriftReport
     from qe.production.thresholds import Thresholds
+    from qe.scoring.conditions import Condition
     from qe.scoring.jobs import ScoredFile
     from qe.scoring.scorer import Options
     from qe.scoring.spark.scoring import ScoredTable
@@ -136,6 +140,18 @@ def score(
         Path | None,
         output_option(metavar="FILE", help="How the input differs from the training data (JSON)."),
     ] = None,
+    summary: Annotated[
+        Path | None,
+        output_option(
+            metavar="FILE", help="Model, packages, checksums, options, counts, drift, times (JSON)."
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        run_option(
+            "--fail-if", metavar="CONDITION", help="Exit code 1 where 'unscored>1%', 'unscored>100' or drift."
+        ),
+    ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -152,6 +168,8 @@ def score(
 
     XLIFF and TMX are scored into the same file with a note at every segment, XLSX into one with more columns;
     or into a table (docs/scoring.md).
+
+    Exit code 0: done; 1: done, but no row was scored, or a condition of --fail-if holds; 2: bad input.
 
     On Spark the input is any address that Spark reads and the output a folder of parts, with the same rows to
     the last bit (docs/scale.md).
@@ -172,6 +190,7 @@ def score(
     """
     from features.basics.errors import InputError, visible
     from qe.data.translation_files.kinds import translation_kind
+    from qe.scoring.conditions import Condition
     from qe.scoring.jobs import score_file
     from qe.scoring.naming import name_pairs
     from qe.scoring.scorer import CACHE, CACHE_WITH_TOKENS, Options
@@ -188,6 +207,16 @@ def score(
         from qe.evaluation.word_level import check_threshold_metric
 
         check_threshold_metric(tags, "--tags")
+    conditions = [Condition.parsed(text) for text in fail_if or ()]
+    begun = datetime.now(UTC)
+    given = _given({
+        "columns": columns, "delimiter": delimiter, "quoting": quoting, "encoding": encoding,
+        "decimal": decimal, "sheet": sheet, "header-row": header_row, "languages": languages,
+        "interval": interval, "explain": explain, "triage": triage, "tokens": tokens, "tags": tags,
+        "flags": flags, "outside": outside, "keep": keep, "suffix": suffix, "safe-cells": safe_cells,
+        "resume": resume, "cache": None if cache else "no", "workers": workers, "chunk": chunk,
+        "fail-if": fail_if,
+    })  # fmt: skip
     folder, identity = model_folder(model, require_signature)
     in_place = translation_kind(Path(output)) is not None
     of_files = any(translation_kind(Path(name)) for name in input_)
@@ -202,19 +231,27 @@ def score(
         _only_local({"--resume": resume, "--workers": workers, "--drift": drift, "--tokens": tokens})
         _only_local({"--columns": columns, "--keep": keep, "--triage": triage, "--flags": flags})
         _only_local({"--outside": outside})
-        _only_local({"--suffix": suffix, "--safe-cells": safe_cells})
+        _only_local({"--suffix": suffix, "--safe-cells": safe_cells, "--summary": summary})
+        _only_local({"--fail-if drift": any(condition.most is None for condition in conditions)})
         options = Options(level=interval, explain=explain, cache=CACHE if cache else 0)
-        _score_on_spark(folder, identity, input_, output, options, overwrite, chunk, master, quiet, as_json)
+        table = _score_on_spark(
+            folder, identity, input_, output, options, overwrite, chunk, master, quiet, as_json
+        )
+        _end(conditions, table.rows, table.scored)
         return
     from features.storage.outputs import check_output
 
     if triage is not None:
         check_output(Path(output), [triage])
-    if drift is not None:
+    files = [*map(Path, input_), Path(output), folder, *([triage] if triage else [])]
+    if drift is not None or any(condition.most is None for condition in conditions):
         from qe.models.drift import Profile
 
-        check_output(drift, [*map(Path, input_), Path(output), folder, *([triage] if triage else [])])
+        if drift is not None:
+            check_output(drift, files)
         Profile.load(folder)  # says so before any work where the model has none
+    if summary is not None:
+        check_output(summary, [*files, *([drift] if drift else [])])
     thresholds = None if triage is None else _thresholds(triage, folder, identity)
     remembered = CACHE_WITH_TOKENS if tokens else CACHE
     options = Options(
@@ -231,10 +268,23 @@ def score(
     layout = table_layout(
         delimiter, quoting, encoding, decimal, sheet=sheet, header_row=header_row, languages=languages
     )
+    from qe.scoring.job_summary import JobSummary
+
+    job = JobSummary(
+        model,
+        folder,
+        identity,
+        [Path(name) for name in input_],
+        Path(output),
+        given,
+        begun,
+        _version(model, folder),
+        require_signature,
+    )
     if of_files and in_place:
         from qe.scoring.in_place import score_in_place
 
-        summary = score_in_place(
+        done = score_in_place(
             folder,
             Path(input_[0]),
             Path(output),
@@ -247,7 +297,7 @@ def score(
         )
     else:
         with progress_bar(quiet or as_json) as progress:
-            summary = score_file(
+            done = score_file(
                 folder,
                 [Path(name) for name in input_],
                 Path(output),
@@ -264,21 +314,52 @@ def score(
                 chunk=chunk,
                 progress=progress,
             )
-    for told in summary.notes if not quiet else ():
+    for told in done.notes if not quiet else ():
         print(visible(f"qe score: {input_[0]}: {told}"), file=sys.stderr)
-    for kind, reason in summary.not_checked.items():
+    for kind, reason in done.not_checked.items():
         print(visible(f"qe score: {kind} are not looked for: {reason}"), file=sys.stderr)
-    if summary.drift is not None:
-        for warning in summary.drift.warnings:
+    if done.drift is not None:
+        for warning in done.drift.warnings:
             print(visible(f"qe score: the input departs from the training data: {warning}"), file=sys.stderr)
     if drift is not None:
-        write_drift(drift, summary.drift)
-    _print(summary, str(Path(output)), quiet, as_json, summary.repeated)
+        write_drift(drift, done.drift)
+    if summary is not None:
+        job.write(summary, done)
+    _print(done, str(Path(output)), quiet, as_json, done.repeated, job.model_told() if as_json else None)
     if thresholds is not None and not (quiet or as_json):
         from qe.display.terminal import show
         from qe.production.triage_tables import actions_table
 
-        show(actions_table(thresholds, summary.actions, summary.scored))
+        show(actions_table(thresholds, done.actions, done.scored))
+    _end(conditions, done.rows, done.scored, () if done.drift is None else done.drift.warnings)
+
+
+def _end(conditions: "Sequence[Condition]", rows: int, scored: int, drift: "Sequence[str]" = ()) -> None:
+    """Ends with exit code 1, and why, if no row was scored or a condition holds."""
+    from features.basics.errors import visible
+    from qe.scoring.conditions import failures
+
+    told = list(failures(conditions, rows, scored, drift))
+    for sentence in told:
+        print(visible(f"qe score: failed: {sentence}"), file=sys.stderr)
+    if told:
+        raise typer.Exit(1)
+
+
+def _given(options: dict[str, object]) -> dict[str, object]:
+    """The options that are given, as JSON holds them."""
+    return {
+        name: str(value) if isinstance(value, Path) else value for name, value in options.items() if value
+    }
+
+
+def _version(model: str, folder: Path) -> tuple[str, str] | None:
+    """Name and version in the registry of a model that was named by it."""
+    if not model.startswith("models:/"):
+        return None
+    from qe.tracking.logged_models import registered_as
+
+    return registered_as(folder)
 
 
 def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":
@@ -327,7 +408,7 @@ def _score_on_spark(
     master: str | None,
     quiet: bool,
     as_json: bool,
-) -> None:
+) -> "ScoredTable":
     from features.storage.outputs import check_apart
     from qe.scoring.spark.scoring import check_inputs, score_table
     from qe.scoring.spark.session import spark_session
@@ -335,7 +416,7 @@ def _score_on_spark(
     source = check_inputs(inputs)
     check_apart(Path(output), [Path(source), model])
     with spark_session(master, quiet=quiet or as_json) as session:
-        summary = score_table(
+        done = score_table(
             session,
             model,
             source,
@@ -345,17 +426,24 @@ def _score_on_spark(
             overwrite=overwrite,
             chunk=chunk,
         )
-    _print(summary, output, quiet, as_json)
+    _print(done, output, quiet, as_json)
+    return done
 
 
 def _print(
-    summary: "ScoredFile | ScoredTable", output: str, quiet: bool, as_json: bool, repeated: int = 0
+    summary: "ScoredFile | ScoredTable",
+    output: str,
+    quiet: bool,
+    as_json: bool,
+    repeated: int = 0,
+    model: "Mapping[str, object] | None" = None,
 ) -> None:
     if as_json:
         import json
         from dataclasses import asdict
 
-        print(json.dumps({**asdict(summary), "output": output}))
+        of_model = {} if model is None else {"model": model}
+        print(json.dumps({**asdict(summary), "output": output, **of_model}))
     elif not quiet:
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:

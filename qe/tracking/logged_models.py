@@ -93,6 +93,20 @@ def model_directory(uri: str) -> Path:
     return folder
 
 
+def registered_as(folder: Path) -> tuple[str, str] | None:
+    """Name and version by which a `model_directory` was brought from the registry; None if by neither.
+
+    MLflow writes them beside the model as it brings it, so that an alias that moves meanwhile does not count.
+    """
+    root = next((above for above in folder.parents if (above / "MLmodel").is_file()), folder)
+    file = root / "registered_model_meta"
+    if not file.is_file():
+        return None
+    with whole("what MLflow says of a version", file, "name the model by its version"):
+        said = strict_yaml.read(file, "description of a version")
+        return str(said["model_name"]), str(said["model_version"])
+
+
 @connected()
 def publish(folder: Path, names: Sequence[str]) -> None:
     """Sends files that were written into a `model_directory` to its store, where that is no local folder."""

@@ -9,7 +9,7 @@ import yaml
 from features.basics.errors import InputError
 from qe.models.model import Model
 from qe.tracking import large_files, runs
-from qe.tracking.logged_models import Described, model_directory
+from qe.tracking.logged_models import Described, model_directory, registered_as
 from qe.tracking.registration import register
 from qe.tracking.registry import model_versions
 
@@ -48,6 +48,8 @@ def test_logged_models_share_no_file_and_outlive_the_folder(
 ) -> None:
     first, second = logged(folder), logged(folder)
     assert [entry.version for entry in model_versions("m")] == ["1", "2"]
+    assert (registered_as(first), registered_as(second)) == (("m", "1"), ("m", "2"))
+    assert registered_as(folder) is None
     assert capfd.readouterr() == ("", "")
     for name in (LARGE_FILE, SMALL_FILE):
         assert len({(path / name).stat().st_ino for path in (folder, first, second)}) == 3

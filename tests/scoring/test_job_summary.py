@@ -1,0 +1,109 @@
+"""Which model made the scores, of what, and when a job that ended has failed."""
+
+import hashlib
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.scoring.conditions import Condition, failures
+
+
+@pytest.fixture
+def rows(demo_model: Path, tmp_path: Path) -> Path:
+    """Twenty rows of the demo, and five without a translation."""
+    header, *lines = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()[:21]
+    assert header.split("\t")[:3] == ["id", "source", "target"]
+    empty = [f"e{i}\tthe house\t" for i in range(5)]
+    (tmp_path / "rows.tsv").write_text("\n".join([header, *lines, *empty]) + "\n", "utf-8")
+    return tmp_path / "rows.tsv"
+
+
+def ended(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["score", *map(str, arguments), "--quiet"])
+    return int(str(end.value.code))
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_summary_names_the_model_and_what_was_done(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    output, summary = tmp_path / "scores.tsv", tmp_path / "scores.json"
+    given = ["--model", demo_model, "--input", rows, "--output", output, "--summary", summary]
+    assert ended(*given, "--interval", "0.9", "--fail-if", "unscored>5") == 0
+    told: dict[str, Any] = json.loads(summary.read_text("utf-8"))
+    about = json.loads((demo_model / "model.json").read_text("utf-8"))
+    assert told["model"] == {
+        "named": str(demo_model), "name": about["name"], "registered": None, "version": None,
+        "fingerprint": sha256(demo_model / "model.json"), "signed_by": None,
+    }  # fmt: skip
+    assert told["inputs"] == [{"path": str(rows), "bytes": rows.stat().st_size, "sha256": sha256(rows)}]
+    assert told["output"] == {"path": str(output), "sha256": sha256(output)}
+    assert (told["rows"], told["scored"], sum(told["reasons"].values())) == (25, 20, 5)
+    assert told["options"]["interval"] == 0.9 and told["options"]["fail-if"] == ["unscored>5"]
+    assert told["packages"]["numpy"] == numpy.__version__ and told["drift"]["n"] == 20
+    assert datetime.fromisoformat(told["begun"]) <= datetime.fromisoformat(told["ended"])
+    assert told["schema"] == 1
+
+
+def test_what_is_printed_names_the_model(
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["model"]["fingerprint"] == sha256(demo_model / "model.json")
+
+
+def test_a_summary_replaces_no_input(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    output = tmp_path / "s.tsv"
+    with pytest.raises(InputError, match=r"rows\.tsv"):
+        main(["score", "--model", str(demo_model), "--input", str(rows), "--output", str(output),
+              "--summary", str(rows)])  # fmt: skip
+    assert not output.exists()
+
+
+def test_a_job_fails_by_its_conditions(
+    demo_model: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--model", demo_model, "--input", rows, "--output", tmp_path / "s.tsv"]
+    assert ended(*given, "--fail-if", "unscored>10%") == 1
+    assert "failed: unscored>10%: 5 of 25 rows (20.0%) have no score" in capsys.readouterr().err
+    assert (tmp_path / "s.tsv").exists()
+    header, *lines = rows.read_text("utf-8").splitlines()
+    rows.write_text("\n".join([header, *lines[20:]]) + "\n", "utf-8")
+    assert ended(*given) == 1
+    assert "failed: none of 5 rows was scored" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "scored", "drift", "fails"),
+    [
+        ("unscored>1%", 100, 99, (), False),
+        ("unscored>1%", 100, 98, (), True),
+        ("unscored>0", 10, 9, (), True),
+        ("unscored > 1", 10, 9, (), False),
+        ("unscored>0.5%", 1000, 995, (), False),
+        ("unscored>0.5%", 1000, 994, (), True),
+        ("drift", 10, 10, ("features moved",), True),
+        ("drift", 10, 10, (), False),
+    ],
+)
+def test_conditions(text: str, rows: int, scored: int, drift: tuple[str, ...], fails: bool) -> None:
+    told = list(failures([Condition.parsed(text)], rows, scored, drift))
+    assert bool(told) == fails and all(sentence.startswith(text) for sentence in told)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "unscored", "unscored>", "unscored>x", "unscored>-1", "unscored>101%", "unscored>1.5",
+             "unscored>1_0", "unscored>\u0663", "unscored>1e400", "unscored<1", "drift>1"],
+)  # fmt: skip
+def test_conditions_of_another_form(text: str) -> None:
+    with pytest.raises(InputError, match="expected 'unscored>1%', 'unscored>100' or 'drift', but got"):
+        Condition.parsed(text)
