@@ -30,8 +30,8 @@ class EditDistance(Extractor):
     joined by blanks:
 
     characters  `of_nearest_words`: edits into the segment nearest by words, an upper bound of the least;
-                `nearest`: the least over the corpus, exactly, at about ten times the cost: no bound helps
-                that search much, as the distances of most of the corpus lie close to the least
+                `nearest`: the least over the corpus, exactly, at about 180 times the cost: no bound
+                helps that search much, as the distances of most of the corpus lie close to the least
     """
 
     source_index: CorpusIndex
