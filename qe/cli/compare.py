@@ -29,6 +29,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._runs import compare_runs
 
 if TYPE_CHECKING:
     from qe.systems.results import SystemsComparison
@@ -38,9 +39,15 @@ if TYPE_CHECKING:
 
 
 def compare(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN RUN...]", help="Instead of systems: folders of `qe train`, against the first."
+        ),
+    ] = None,
     system: Annotated[
-        list[str], input_option(metavar="NAME=RUN[,RUN]...", help="Systems, each with its runs.")
-    ],
+        list[str] | None, input_option(metavar="NAME=RUN[,RUN]...", help="Systems, each with its runs.")
+    ] = None,
     references: Annotated[
         list[Path] | None, input_option(metavar="REF...", help="One or several references.")
     ] = None,
@@ -147,9 +154,19 @@ def compare(
 
         qe compare --references ref.en --system base=b0.en --system new=n0.en --bucket length
         --bucket rare --bucket document=documents.txt --output comparison
+
+        qe compare output/demo output/demo-lightgbm
     """
     if json + latex + csv > 1:
         raise InputError("only one of --json, --latex and --csv can be printed")
+    form = "json" if json else "latex" if latex else "csv" if csv else ""
+    if runs and system:
+        raise InputError("folders of runs and --system exclude each other")
+    if runs:
+        return compare_runs(runs, samples, seed, form)
+    if not system:
+        remedy = "--references FILE --system NAME=FILE --system NAME=FILE, or two folders of `qe train`"
+        raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
     from qe.statistics.equivalence import margins
     from qe.systems.comparison import compare as run_comparison
@@ -195,7 +212,7 @@ def compare(
             write(comparison, output, sources, language or "")
     if track:
         _track(comparison, sources, language or "")
-    _print(comparison, "json" if json else "latex" if latex else "csv" if csv else "")
+    _print(comparison, form)
 
 
 def _doubt(metrics: Mapping[str, Any], lines: list[str]) -> None:

@@ -59,6 +59,10 @@ def init(
             "--own-corpus", help="Without parallel text: a third of the rows is the corpus instead."
         ),
     ] = False,
+    name: Annotated[
+        str | None,
+        output_option(help="Name of the experiment and its model; default: the experiment file's."),
+    ] = None,
     output: Annotated[
         Path | None,
         output_option("--output", "-o", help="The experiment file; default: the data's name, .yaml."),
@@ -110,7 +114,9 @@ def init(
         ),
     )
     where = output or Path(f"{data.name.removesuffix('.gz').rpartition('.')[0] or data.name}.yaml")
-    made = begin(data, wishes, where, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite)
+    made = begin(
+        data, wishes, where, name=name, parallel=parallel, own_corpus=own_corpus, overwrite=overwrite
+    )
     if as_json:
         typer.echo(json.dumps(made.to_json(), indent=1, ensure_ascii=False))
     elif not quiet:

@@ -1,4 +1,7 @@
-"""Baselines that every report compares with: the mean, and a length-only model, fitted in the same folds."""
+"""Baselines that every report compares with: the mean, and a length-only model, fitted in the same folds.
+
+Their names stand in brackets, which no experiment and no column of a table has in its name.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +14,8 @@ from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.splits import Fold
 
-NAMES = ("mean", "length")
+MEAN, LENGTH = "(mean)", "(length)"
+NAMES = (MEAN, LENGTH)
 
 
 def cross_validated(
@@ -29,12 +33,12 @@ def cross_validated(
 def predict(
     lengths: FloatArray, scores: FloatArray, new_lengths: FloatArray, scale: LabelScale
 ) -> dict[str, FloatArray]:
-    """`mean`: the mean label; `length`: linear regression on both lengths, their squares and product."""
+    """`(mean)`: the mean label; `(length)`: linear regression on both lengths, their squares and product."""
     polynomial = PolynomialFeatures(2, include_bias=False)
     model = LinearRegression().fit(polynomial.fit_transform(lengths), scores)
     return {
-        "mean": np.full(len(new_lengths), scores.mean()),
-        "length": scale.clip(model.predict(polynomial.transform(new_lengths))),
+        MEAN: np.full(len(new_lengths), scores.mean()),
+        LENGTH: scale.clip(model.predict(polynomial.transform(new_lengths))),
     }
 
 

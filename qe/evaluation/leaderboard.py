@@ -96,13 +96,14 @@ class Leaderboard:
 
 
 def make(
-    folders: Sequence[Path], *, baseline: str | None = None, samples: int | None = None, seed: int = 0
+    folders: Sequence[Path], *, baseline: str | Path | None = None, samples: int | None = None, seed: int = 0
 ) -> Leaderboard:
     """The leaderboard of output folders of `qe train`.
 
     All are compared on the training segments of their common dataset by their out-of-fold predictions:
     those of the whole procedure (nested) where an experiment made them. `baseline` is what p-values (Holm)
-    are against; by default the experiment named `baseline`, if there is one. Without `samples`, as many
+    are against, a name or one of the folders; by default the experiment named `baseline`, if there is one.
+    Runs of one name have those of their folders. Without `samples`, as many
     resamples are drawn as corrected p-values need. The metric is that of the experiments
     (`evaluation.metric`), DeltaAvg where they differ in it.
 
@@ -118,10 +119,12 @@ def make(
                 where=folder,
                 remedy="make one leaderboard per dataset",
             )
-    systems = {runs[folder].experiment.name: table["chosen"].to_numpy() for folder, table in tables.items()}
-    if len(systems) < len(runs):
-        twice = Counter(run.experiment.name for run in runs.values()).most_common(1)[0][0]
-        raise InputError(f"two runs are named '{twice}'", remedy="leave one of them out")
+    if len(runs) < len(folders):
+        raise InputError("is given twice", where=Counter(folders).most_common(1)[0][0])
+    names = _names(runs)
+    systems = {names[folder]: table["chosen"].to_numpy() for folder, table in tables.items()}
+    if isinstance(baseline, Path):
+        baseline = names[baseline]
     if baseline is None and "baseline" in systems and len(systems) > 1:
         baseline = "baseline"
     if baseline is not None and baseline not in systems:
@@ -138,10 +141,17 @@ def make(
         samples=samples,
         seed=seed,
     )
-    entries = [_entry(run, report, metric, baseline) for run in runs.values()]
+    entries = [_entry(names[folder], run, report, metric, baseline) for folder, run in runs.items()]
     entries.sort(key=lambda entry: _badness(entry.metrics[metric], metric))
     title = f"{data.name}, {data.label.name}: {len(first):,} segments, out-of-fold predictions"
     return Leaderboard(title, metric, baseline, entries, report)
+
+
+def _names(runs: Mapping[Path, _Run]) -> dict[Path, str]:
+    """Names of the experiments; runs of one name have those of their folders."""
+    own = {folder: run.experiment.name for folder, run in runs.items()}
+    shared = Counter(own.values())
+    return {folder: name if shared[name] == 1 else str(folder) for folder, name in own.items()}
 
 
 def _metric(runs: Sequence[_Run]) -> str:
@@ -181,8 +191,7 @@ def _predictions(folder: Path, nested: bool) -> pd.DataFrame:
         return table[["id", "gold", "chosen"]]
 
 
-def _entry(run: _Run, report: Report, metric: str, baseline: str | None) -> Entry:
-    name = run.experiment.name
+def _entry(name: str, run: _Run, report: Report, metric: str, baseline: str | None) -> Entry:
     scores = report.systems[name]
     if run.nested is not None:
         figures = "nested"

@@ -26,7 +26,7 @@ def report_tables(report: Report) -> list[Table]:
     """
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
-    return [*tables, _pairs(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
+    return [*tables, pairs_table(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
 
 
 def metrics_of(report: Report, kind: Kind) -> list[str]:
@@ -63,7 +63,7 @@ def _scoring(metric: str) -> bool:
     return METRICS.get(metric).kind == "scoring"
 
 
-def _pairs(report: Report) -> Table:
+def pairs_table(report: Report) -> Table:
     """Differences with intervals and corrected p-values, pair by pair."""
     shown = [m for m in _primaries(report) if any(one.metric == m for one in report.comparisons)]
     columns = [Column("System"), Column("minus")]

@@ -191,12 +191,8 @@ def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[
 
 
 def write(output: Path, result: TrainingResult) -> None:
-    """predictions.tsv, predictions.parquet, trials.tsv, the plots, and what is said of words."""
-    prepared = result.prepared
-    if prepared.test is not None:
-        predicted = result.predictions[prepared.test]
-        quality = prepared.dataset.scale.sign * predicted
-        write_submission(output / "predictions.tsv", prepared.experiment.name, predicted, quality)
+    """Predictions as submissions and as one table, trials.tsv, the plots, and what is said of words."""
+    _write_submissions(output, result)
     with atomic_file(output / "predictions.parquet") as temporary:
         _predictions_table(result).to_parquet(temporary, index=False)
     with atomic_file(output / "trials.tsv") as temporary:
@@ -204,6 +200,18 @@ def write(output: Path, result: TrainingResult) -> None:
     if result.words is not None:
         write_words(output / "words", result.words)
     _write_plots(output / "plots", result)
+
+
+def _write_submissions(output: Path, result: TrainingResult) -> None:
+    """predictions.tsv of the test split, predictions.SPLIT.tsv, predictions.out-of-fold.tsv of training."""
+    prepared = result.prepared
+    files = {f"predictions.{name}.tsv": values for name, values in result.predictions.items()}
+    files["predictions.out-of-fold.tsv"] = result.out_of_fold
+    if prepared.test is not None:
+        files["predictions.tsv"] = result.predictions[prepared.test]
+    for name, predicted in files.items():
+        quality = prepared.dataset.scale.sign * predicted
+        write_submission(output / name, prepared.experiment.name, predicted, quality)
 
 
 def _predictions_table(result: TrainingResult) -> pd.DataFrame:

@@ -16,8 +16,8 @@ STATE = "state.json"
 JOURNAL = "study.journal"
 # What a run writes into its folder.
 WRITTEN = (
-    STATE, JOURNAL, "model", "model.txt", "plots", "predictions.parquet", "predictions.tsv", "report.json",
-    "trials.tsv", "words",
+    STATE, JOURNAL, "model", "model.txt", "plots", "predictions.parquet", "predictions.tsv",
+    "predictions.out-of-fold.tsv", "report.json", "trials.tsv", "words",
 )  # fmt: skip
 
 
@@ -58,7 +58,8 @@ class RunState:
         Raises InputError if it was a run of something else, or would replace what it reads.
         """
         inputs = list(inputs)
-        for name in WRITTEN:
+        splits = (path.name for path in inputs if path.match("predictions.*.tsv"))
+        for name in (*WRITTEN, *splits):
             check_apart(self.output / name, inputs)
         self.fingerprint = fingerprint
         if self.earlier is None:

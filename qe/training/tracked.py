@@ -238,7 +238,7 @@ def _figures(report: Mapping[str, Any], part: str) -> dict[str, float]:
     low, high = systems[own]["ci"].get(json_name(metric)) or (None, None)
     values |= {f"{title(metric)} 95 percent low": low, f"{title(metric)} 95 percent high": high}
     for name in section["baselines"]:
-        values[f"{title(metric)} of baseline {name}"] = value_of(systems[name], metric)
+        values[f"{title(metric)} of baseline {name.strip('()')}"] = value_of(systems[name], metric)
     for name, oracle in (section.get("oracles") or {}).items():
         if name != "effort":  # the labels themselves: their error is 0
             values[f"{title(metric)} of oracle {name}"] = oracle.get(metric)

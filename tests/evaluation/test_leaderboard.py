@@ -10,6 +10,7 @@ import mlflow
 import pytest
 
 from features.basics.errors import InputError
+from qe.cli import main
 from qe.config import experiment
 from qe.evaluation import leaderboard
 from qe.getting_started.demo.run import EXPERIMENT
@@ -136,3 +137,41 @@ def test_long_names_are_whole(batch: Any) -> None:
     long = replace(board, entries=[replace(board.entries[0], name=name), *board.entries[1:]])
     for shown in (leaderboard.text(long), leaderboard.markdown(long), leaderboard.page(long)):
         assert name in shown
+
+
+def test_runs_are_compared_with_the_first(batch: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    _, outcomes, _ = batch
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *(str(outcome.output) for outcome in reversed(outcomes))])
+    printed = capsys.readouterr().out
+    assert ended.value.code == 0 and "against constant" in printed and "Differences" in printed
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *(str(outcome.output) for outcome in outcomes), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 0 and told["baselines"] == ["baseline"]
+    assert {(one["system"], one["baseline"]) for one in told["comparisons"]} == {("constant", "baseline")}
+
+
+def test_runs_of_one_name_have_those_of_their_folders(batch: Any, tmp_path: Path) -> None:
+    _, outcomes, _ = batch
+    own = outcomes[0].output
+    shutil.copytree(own, tmp_path / "again")
+    board = leaderboard.make([own, tmp_path / "again"], baseline=own, samples=100)
+    assert {entry.name for entry in board.entries} == {str(own), str(tmp_path / "again")}
+    assert board.baseline == str(own) and {entry.p for entry in board.entries} == {None, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "nothing to compare"),
+        (["missing", "missing"], "`qe evaluate`"),
+        (["missing"], "two or more"),
+        (["missing", "missing", "--csv"], "no --csv"),
+        (["missing", "--system", "a=b"], "exclude each other"),
+    ],
+)
+def test_what_is_no_run_is_told(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *given])
+    assert ended.value.code == 2 and said in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_trees_are_learned_from(outcome: Outcome) -> None:
     report = outcome.report
     assert report["search"]["best"]["learner_params"]["tree_weight"] == 0.2
     systems = report["test"]["systems"]
-    assert systems["trees"]["mae"] < 0.5 * systems["length"]["mae"]
+    assert systems["trees"]["mae"] < 0.5 * systems["(length)"]["mae"]
     assert report["features"]["n"] == 2 and len(report["features"]["trees"]) == 3
     assert outcome.model.columns() == ("source", "target", "annotation_source", "annotation_target")
 
@@ -166,7 +166,7 @@ def test_trees_alone(folder: Path) -> None:
     learner = {"kind": "svr_tree_kernels", "params": {"tree_weight": 1.0}, "space": {"C": [1.0, 4.0]}}
     made = run(folder, "alone", features=[], trees=TREES[:1], learner=learner)
     systems = made.report["test"]["systems"]
-    assert systems["trees"]["mae"] < 0.5 * systems["length"]["mae"] and made.report["features"]["n"] == 0
+    assert systems["trees"]["mae"] < 0.5 * systems["(length)"]["mae"] and made.report["features"]["n"] == 0
     model = Model.load(made.output / "model")
     rows = pd.read_json(folder / "test.jsonl", lines=True)
     segments = model.segments({name: rows[name].tolist() for name in model.columns()})

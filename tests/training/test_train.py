@@ -80,10 +80,14 @@ def test_a_run_leaves_report_predictions_model_and_plots(demo_run: Any) -> None:
     assert recipe["seed"] == 0 and recipe["versions"]["scikit-learn"] and recipe["dataset"]
     assert set(recipe["resources"]) >= {"source_lm", "target_lm"} and len(recipe["files"]) >= 8
     compared = {(c["system"], c["baseline"]) for c in report["test"]["comparisons"]}
-    assert compared == {("demo", "mean"), ("demo", "length")}
+    assert compared == {("demo", "(mean)"), ("demo", "(length)")}
     table = pd.read_parquet(output / "predictions.parquet")
     assert table["split"].value_counts().to_dict() == {"train": 240, "test": 80}
     assert np.isfinite(table["predicted"]).all() and table["predicted"].between(1, 5).all()
+    lines = {path.name: path.read_text().splitlines() for path in output.glob("predictions*.tsv")}
+    assert lines["predictions.tsv"] == lines["predictions.test.tsv"]
+    out_of_fold = [float(line.split("\t")[2]) for line in lines["predictions.out-of-fold.tsv"]]
+    assert out_of_fold == table["predicted"][table["split"] == "train"].tolist()
     names = {p.stem for p in (output / "plots").glob("*.png")}
     assert names == {
         "predicted_against_gold", "residuals", "delta_avg", "feature_importance", "study_history",
@@ -117,7 +121,7 @@ def test_the_run_carries_the_winner_baselines_oracles_and_intervals(demo_run: An
     assert (params["best.learner"], params["best.selector"]) == ("svr_rbf", "none")
     assert float(params["best.svr_rbf.C"]) == best["learner_params"]["C"]
     scores = report["test"]["systems"]
-    assert metrics["test/MAE of baseline length"] == scores["length"]["mae"]
+    assert metrics["test/MAE of baseline length"] == scores["(length)"]["mae"]
     assert metrics["test/MAE of oracle hter"] == report["test"]["oracles"]["hter"]["mae"]
     bounds = [metrics[f"test/MAE 95 percent {end}"] for end in ("low", "high")]
     assert bounds == scores["demo"]["ci"]["mae"]
@@ -160,7 +164,7 @@ def test_segments_and_figures_can_be_opened_as_tables(demo_run: Any, demo_client
     assert held.tolist() == table["inside"].tolist()
     figures = mlflow.load_table("tables/figures.json", run_ids=[demo_run.run_id])
     row = figures.query("part == 'test' and system == 'length' and metric == 'mae'").iloc[0]
-    scores = demo_run.report["test"]["systems"]["length"]
+    scores = demo_run.report["test"]["systems"]["(length)"]
     assert row["kind"] == "baseline" and [row["low"], row["high"]] == pytest.approx(scores["ci"]["mae"])
     assert set(figures["kind"]) == {"model", "baseline", "oracle"}
 

@@ -18,6 +18,7 @@ from qe.training.check import check
 
 FOLDS = 5
 SMALLEST_OWN_CORPUS = 300  # rows, of which a third is the corpus
+_SPLITS = ("train", "dev", "test", "blind")  # names that a run's figures and files have, too
 MOST_OF_SVR = 20_000  # rows; the time of an SVR grows with their square
 
 
@@ -49,12 +50,14 @@ def begin(
     wishes: Wishes,
     output: Path,
     *,
+    name: str | None = None,
     parallel: tuple[Path, Path] | None = None,
     own_corpus: bool = False,
     overwrite: bool = False,
 ) -> Beginning:
     """Writes an experiment for the labelled table at `path`, which trains as it stands.
 
+    name        of the experiment and its model; default: by the output's name
     parallel    two files of parallel text, one sentence per line
     own_corpus  whether a third of the rows, not learned from, takes the place of parallel text
 
@@ -70,7 +73,7 @@ def begin(
     table = read_labelled(path, wishes)
     if own_corpus:
         _check_own_corpus(table)
-    text = written(_choices(table, output, parallel, pairs, own_corpus))
+    text = written(_choices(table, output, _name(name, output, table), parallel, pairs, own_corpus))
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
         experiment = made(strict_yaml.parse(text, output), output.parent, where=output)
         check(experiment)
@@ -82,6 +85,7 @@ def begin(
 def _choices(
     table: LabelledTable,
     output: Path,
+    name: str,
     parallel: tuple[Path, Path] | None,
     pairs: int | None,
     own_corpus: bool,
@@ -90,7 +94,7 @@ def _choices(
     split = table.split
     learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
     return Choices(
-        name=re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first",
+        name=name,
         output=output,
         table=table,
         parallel=parallel,
@@ -100,6 +104,15 @@ def _choices(
         learned=len(learned),
         learner=_learner(table, len(learned)),
     )
+
+
+def _name(given: str | None, output: Path, table: LabelledTable) -> str:
+    """The name of the experiment: no split and no label of the table has the default one."""
+    if given is not None:
+        return given
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first"
+    taken = {*table.dataset.splits, table.dataset.scale.name, *_SPLITS}
+    return f"{stem}-model" if stem in taken else stem
 
 
 def _learner(table: LabelledTable, rows: int) -> str:

@@ -206,3 +206,20 @@ def test_it_trains_as_it_stands(
     assert run("train", "mine.yaml", "--set", "search.trials=2", "--json") == 0
     report = json.loads(Path("output/mine/report.json").read_text())
     assert report["cross_validation"]["systems"]["mine"]["spearman"] > 0.2
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "expected"),
+    [
+        ("train", None, "train-model"),
+        ("score", None, "score-model"),
+        ("mine", None, "mine"),
+        ("train", "a", "a"),
+    ],
+)
+def test_no_split_and_no_label_has_the_default_name(
+    tmp_path: Path, table: pd.DataFrame, file: str, given: str | None, expected: str
+) -> None:
+    table.to_csv(tmp_path / "data.tsv", sep="\t", index=False, quoting=3)
+    made = begin(tmp_path / "data.tsv", EN_ES, tmp_path / f"{file}.yaml", name=given)
+    assert made.experiment.name == expected

@@ -1,0 +1,29 @@
+"""`qe compare RUN RUN`: runs of `qe train` against the first of them."""
+
+from pathlib import Path
+
+
+def compare_runs(folders: list[Path], samples: int | None, seed: int, form: str) -> None:
+    """Prints figures, differences and p-values of runs on the segments that they were trained on."""
+    from features.basics.errors import InputError
+    from qe.display.files import json_text
+    from qe.display.terminal import show
+    from qe.evaluation import leaderboard
+    from qe.evaluation.report_tables import pairs_table
+
+    if len(folders) < 2 or form not in ("", "json"):
+        what = f"runs are compared two or more at a time, but {len(folders)} is given"
+        if form not in ("", "json"):
+            what = f"the comparison of runs has no --{form}"
+        raise InputError(what, remedy="qe compare RUN RUN, with --json if wanted")
+    if missing := [folder for folder in folders if not (folder / "report.json").is_file()]:
+        raise InputError(
+            "holds no finished run of `qe train` (no report.json)",
+            where=missing[0],
+            remedy="outputs of MT systems are given as --system NAME=FILE, predictions to `qe evaluate`",
+        )
+    board = leaderboard.make(folders, baseline=folders[0], samples=samples, seed=seed)
+    if form:
+        print(json_text(board.report.to_json()), end="")
+    else:
+        show(leaderboard.table(board), pairs_table(board.report))
