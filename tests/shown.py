@@ -11,15 +11,13 @@ _MARK = "<!-- runs on the demo -->\n"
 
 
 def commands(page: Path) -> list[str]:
-    """In order: `$ qe ...` lines and inline code of the table of verbs; blocks of a page after a mark.
+    """In order: inline code of the table of verbs, or a page's blocks after a mark.
 
     A name in capitals stands for a file of the reader's.
     """
     text = page.read_text("utf-8")
-    if page.name == "README.md":
-        tour, _, rest = text.partition("## The verbs\n")
-        table = rest.partition("\n## ")[0]
-        shown = re.findall(r"^\$ (qe .*)$", tour, re.MULTILINE) + re.findall(r"`(qe \w[^`]*)`", table)
+    if page.name == "verbs.md":
+        shown = re.findall(r"`(qe \w[^`]*)`", text)
     else:
         blocks = re.findall(rf"{_MARK}\n?```\w*\n(.*?)```", text, re.DOTALL)
         lines = "\n".join(blocks).replace("\\\n", " ").splitlines()

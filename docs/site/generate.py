@@ -51,6 +51,7 @@ def write(output: Path, demo: Path) -> None:
         place = output / page.relative_to(ROOT / "docs")
         place.parent.mkdir(exist_ok=True)
         place.write_text(page.read_text("utf-8") + when_run(page), "utf-8")
+    shutil.copytree(ROOT / "docs" / "images", output / "images")
     (output / "contributing.md").write_text(_moved(ROOT / "CONTRIBUTING.md"), "utf-8")
     (output / "changes.md").write_text(_moved(ROOT / "CHANGELOG.md"), "utf-8")
     (output / "index.md").write_text(_moved(ROOT / "README.md"), "utf-8")

@@ -28,7 +28,7 @@ class Example:
 class Format(ABC):
     """A dataclass whose fields are the keys of `dataset:` in an experiment (besides `format` and `path`).
 
-    example  what docs/own-data.md shows of the format; a test reads it
+    example  what docs/init.md shows of the format; a test reads it
 
     Raises InputError, with file and line, for everything that cannot be read faithfully.
     """

@@ -1,8 +1,9 @@
-"""What README.md and the pages of docs/ show runs on the demo, in the order written."""
+"""What the pages of docs/ show runs on the demo, in the order written; what is read first is short."""
 
 import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from qe.cli import main
 from qe.getting_started.demo.run import EXPERIMENT
 from tests.shown import ROOT, commands
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+OWN_DATA = ROOT / "docs" / "own-data.md"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,8 @@ def folder(demo_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "output" / "demo" / "demo.yaml").write_bytes(EXPERIMENT.read_bytes())
     block = re.findall(r"```yaml\n(good:.*?)```", (ROOT / "docs" / "thresholds.md").read_text(), re.DOTALL)
     (place / "costs.yaml").write_text(block[0])
+    (table,) = re.findall(r"^\(printf .*$", OWN_DATA.read_text("utf-8"), re.MULTILINE)
+    subprocess.run(["bash", "-c", table], cwd=place, check=True)
     shutil.copy(demo_run.output / "mlflow.db", place / "mlflow.db")
     return place
 
@@ -46,7 +50,20 @@ def test_every_command_runs(
 
 
 def test_what_needs_something_of_an_earlier_row_stands_below_it() -> None:
-    shown = commands(ROOT / "README.md")
+    shown = commands(ROOT / "docs" / "verbs.md")
     verbs = [command.split()[1] for command in shown]
     assert len(shown) > 20 and {"resources", "align", "ablate", "score", "train", "compare"} <= set(verbs)
     assert verbs.index("resources") < verbs.index("align") and any("--tokens" in one for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("page", "most"), [("README.md", 149), ("docs/own-data.md", 120), ("docs/architecture.md", 100)]
+)
+def test_pages_that_are_read_first_are_short(page: str, most: int) -> None:
+    assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
+
+
+def test_every_command_of_the_first_hour_is_run() -> None:
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", OWN_DATA.read_text("utf-8"), re.DOTALL))
+    shown = [line for line in blocks.splitlines() if not line.startswith("(printf ")]
+    assert len(shown) >= 8 and commands(OWN_DATA) == shown

@@ -11,7 +11,7 @@ from qe.data.format import FORMATS, make_format
 from qe.data.format_page import page
 from qe.data.headers import HEADERS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"
 WITH_EXAMPLE = [name for name in FORMATS.names if FORMATS.get(name).example]
 
 

@@ -134,7 +134,7 @@ def _resources(choices: Choices) -> list[str]:
         "No parallel text was given: the features below need none, and all labels are learned from. "
         "`qe init --parallel SOURCE TARGET` adds language models, a lexicon and word alignment. "
         "`qe init --own-corpus` makes a corpus of a third of the rows, which is then not learned from: "
-        "where that was measured, it cost more than it gained (docs/own-data.md)."
+        "where that was measured, it cost more than it gained (docs/init.md)."
     )
     return ["", *_comment(text)]
 
