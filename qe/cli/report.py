@@ -23,6 +23,10 @@ def report(
     triage: Annotated[
         Path | None, input_option(help="Cost table or thresholds, as in `qe score`, for a scored file.")
     ] = None,
+    summary: Annotated[
+        Path | None,
+        input_option(help="What `qe score --summary` wrote: scores of another model are refused; has drift."),
+    ] = None,
     require_signature: Signed = None,
     quiet: Quiet = False,
 ) -> None:
@@ -46,10 +50,11 @@ def report(
 
     is_run = target.is_dir()
     place = output or (target / "report.html" if is_run else target.with_suffix(".html"))
-    check_output(place, [path for path in (drift, triage) if path] if is_run else
-                 [path for path in (target, drift, triage) if path])  # fmt: skip
+    check_output(place, [path for path in (drift, triage, summary) if path] if is_run else
+                 [path for path in (target, drift, triage, summary) if path])  # fmt: skip
     if is_run:
-        for name, value in {"--model": model, "--drift": drift, "--triage": triage}.items():
+        given = {"--model": model, "--drift": drift, "--triage": triage, "--summary": summary}
+        for name, value in given.items():
             if value is not None:
                 raise InputError(f"{name} is for scored files", where=target, remedy="leave it out for a run")
         from qe.reports.run import run_page
@@ -62,7 +67,7 @@ def report(
         from qe.reports.scored import scored_page
 
         folder, identity = model_folder(model, require_signature)
-        page = scored_page(target, folder, identity=identity, drift=drift, costs=triage)
+        page = scored_page(target, folder, identity=identity, drift=drift, costs=triage, summary=summary)
     with atomic_file(place) as temporary:
         temporary.write_text(page, "utf-8")
     if not quiet:

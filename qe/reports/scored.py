@@ -23,6 +23,7 @@ from qe.reports.score_plots import png, score_distributions
 from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import read_rows
+from qe.scoring.job_summary import summary_of
 
 SHOWN = 20
 _QUANTILES = {
@@ -44,20 +45,35 @@ def scored_page(
     identity: str | None = None,
     drift: Path | None = None,
     costs: Path | None = None,
+    summary: Path | None = None,
 ) -> str:
     """The page of what `qe score` wrote with that model.
 
     identity  of the model that must lie there, if it is known
-    drift  what `qe score --drift` wrote
-    costs  a cost table, for what to do
+    drift     what `qe score --drift` wrote
+    costs     a cost table, for what to do
+    summary   what `qe score --summary` wrote: the scores must be those, of this model; has drift, too
 
     Raises InputError for files that are not of that kind.
     """
-    with description.one_model(model, identity):
-        return _page(scored, model, drift, costs)
+    with description.one_model(model, identity) as own:
+        of_job = None if summary is None else summary_of(summary, scored, own)
+        drifted = _drift(drift) if drift is not None else of_job and of_job["drift"]
+        return _page(scored, model, drifted, costs, _made_by(of_job))
 
 
-def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> str:
+def _made_by(summary: Mapping[str, Any] | None) -> str:
+    """Which version made the scores, and when; empty without a summary."""
+    if summary is None:
+        return ""
+    model = summary["model"]
+    version = f"version {model['version']} of {model['registered']}, " if model["version"] else ""
+    return f" Scored {summary['begun']} by {version}fingerprint {model['fingerprint'][:12]}."
+
+
+def _page(
+    scored: Path, model: Path, drifted: Mapping[str, Any] | None, costs: Path | None, made_by: str
+) -> str:
     rows = _rows(scored)
     described = description.read(model)
     scale = described.scale
@@ -71,14 +87,13 @@ def _page(scored: Path, model: Path, drift: Path | None, costs: Path | None) -> 
     bands = None if costs is None else _bands(good, model, costs, Thresholds.given(costs, model, scale))
     reasons = Counter(row["reason"] for row in rows if row["score"] is None).most_common()
     flags = sorted(Counter(kind for row in good for kind in kinds_of(row.get("flags"))).items())
-    drifted = None if drift is None else _drift(drift)
     return render(
         "qe.reports",
         "scored.html",
         {"number": number},
         title=scored.name,
         lead=f"{len(good):,} of {len(rows):,} rows scored by {described.name}: predicted {scale.name}, "
-        f"{'higher' if scale.higher_is_better else 'lower'} is better.",
+        f"{'higher' if scale.higher_is_better else 'lower'} is better.{made_by}",
         languages=tuple(tokenizer.language for tokenizer in described.tokenizers),
         pictures=figures(
             {_distribution_text(scores, training): png(score_distributions(scores, training, scale))}

@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from features.basics.errors import InputError
+from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, sha256
 from qe.models import description
 from qe.models.model import versions
 from qe.scoring.jobs import ScoredFile
 
+KIND = "scoring job"
 SCHEMA = 1  # another number where a key goes, or means something else; more keys may come
 
 
@@ -41,7 +44,7 @@ class JobSummary:
         outcome = asdict(done) | {"drift": None if done.drift is None else done.drift.to_json()}
         return {
             "schema": SCHEMA,
-            "kind": "scoring job",
+            "kind": KIND,
             "model": self.model_told(),
             "packages": versions(),
             "inputs": [
@@ -73,3 +76,30 @@ class JobSummary:
         content = json.dumps(self.content(done), indent=1, ensure_ascii=False)
         with atomic_file(path) as temporary:
             temporary.write_text(content + "\n", "utf-8")
+
+
+def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
+    """What `write` wrote of a scored file.
+
+    identity  of the model that must have made the scores
+
+    Raises InputError for another kind of file, a summary of other scores, and scores of another model.
+    """
+    content = read_json("the summary", path, "write it again with `qe score --summary`")
+    if content.get("kind") != KIND or content.get("schema") != SCHEMA:
+        raise InputError(
+            "is no summary of scores", where=path, remedy="give what `qe score --summary` writes"
+        )
+    with whole("the summary", path, "write it again with `qe score --summary`"):
+        model, checksum = content["model"], content["output"]["sha256"]
+        if checksum != sha256(scored):
+            raise InputError(
+                f"is the summary of other scores than {scored}", where=path, remedy="give the one beside them"
+            )
+        if model["fingerprint"] != identity:
+            raise InputError(
+                f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
+                where=scored,
+                remedy=f"name that model; the given one has {identity[:12]}",
+            )
+    return content

@@ -12,6 +12,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.cli import main
 from qe.scoring.conditions import Condition, failures
+from qe.scoring.job_summary import summary_of
 
 
 @pytest.fixture
@@ -51,6 +52,29 @@ def test_the_summary_names_the_model_and_what_was_done(demo_model: Path, rows: P
     assert told["packages"]["numpy"] == numpy.__version__ and told["drift"]["n"] == 20
     assert datetime.fromisoformat(told["begun"]) <= datetime.fromisoformat(told["ended"])
     assert told["schema"] == 1
+
+
+def test_a_report_is_of_these_scores_and_of_this_model(demo_model: Path, rows: Path, tmp_path: Path) -> None:
+    output, summary, page = tmp_path / "scores.tsv", tmp_path / "scores.json", tmp_path / "page.html"
+    assert ended("--model", demo_model, "--input", rows, "--output", output, "--summary", summary) == 0
+    with pytest.raises(SystemExit):
+        main(["report", str(output), "--model", str(demo_model), "--summary", str(summary), "-o", str(page)])
+    told = json.loads(summary.read_text("utf-8"))
+    text = page.read_text("utf-8")
+    assert f"Scored {told['begun']} by fingerprint {told['model']['fingerprint'][:12]}." in text
+    assert "Not measured" not in text and "Features that differ most" in text  # drift is the summary's
+    identity = told["model"]["fingerprint"]
+    with pytest.raises(InputError, match="was scored by another model: .*, fingerprint " + identity[:12]):
+        summary_of(summary, output, "0" * 64)
+    with pytest.raises(InputError, match="is the summary of other scores than"):
+        summary_of(summary, rows, identity)
+    for content in ("{}", '{"kind": "x"}', "[]", "{", '{"kind": "scoring job", "schema": 2}'):
+        summary.write_text(content)
+        with pytest.raises(InputError, match="summary"):
+            summary_of(summary, output, identity)
+    summary.write_text('{"kind": "scoring job", "schema": 1, "model": 3}')
+    with pytest.raises(InputError, match="summary"):
+        summary_of(summary, output, identity)
 
 
 def test_what_is_printed_names_the_model(
