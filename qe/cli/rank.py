@@ -1,8 +1,9 @@
 """`qe rank`: rank MT systems by what people judged: ranges, significance."""
 
 import importlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -22,6 +23,8 @@ from qe.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from qe.people.judgements.bootstrap import Draw
+    from qe.people.judgements.collection import JudgedPair
     from qe.people.judgements.ranking_report import RankingReport
     from qe.people.ranking_method import RankingMethod
 
@@ -55,6 +58,20 @@ def rank(
     seed: Annotated[int, seed_option("Seed of all random draws.", TESTS)] = 0,
     confidence: Annotated[float, test_option(help="Confidence of the rank ranges.")] = 0.95,
     level: Annotated[float, test_option(help="Level of the sign test that decides who wins.")] = 0.10,
+    correct: Annotated[
+        str | None,
+        test_option(
+            metavar="none|bonferroni|holm|bh",
+            help="Correct the sign tests of all pairs before they decide. (default: none)",
+        ),
+    ] = None,
+    draw: Annotated[
+        str, test_option(metavar="tasks|segments|judges", help="What bootstrap samples are drawn of.")
+    ] = "tasks",
+    constrained: Annotated[
+        list[str] | None,
+        input_option(metavar="SYSTEM...", help="Systems that a second mark (⋆) compares among themselves."),
+    ] = None,
     reference: Annotated[str, input_option(help="Name of the human reference among the systems.")] = "_ref",
     with_reference: Annotated[
         bool, input_option("--with-reference", help="Rank the reference like a system, by every method.")
@@ -86,10 +103,12 @@ def rank(
         )  # a package that is missing is told before any work
     made = _methods(methods, seed)
     settings = RankSettings(
-        reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level
-    )
+        reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
+        None if correct == "none" else correct, tuple(constrained or ()), _draw(draw),
+    )  # fmt: skip
     with held(output, "rank", files), progress_bar(quiet) as progress:
         judged = chosen_pairs(read_judgements(files, progress), pair or [])
+        _check_systems(settings.constrained, judged)
         reports = []
         for done, entry in enumerate(judged.values()):
             progress("ranking", done, len(judged))
@@ -129,6 +148,25 @@ def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | No
             remedy=f"known: {', '.join(methods)}, all, none",
         )
     return tuple(names)
+
+
+def _draw(name: str) -> "Draw":
+    from features.basics.errors import unknown_name
+    from qe.people.judgements.bootstrap import DRAWS
+
+    if name not in DRAWS:
+        raise unknown_name("unit of drawing", name, DRAWS)
+    return cast("Draw", name)
+
+
+def _check_systems(names: Iterable[str], judged: "Mapping[str, JudgedPair]") -> None:
+    """Raises InputError for a name that no language pair has."""
+    from features.basics.errors import unknown_name
+
+    known = sorted({system for pair in judged.values() for system in pair.counts.systems})
+    for name in names:
+        if name not in known:
+            raise unknown_name("constrained system", name, known)
 
 
 def _print(reports: "list[RankingReport]", form: str) -> None:

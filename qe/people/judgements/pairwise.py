@@ -27,6 +27,11 @@ class PairwiseCounts:
         return self.wins + self.wins.T + self.ties
 
     @property
+    def decided(self) -> IntArray:
+        """(k,) how often each system was judged better or worse than another, ties aside."""
+        return np.asarray(self.wins.sum(axis=0) + self.wins.sum(axis=1))
+
+    @property
     def total(self) -> int:
         """The number of pairwise judgements."""
         return int(self.wins.sum() + self.ties.sum() // 2)

@@ -27,7 +27,10 @@ def report_json(report: RankingReport) -> dict[str, Any]:
         "ties": int(counts.ties.sum()) // 2,
         **report.shown,
         "methods": rankings_json(report),
+        "comparisons_per_system": [int(n) for n in counts.decided],
         "winners": list(report.winners),
+        "constrained_winners": list(report.constrained_winners),
+        "tested_ranks": {name: list(bounds) for name, bounds in report.tested.items()},
         "sign_tests": _sign_tests(report),
         "agreement": None
         if report.agreement is None
@@ -84,7 +87,7 @@ def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:
             "ties": int(counts.ties[a, b]),
             "losses": int(counts.wins[b, a]),
             "p": _number(report.p_values[a, b]),
-            "p_holm": _number(report.corrected[a, b]),
+            "p_corrected": _number(report.corrected[a, b]),
         }
         for a in range(len(counts.systems))
         for b in range(a + 1, len(counts.systems))

@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, unknown_name
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.people.judgements.agreement import Agreement, agreement
-from qe.people.judgements.bootstrap import resampled_ranks
+from qe.people.judgements.bootstrap import DRAWS, Draw, resampled_ranks
 from qe.people.judgements.circles import Circle, circles, knots
 from qe.people.judgements.collection import JudgedPair
 from qe.people.judgements.method_correlations import MethodCorrelations, method_correlations
 from qe.people.judgements.pairwise import PairwiseCounts
 from qe.people.judgements.power import Power, power
 from qe.people.judgements.rank_ranges import clusters, rank_ranges
-from qe.people.judgements.sign_tests import corrected, sign_tests, winners
+from qe.people.judgements.sign_tests import corrected, sign_tests, tested_ranks, winners
 from qe.people.judgements.violations import Violation, violations
 from qe.people.ranking_method import Ranking, RankingMethod, ScoreMethod
+from qe.statistics.corrections import CORRECTIONS
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class RankSettings:
     seed            of all random draws
     confidence      of the rank ranges
     level           of the sign test that decides who wins (findings of WMT 2012, Table 4)
+    correct         how p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None:
+                    they decide as they are, and Holm's correction is told beside them
+    constrained     systems that a second mark compares with each other alone (Table 4); others may be missing
+    draw            what the bootstrap draws: tasks, or all tasks of a judge or of a segment together
     """
 
     reference: str = "_ref"
@@ -44,10 +49,17 @@ class RankSettings:
     seed: int = 0
     confidence: float = 0.95
     level: float = 0.10
+    correct: str | None = None
+    constrained: tuple[str, ...] = ()
+    draw: Draw = "tasks"
 
     def __post_init__(self) -> None:
         if self.samples < 0:
             raise InputError(f"samples must be at least 0, but got {self.samples}")
+        if self.correct is not None and self.correct not in CORRECTIONS:
+            raise unknown_name("correction", self.correct, CORRECTIONS)
+        if self.draw not in DRAWS:
+            raise unknown_name("unit of drawing", self.draw, DRAWS)
         for name in ("confidence", "level"):
             if not 0 < getattr(self, name) < 1:
                 raise InputError(f"0 < {name} < 1 must hold, but got {getattr(self, name):g}")
@@ -89,8 +101,11 @@ class RankingReport:
     counts     of the systems that are ranked, without the reference unless it is one of them
     shown      tasks, segments and judges; empty if only counts were given
     p_values   (k, k) of the sign tests, in the order of counts.systems
-    corrected  (k, k) the same, corrected by Holm's method for all pairs
-    winners    systems that no other is significantly better than, uncorrected
+    corrected  (k, k) the same, corrected for all pairs
+    decisive   (k, k) those that decide: the corrected ones if a correction was asked for
+    winners    systems that no other is significantly better than
+    constrained_winners  constrained systems that no other constrained one is significantly better than
+    tested     system -> lowest and highest rank that the sign tests leave open
     agreement  between and within judges, the reference among the systems; None without tasks
     power      None without tasks, and for a single system
     """
@@ -101,7 +116,10 @@ class RankingReport:
     methods: Mapping[str, MethodResult]
     p_values: FloatArray
     corrected: FloatArray
+    decisive: FloatArray
     winners: tuple[str, ...]
+    constrained_winners: tuple[str, ...]
+    tested: Mapping[str, tuple[int, int]]
     circles: tuple[Circle, ...]
     knots: tuple[tuple[str, ...], ...]
     correlations: MethodCorrelations
@@ -142,7 +160,9 @@ def ranking_report(
         for name, ranking in rankings.items()
     }
     p_values = sign_tests(counts.wins)
-    wins = winners(counts.wins, p_values, settings.level)
+    mended = corrected(p_values, settings.correct or "holm")
+    decisive = mended if settings.correct else p_values
+    left = tested_ranks(counts.wins, decisive, settings.level)
     tasks = judged.comparisons
     own = [] if tasks is None else [tasks.systems.index(name) for name in counts.systems]
     return RankingReport(
@@ -151,8 +171,11 @@ def ranking_report(
         _shown(judged),
         results,
         p_values,
-        corrected(p_values),
-        tuple(name for name, won in zip(counts.systems, wins, strict=True) if won),
+        mended,
+        decisive,
+        _winners(counts, decisive, settings.level, counts.systems),
+        _winners(counts, decisive, settings.level, settings.constrained),
+        {name: (int(low), int(high)) for name, (low, high) in zip(counts.systems, left, strict=True)},
         tuple(circles(counts)),
         tuple(map(tuple, knots(counts))),
         method_correlations({name: _without(result.order, counts) for name, result in results.items()}),
@@ -165,6 +188,15 @@ def ranking_report(
         },
         (*judged.notes, *notes),
     )
+
+
+def _winners(
+    counts: PairwiseCounts, p_values: FloatArray, level: float, among: Sequence[str]
+) -> tuple[str, ...]:
+    """The systems of `among` that no other of them is significantly better than."""
+    own = [i for i, name in enumerate(counts.systems) if name in among]
+    wins = winners(counts.wins[np.ix_(own, own)], p_values[np.ix_(own, own)], level)
+    return tuple(counts.systems[i] for i, won in zip(own, wins, strict=True) if won)
 
 
 def _rankings(
@@ -225,7 +257,7 @@ def _ranges(
     }
     ranks = resampled_ranks(
         judged.comparisons, chosen, systems,
-        samples=settings.samples, seed=settings.seed, progress=progress,
+        samples=settings.samples, seed=settings.seed, draw=settings.draw, progress=progress,
     )  # fmt: skip
     return {name: rank_ranges(drawn, settings.confidence) for name, drawn in ranks.items()}
 

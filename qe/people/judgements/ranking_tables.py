@@ -68,7 +68,7 @@ def _share(report: RankingReport, row: int, column: int) -> str:
         return UNDEFINED
     share = float(counts.wins[column, row] / judged)
     better = counts.wins[column, row] > counts.wins[row, column]
-    return Shown(number(share, 2) + (stars(report.p_values[row, column]) if better else ""), value=share)
+    return Shown(number(share, 2) + (stars(report.decisive[row, column]) if better else ""), value=share)
 
 
 def correlation_table(report: RankingReport) -> Table:

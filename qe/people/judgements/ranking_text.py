@@ -20,6 +20,7 @@ def ranking_table(report: RankingReport) -> Table:
     columns = [Column("", "winner"), Column("rank"), Column(f"system, by {name}", "system")]
     columns += [Column("score")] if result.scores else []
     columns += [Column("range")] if result.ranges else []
+    columns += [Column("by tests", drop=len(others) + 1)]
     columns += [Column(other, drop=place) for place, other in enumerate(others, start=1)]
     rows = [*_rows(report, name, others), (), _costs(report, name, others)]
     return Table(_summary(report), columns, rows, _footnotes(report, name))
@@ -31,20 +32,25 @@ def _rows(report: RankingReport, name: str, others: Sequence[str]) -> list[list[
     cuts = {group[-1] for group in (result.clusters or ())[:-1]}
     rows: list[list[str]] = []
     for place, system in enumerate(result.order, start=1):
-        cells = ["•" if system in report.winners else "", count(place), system]
+        cells = [_marks(report, system), count(place), system]
         cells += [number(result.scores[place - 1])] if result.scores else []
         cells += [range_text(result.ranges[system])] if result.ranges else []
+        cells += [range_text(report.tested[system]) if system in report.tested else ""]
         orders = (report.methods[other].order for other in others)
         cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
         rows += [cells, []] if system in cuts else [cells]
     return rows
 
 
+def _marks(report: RankingReport, system: str) -> str:
+    return "•" * (system in report.winners) + "⋆" * (system in report.constrained_winners)
+
+
 def _costs(report: RankingReport, name: str, others: Sequence[str]) -> list[str]:
     result = report.methods[name]
     own, shown = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
     label = "violated preferences" if shown else f"violated preferences: {own}"
-    cells = ["", "", label, *[own, ""][:shown]]
+    cells = ["", "", label, *[own, ""][:shown], ""]
     return [*cells, *(count(report.methods[other].cost_in_judgements) for other in others)]
 
 
@@ -60,16 +66,24 @@ def _summary(report: RankingReport) -> str:
 
 def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
     recipe, lines = report.recipe, []
+    how = f"p <= {recipe['level']:g}" + (f" corrected ({recipe['correct']})" if recipe["correct"] else "")
     if report.winners:
-        lines.append(f"•  no system is significantly better (sign test, p <= {recipe['level']:g})")
+        lines.append(f"•  no system is significantly better (sign test, {how})")
+    if report.constrained_winners:
+        lines.append("⋆  no other constrained system is significantly better")
+    lines.append(f"by tests: ranks that the sign tests ({how}) leave open")
     if report.methods[leading_method].ranges is not None:
         lines.append(
-            f"range: {100 * recipe['confidence']:g} % of {recipe['samples']:,} bootstrap samples of tasks; "
-            f"a gap parts clusters by {leading_method}"
+            f"range: {100 * recipe['confidence']:g} % of {recipe['samples']:,} bootstrap samples of "
+            f"{recipe['draw']}; a gap parts clusters by {leading_method}"
         )
     ambiguous = [name for name, result in report.methods.items() if not result.unique]
     if ambiguous:
         lines.append(f"another order is as good by {', '.join(ambiguous)}")
+    lines.append(
+        f"{count(int(report.counts.decided.min()))} to {count(int(report.counts.decided.max()))} decided "
+        "comparisons per system"
+    )
     knot = f", the largest knot joins {len(report.knots[0])} systems" if report.knots else ""
     lines.append(f"{len(report.circles)} intransitive circles{knot}")
     if report.agreement is not None:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, IntArray
 from qe.statistics.corrections import correct
 
 STARS = ((0.01, "‡"), (0.05, "†"), (0.10, "*"))  # as in the appendix of the findings of WMT 2012
@@ -41,6 +41,20 @@ def winners(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> NDArr
     won = np.asarray(wins)
     beaten = (won < won.T) & (p_values <= level)
     return np.asarray(~beaten.any(axis=1))
+
+
+def tested_ranks(wins: ArrayLike, p_values: FloatArray, level: float = 0.10) -> IntArray:
+    """(k, 2) lowest and highest rank of each system that the tests leave open, 1 for the best.
+
+    A system ranks below those that are significantly better, and above those that are significantly worse.
+
+    >>> p = np.array([[np.nan, 0.01], [0.01, np.nan]])
+    >>> tested_ranks([[0, 9], [1, 0]], p).tolist(), tested_ranks([[0, 9], [1, 0]], p, 0.001).tolist()
+    ([[1, 1], [2, 2]], [[1, 2], [1, 2]])
+    """
+    won = np.asarray(wins)
+    better = (won > won.T) & (p_values <= level)
+    return np.stack([1 + better.sum(axis=0), len(won) - better.sum(axis=1)], axis=-1)
 
 
 def stars(p: float) -> str:

@@ -99,6 +99,31 @@ def test_the_dots_of_table_4(reports: Reports, pair: str) -> None:
     assert set(reports[pair].winners) == expected
 
 
+# Table 4: the constrained systems, and those of them that no other constrained one is better than.
+CONSTRAINED = {
+    "English-German": (
+        "LIMSI-Ncode-Constrained-Primary uedin-williams KIT_Phrase-Based_SMT_System uedin-wmt12 rwth-primary "
+        "uk-dan-moses jhu-hiero dfki-berlin", 5,
+    ),
+    "French-English": (
+        "LIMSI-Ncode-Constrained-Primary KIT_Phrase-Based_SMT_System cmu-avenue uedin-wmt12 LIUM_FR-EN_12 "
+        "RWTH-PBT-constrained uk-dan-moses SFU_-_Kriya jhu-hiero", 3,
+    ),
+    "English-Spanish": ("UPC uedin-wmt12 uk-dan-moses jhu-hiero", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", CONSTRAINED)
+def test_constrained_wins_and_comparisons_of_table_4(pair: str, shared_data: SharedData) -> None:
+    names, first = CONSTRAINED[pair]
+    judged = read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])[pair]
+    settings = RankSettings(samples=0, constrained=tuple(names.split()))
+    report = ranking_report(judged, {"bojar": RANKINGS.get("bojar")()}, settings)
+    assert set(report.constrained_winners) == set(names.split()[:first])
+    decided = report.counts.decided
+    assert (decided.min(), decided.max()) == TABLE_4[pair][2]
+
+
 def test_table_5_scores_and_places(reports: Reports) -> None:
     """To two digits, as the file differs a little from the one that the table was made from."""
     report = reports["English-German"]

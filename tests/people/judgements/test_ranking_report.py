@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from features.basics.errors import InputError
 from qe.display.files import folder_name
 from qe.people import feedback_arcs as _feedback_arcs
+from qe.people.judgements.bootstrap import resampled_tables
 from qe.people.judgements.collection import JudgedPair
 from qe.people.judgements.comparisons import comparisons
 from qe.people.judgements.pairwise import PairwiseCounts
@@ -70,6 +72,46 @@ def test_ranges_of_any_method_if_asked_for() -> None:
     assert [name for name, r in report.methods.items() if r.ranges is not None] == ["feedback_arc_set"]
 
 
+def test_corrections_decide_where_they_are_asked_for() -> None:
+    plain = made(RankSettings(samples=0, level=0.001))
+    strict = made(RankSettings(samples=0, level=0.001, correct="bonferroni"))
+    assert (plain.decisive == plain.p_values)[np.triu_indices(4, 1)].all()
+    expected = np.minimum(1, 6 * plain.p_values[np.triu_indices(4, 1)])  # six pairs of four systems
+    np.testing.assert_allclose(strict.decisive[np.triu_indices(4, 1)], expected)
+    assert "corrected (bonferroni)" in text(strict) and "corrected" not in text(plain)
+    for wrong in ({"correct": "holms"}, {"draw": "words"}):
+        with pytest.raises(InputError, match="unknown"):
+            RankSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
+    report = made(RankSettings(samples=0, constrained=("good_one", "poor", "nobody")))
+    assert report.tested == {name: (i, i) for i, name in enumerate(SYSTEMS[1:], start=1)}
+    assert report.winners == ("best",) and report.constrained_winners == ("good_one",)
+    shown = text(report)
+    assert re.search(r"^⋆ +2  good_one", shown, re.MULTILINE) and "no other constrained system" in shown
+    assert report_json(report)["tested_ranks"]["poor"] == [3, 3]
+    careful = made(RankSettings(samples=0, level=1e-300))
+    assert set(careful.tested.values()) == {(1, 4)}
+
+
+def test_segments_and_judges_are_drawn_whole() -> None:
+    """One judge: every sample of judges is the sample itself, and ranges have no width."""
+    judged = judged_pair(60)
+    tasks = judged.comparisons
+    assert tasks is not None
+    alone = replace(tasks, judge=np.zeros_like(tasks.judge))
+    drawn = next(iter(resampled_tables(alone, 5, draw="judges")))
+    for wins in drawn[0]:
+        np.testing.assert_array_equal(wins, tasks.counts().wins)
+    by_segment = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300, draw="segments")])
+    by_task = np.concatenate([wins for wins, _ in resampled_tables(tasks, 300)])
+    mean = tasks.counts().wins
+    np.testing.assert_allclose(by_segment.mean(axis=0), mean, atol=1.0)
+    np.testing.assert_allclose(by_task.mean(axis=0), mean, atol=1.0)
+    assert by_segment.std(axis=0).mean() > by_task.std(axis=0).mean()
+
+
 def test_the_same_seed_gives_the_same_report(report: RankingReport) -> None:
     again = made(RankSettings(samples=200))
     other = made(RankSettings(samples=200, seed=1))
@@ -93,7 +135,7 @@ def test_json_of_the_whole_report(report: RankingReport) -> None:
     told = json.loads(json.dumps(report_json(report), allow_nan=False))
     assert told["tasks"] == 400 and told["judges"] == 6 and told["segments"] <= 90
     assert told["judgements"] == report.counts.total
-    assert len(told["sign_tests"]) == 6 and {"p", "p_holm"} <= set(told["sign_tests"][0])
+    assert len(told["sign_tests"]) == 6 and {"p", "p_corrected"} <= set(told["sign_tests"][0])
     assert told["agreement"]["between"]["pairs"] > 0
     assert list(told["power"]["significant"]) == ["0.01", "0.05", "0.1"]
     assert told["recipe"]["samples"] == 200 and told["recipe"]["methods"]["official"] == "Official()"
@@ -167,7 +209,7 @@ def test_text_has_a_line_per_system_and_gaps_between_clusters(report: RankingRep
     assert lines[0].startswith("Czech-English: 4 systems, 400 tasks, ")
     assert max(map(len, lines)) <= 110
     (winner,) = (line for line in lines if line.startswith("•  ") and "best" in line)
-    assert re.search(r"1\s+best\s+0\.\d{3}\s+1\s+2\s+1\s+1\s+1$", winner)
+    assert re.search(r"1\s+best\s+0\.\d{3}\s+1\s+1\s+2\s+1\s+1\s+1$", winner)
     place = lines.index(winner)
     assert lines[place + 1] == "" and "good_one" in lines[place + 2]
     assert any("violated preferences" in line for line in lines)
