@@ -46,7 +46,12 @@ def correlate(
         Path | None, input_option(help="Instead of all: a test set's folder of mt-metrics-eval.")
     ] = None,
     pair: Annotated[
-        str | None, input_option(help="Language pair of rankings (Czech-English) or mt-metrics-eval (en-de).")
+        list[str] | None,
+        input_option(
+            metavar="PAIR...",
+            help="Language pairs of rankings (Czech-English), mt-metrics-eval (en-de), or the column pair of "
+            "tables; with several, averages over them.",
+        ),
     ] = None,
     gold: Annotated[str | None, input_option(help="Human scores of mt-metrics-eval, such as mqm.")] = None,
     human_column: Annotated[
@@ -76,8 +81,13 @@ def correlate(
     ] = False,
     samples: Annotated[int, test_option(min=0, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
     permutations: Annotated[
-        int, test_option(min=0, max=MOST_SAMPLES, help="Exchanges of each test; 0: no tests.")
-    ] = 1000,
+        int | None,
+        test_option(
+            min=0,
+            max=MOST_SAMPLES,
+            help="Exchanges of each test; 0: no tests. (default: as many as the pairs of metrics need)",
+        ),
+    ] = None,
     resample: Annotated[str, test_option(metavar="both|segments", help="What the bootstrap draws.")] = "both",
     exchange: Annotated[
         str | None,
@@ -131,19 +141,23 @@ def correlate(
         *(named_file(text)[1] for text in metrics or ()),
     ]
     with held(output, "correlate", inputs), progress_bar(quiet or as_json) as progress:
-        evaluation = _evaluation(
-            metrics, human, rankings, metrics_eval, pair=pair, gold=gold, human_column=human_column,
-            columns=columns, lower_is_better=lower_is_better or [], method=ranking_method,
-            reference=reference, with_references=with_references, seed=seed, progress=progress,
-        )  # fmt: skip
-        report = meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
+        reports = []
+        for one in pair or (None,):
+            evaluation = _evaluation(
+                metrics, human, rankings, metrics_eval, pair=one, gold=gold, human_column=human_column,
+                columns=columns, lower_is_better=lower_is_better or [], method=ranking_method,
+                reference=reference, with_references=with_references, seed=seed, progress=progress,
+            )  # fmt: skip
+            reports.append(
+                meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
+            )
         if output is not None:
-            from qe.people.metric_evaluation.report_files import write_report
+            from qe.people.metric_evaluation.report_files import write_reports
 
-            write_report(report, output)
+            write_reports(reports, output)
     if track:
-        _track(report)
-    _print(report, "json" if as_json else "markdown" if markdown else "latex" if latex else "", output)
+        _track(reports)
+    _print(reports, "json" if as_json else "markdown" if markdown else "latex" if latex else "", output)
 
 
 def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
@@ -190,37 +204,44 @@ def _evaluation(
     if not metrics:
         raise InputError("no scores of metrics", remedy="give --metrics")
     if human is not None:
-        return reading.from_tables(human, human_column, metrics, columns, lower_is_better)
+        return reading.from_tables(human, human_column, metrics, columns, lower_is_better, pair)
     return reading.from_rankings(
         rankings or [], pair, metrics, columns, lower_is_better, method, reference, seed, progress
     )
 
 
-def _print(report: "MetaReport", form: str, output: Path | None) -> None:
+def _print(reports: "list[MetaReport]", form: str, output: Path | None) -> None:
     from qe.display.files import json_text
-    from qe.people.metric_evaluation.report_files import latex, markdown
+    from qe.people.metric_evaluation.report_files import latex, markdown, reports_json
 
     if form == "json":
-        print(json_text(report.to_json()), end="")
+        print(json_text(reports_json(reports)), end="")
     elif form:
-        print((latex if form == "latex" else markdown)(report), end="")
+        print((latex if form == "latex" else markdown)(reports), end="")
     else:
-        _print_tables(report, output)
+        _print_tables(reports, output)
 
 
-def _print_tables(report: "MetaReport", output: Path | None) -> None:
+def _print_tables(reports: "list[MetaReport]", output: Path | None) -> None:
     from qe.display.terminal import say, show
+    from qe.people.metric_evaluation.averages import averages, averages_table
     from qe.people.metric_evaluation.correlation_tables import metrics_table, overview
 
-    shown = [overview(report)] if len(report.results) > 1 else []
-    show(*shown, *(metrics_table(report, result) for result in report.results.values()))
-    say(*(f"note: {note}" for note in report.notes))
+    if len(reports) > 1:
+        show(*(averages_table(name, found) for name, found in averages(reports).items()))
+    for report in reports:
+        shown = [overview(report)] if len(report.results) > 1 else []
+        show(*shown, *(metrics_table(report, result) for result in report.results.values()))
+        say(*(f"note: {note}" for note in report.notes))
     if output is not None:
         say(f"tables and plots: {output}")
 
 
-def _track(report: "MetaReport") -> None:
+def _track(reports: "list[MetaReport]") -> None:
     from qe.cli._track import track
-    from qe.people.metric_evaluation.report_files import write_report
+    from qe.people.metric_evaluation.report_files import write_reports
 
-    track("correlate", lambda folder: write_report(report, folder), report.recipe, report.figures())
+    figures = reports[0].figures()
+    if len(reports) > 1:
+        figures = {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
+    track("correlate", lambda folder: write_reports(reports, folder), reports[0].recipe, figures)

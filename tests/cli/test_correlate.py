@@ -91,7 +91,7 @@ def test_tables_and_files(files: list[str], tmp_path: Path, capsys: Any) -> None
     markdown = run([*files, *QUICK, "--correlations", "pearson", "--markdown"], 0, capsys).out
     assert "| good | 1 |" in markdown and "p (Williams)" in markdown
     latex = run([*files, *QUICK, "--correlations", "pearson", "--latex"], 0, capsys).out
-    assert r"\begin{tabular}{lrrrr}" in latex
+    assert r"\begin{tabular}{lrrrl}" in latex
 
 
 def test_one_system_has_no_pairs(tmp_path: Path, capsys: Any) -> None:

@@ -24,6 +24,7 @@ from qe.statistics.family import Judged, Key, Rule, Table, copies_of
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.randomization import randomization_test_rescored
 from qe.statistics.result import (
+    MOST_SAMPLES,
     TestResult,
     at_every_level,
     check_enough,
@@ -51,7 +52,7 @@ class Settings:
     """How metrics are compared.
 
     samples       bootstrap samples of the intervals; 0 for none
-    permutations  exchanges of the tests; 0 for no tests
+    permutations  exchanges of the tests; None: as many as the pairs of metrics need; 0 for no tests
     seed          of all random draws
     confidence    of the intervals
     correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
@@ -63,7 +64,7 @@ class Settings:
     """
 
     samples: int = 1000
-    permutations: int = 1000
+    permutations: int | None = None
     seed: int = 0
     confidence: float = 0.95
     correct: str = "holm"
@@ -183,7 +184,7 @@ def compare(
         without := [r.name for r in results if not np.isnan(r.score) and np.isnan(r.ci[0])]
     ):
         notes.append(f"intervals without enough to resample, shown as '-': {', '.join(without)}")
-    chosen = _pairs(defined, whole) if settings.permutations else []
+    chosen = _pairs(defined, whole) if settings.permutations != 0 else []
     tests, williams, more = _tests(name, chosen, settings, progress)
     groups = None
     if any(not np.isnan(one.p_corrected) for one in tests.values()):
@@ -299,6 +300,11 @@ def _pairs(
 def _tests(
     name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
 ) -> tuple[dict[Key, Judged], dict[tuple[str, str], TestResult], list[str]]:
+    alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
+    keys = [(own.name, other.name, name) for own, other in pairs]
+    table = Table.of(keys, Rule("metric", settings.correct, settings.level), alike=alike)
+    if settings.permutations is None:
+        settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
     results: dict[Key, TestResult] = {}
     williams: dict[tuple[str, str], TestResult] = {}
     with ThreadPoolExecutor(cores()) as pool:
@@ -311,8 +317,6 @@ def _tests(
         if n is not None:
             between = own.problem.between(own.scaled, other.scaled)
             williams[own.name, other.name] = williams_test(own.score, other.score, between, n)
-    alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
-    table = Table.of(list(results), Rule("metric", settings.correct, settings.level), alike=alike)
     judged = table.judge(results)
     return judged, williams, _notes(table, judged, settings)
 
@@ -330,14 +334,13 @@ def _test(own: _Candidate, other: _Candidate, settings: Settings) -> TestResult:
     problem, units = own.problem, _units(own.problem, settings)
     exchanged, differs = partial(problem.exchanged, own.scaled, other.scaled), own.scaled != other.scaled
     groups = dict(zip(("segment", "system"), problem.cells.T, strict=True))
-    enough = min(_ENOUGH, max(settings.permutations // 4, 1))
-    test = partial(
-        randomization_test_rescored, samples=settings.permutations, seed=settings.seed, enough=enough
-    )
+    samples = settings.permutations or 0
+    enough = min(_ENOUGH, max(samples // 4, 1))
+    test = partial(randomization_test_rescored, samples=samples, seed=settings.seed, enough=enough)
     results = [with_units(test(exchanged, differs, groups=groups.get(unit)), unit) for unit in units]
     result = at_every_level(results)
     if units == ("segment", "system"):
-        draws = settings.permutations, settings.seed
+        draws = samples, settings.seed
         result = with_both(result, exchanged, groups["segment"], groups["system"], *draws)
     if units == ("score",):
         result = replace(result, test=PERMUTATION, exchange="score")

@@ -21,13 +21,14 @@ def from_tables(
     metrics: Sequence[str],
     columns: Sequence[str] | None,
     lower_is_better: Sequence[str],
+    pair: str | None = None,
 ) -> Evaluation:
-    """Human scores and metrics from tables; see `score_tables`."""
-    judged = read_human_table(human, human_column)
-    tables, _ = read_metric_tables(metrics, columns)
+    """Human scores and metrics from tables, of one language pair; see `score_tables`."""
+    judged = read_human_table(human, human_column, pair)
+    tables, _ = read_metric_tables(metrics, columns, pair)
     people = human_of(judged, tables)
     made, notes = made_metrics(tables, people, lower_is_better)
-    return Evaluation(human.name.partition(".")[0], people, made, tuple(notes))
+    return Evaluation(pair or human.name.partition(".")[0], people, made, tuple(notes))
 
 
 def from_rankings(
@@ -57,7 +58,7 @@ def from_rankings(
             "which language pair?", where=rankings[0], remedy=f"choose one with --pair: {', '.join(judged)}"
         )
     chosen = next(iter(chosen_pairs(judged, [] if pair is None else [pair]).values()))
-    tables, _ = read_metric_tables(metrics, columns)
+    tables, _ = read_metric_tables(metrics, columns, chosen.name)
     made_method = _score_method(configured(RANKINGS, method, {"seed": seed}), method)
     people = human_of_rankings(chosen, collection.segments.texts, made_method, tables, reference)
     made, notes = made_metrics(tables, people, lower_is_better)

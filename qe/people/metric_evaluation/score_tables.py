@@ -15,16 +15,18 @@ from qe.people.metric_evaluation.scores import ONE_SYSTEM, ScoreTable, averages
 # Names of the columns of segments, systems and judges: the first that a table has.
 SEGMENT = ("segment", "id", "index", *HEADERS["id"])
 SYSTEM = ("system", "sys", "system_id", "system_name", "mt_system")
+PAIR = ("pair", "language_pair", "lp", "langs")
 JUDGE = ("judge", "judge_id", "rater", "annotator", "annotator_id")
 _MISSING = ("", "none", "nan", "na", "null")
 
 
 def read_metric_tables(
-    arguments: Sequence[str], columns: Sequence[str] | None = None
+    arguments: Sequence[str], columns: Sequence[str] | None = None, pair: str | None = None
 ) -> tuple[list[ScoreTable], list[Path]]:
     """Metrics from tables: FILE, or SYSTEM=FILE for the scores of one system; and the files.
 
     columns  those to read; default: all that hold numbers
+    pair     the language pair to read of tables that have a column `pair`
 
     A metric that stands in several files has its parts from all of them.
     Raises InputError for a table without scores, a column that no table has, and a score given twice.
@@ -32,24 +34,27 @@ def read_metric_tables(
     metrics: dict[str, ScoreTable] = {}
     files = [named_file(argument) for argument in arguments]
     for system, path in files:
-        for table in read_table_of_scores(path, system, columns):
+        for table in read_table_of_scores(path, system, columns, pair):
             known = metrics.setdefault(table.name, ScoreTable(table.name))
             _joined(known, table, path)
     for name in columns or ():
         if name not in metrics:
-            names = {t.name: None for system, path in files for t in read_table_of_scores(path, system, None)}
+            names = {
+                t.name: None for system, path in files for t in read_table_of_scores(path, system, None, pair)
+            }
             raise unknown_name("column", name, names, where="--columns")
     if not metrics:
         raise InputError("the tables hold no column of numbers", where=files[0][1] if files else None)
     return list(metrics.values()), [path for _, path in files]
 
 
-def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
+def read_human_table(path: Path, column: str | None = None, pair: str | None = None) -> ScoreTable:
     """Human scores; several judges (rows with a column `judge`) are averaged.
 
     column  the column of scores; default `score`, or the only one that holds numbers
     """
-    tables = {table.name: table for table in read_table_of_scores(path, "", [column] if column else None)}
+    chosen = [column] if column else None
+    tables = {table.name: table for table in read_table_of_scores(path, "", chosen, pair)}
     if column is None and len(tables) > 1 and "score" not in tables:
         raise InputError(
             "which column holds the human scores?",
@@ -58,14 +63,16 @@ def read_human_table(path: Path, column: str | None = None) -> ScoreTable:
         )
     if not tables or (column is not None and column not in tables):
         raise InputError(f"no column '{column or 'score'}' of scores", where=path)
-    chosen = column or ("score" if "score" in tables else next(iter(tables)))
-    return tables[chosen]
+    return tables[column or ("score" if "score" in tables else next(iter(tables)))]
 
 
-def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None) -> list[ScoreTable]:
+def read_table_of_scores(
+    path: Path, system: str, columns: Sequence[str] | None, pair: str | None = None
+) -> list[ScoreTable]:
     """One ScoreTable per column of numbers.
 
     system  the one system of a table without a column `system`; may be empty
+    pair    the language pair whose rows are read if the table has a column of pairs
 
     A table without a column of segments holds scores of whole systems. A file that is no table by its name
     has one score per line, of the segments 1 to n. Empty cells, None and NaN are missing scores.
@@ -74,8 +81,9 @@ def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None)
         return [_of_lines(path, system)]
     reading = Reading(path.parent)
     cells = {name: reading.stripped(column) for name, column in read_table(reading, path).items()}
+    cells = _of_pair(cells, pair, path)
     segment, named, judge = (_first(names, cells) for names in (SEGMENT, SYSTEM, JUDGE))
-    keys = {named, judge, segment}
+    keys = {named, judge, segment, _first(PAIR, cells)}
     if segment is None and named is None:
         raise InputError("has neither a column 'system' nor 'segment'", where=f"{path}:1")
     if named is not None and system:
@@ -92,6 +100,23 @@ def read_table_of_scores(path: Path, system: str, columns: Sequence[str] | None)
             continue
         tables.append(_table(name, cells[name], systems, segments))
     return tables
+
+
+def _of_pair(cells: Mapping[str, Column], pair: str | None, path: Path) -> dict[str, Column]:
+    """The rows of a language pair, if the table has a column of pairs.
+
+    Raises InputError for a pair without rows, and for several pairs if none is asked for.
+    """
+    name = _first(PAIR, cells)
+    if name is None:
+        return dict(cells)
+    known = list(dict.fromkeys(cells[name].texts))
+    if pair is None and len(known) > 1:
+        raise InputError("which language pair?", where=path, remedy=f"choose with --pair: {', '.join(known)}")
+    if pair is not None and pair not in known:
+        raise unknown_name("language pair", pair, known, where=path)
+    rows = [row for row, text in enumerate(cells[name].texts) if text == (pair or known[0])]
+    return {key: column.take(rows) for key, column in cells.items()}
 
 
 def _first(names: Sequence[str], cells: Mapping[str, Column]) -> str | None:
