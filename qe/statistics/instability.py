@@ -23,7 +23,8 @@ class Instability:
     s_sel       test set selection: bootstrap standard deviation, averaged over runs
     s_test      standard deviation over runs on the test set (n - 1); NaN for one run
     s_dev       the same on the development set; NaN if no scores are given
-    median_run  index of the run with the median score (the lower one of an even number)
+    median_run  index of the run with the median score (the lower one of an even number), on the development
+                set if scores on it are given (section 6, of manual analysis), else on the test set
     """
 
     runs: tuple[float, ...]
@@ -56,6 +57,7 @@ def from_scores(
     """The same from bootstrap scores (runs, samples) that are there already."""
     sums = runs.sum(axis=1)
     scores = aggregate(sums)
+    chosen_by = scores if dev_scores is None else np.asarray(dev_scores, np.float64)
     return Instability(
         runs=tuple(float(score) for score in scores),
         mean=float(scores.mean()),
@@ -63,7 +65,7 @@ def from_scores(
         s_sel=float(np.mean([spread(run) for run in drawn])),
         s_test=spread(scores),
         s_dev=spread(np.asarray(dev_scores, np.float64)) if dev_scores is not None else float("nan"),
-        median_run=int(np.argsort(scores, kind="stable")[(len(scores) - 1) // 2]),
+        median_run=int(np.argsort(chosen_by, kind="stable")[(len(scores) - 1) // 2]),
     )
 
 

@@ -1,6 +1,6 @@
 """Ablations and learning curves as tables."""
 
-from qe.display.numbers import count, signed
+from qe.display.numbers import count, number, signed
 from qe.display.table import Column, Table
 from qe.evaluation.report_tables import p_cell
 from qe.statistics.metric import METRICS
@@ -52,4 +52,13 @@ def curve_table(curve: LearningCurve, what: str) -> Table:
         ]
         for size in curve.sizes
     ]
-    return Table(f"learning curve{what}; [95 % over segments], mean of the draws", columns, rows)
+    title = f"learning curve{what}; [95 % over segments], mean of the draws"
+    return Table(title, columns, rows, [_slopes(curve)] if len(curve.sizes) > 1 else [])
+
+
+def _slopes(curve: LearningCurve) -> str:
+    """What is left of each error when the rows are doubled."""
+    slopes = (f"{m} {number(curve.percentage_slope(m), 1)} %" for m in learning_curve.ERRORS)
+    return (
+        f"percentage slope (Bertoldi et al. 2012): doubling the rows leaves {', '.join(slopes)} of the error"
+    )

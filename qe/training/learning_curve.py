@@ -10,6 +10,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
+from features.basics.undefined import or_none
 from qe.config.experiment import Experiment
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
@@ -18,6 +19,7 @@ from qe.training.check import check
 from qe.training.objective import Objective
 from qe.training.preparation import Prepared, prepare
 
+ERRORS = ("mae", "rmse")  # which have a percentage slope
 METRICS = ("pearson", "spearman", "delta_avg", "mae", "rmse")
 WITH, ALONE = "with the other datasets", "its own labels alone"
 
@@ -71,7 +73,32 @@ class LearningCurve:
                 }
                 for size in self.sizes
             ],
+            "percentage_slope": {metric: or_none(self.percentage_slope(metric)) for metric in ERRORS},
         }
+
+    def percentage_slope(self, metric: str) -> float:
+        """Of an error by numbers of rows, see `percentage_slope`."""
+        return percentage_slope(
+            [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
+        )
+
+
+def percentage_slope(rows: Sequence[float], errors: Sequence[float]) -> float:
+    """The slope S of error = a rows^b, in %: what is left of the error when the rows are doubled.
+
+    S = 10^(b log10(2) + 2) = 100 * 2^b, by least squares of logarithms: 100 if nothing is learned. NaN for
+    fewer than two sizes, and for errors that are not above 0.
+
+    Source: Bertoldi et al. 2012, equations 1 and 2 (model U).
+
+    >>> round(percentage_slope([100, 200, 400], [0.5, 0.45, 0.405]), 6)
+    90.0
+    """
+    x, y = np.asarray(rows, np.float64), np.asarray(errors, np.float64)
+    if len(np.unique(x)) < 2 or not (y > 0).all():
+        return float("nan")
+    b = float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return float(10 ** (b * np.log10(2) + 2))
 
 
 def learning_curves(

@@ -13,7 +13,7 @@ from features.surface import Surface
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
-from qe.training.learning_curve import ALONE, learning_curve
+from qe.training.learning_curve import ALONE, learning_curve, percentage_slope
 from qe.training.learning_curve_plot import learning_curve_plot
 from qe.training.preparation import prepare
 
@@ -60,6 +60,8 @@ def test_draws_differ_and_have_intervals(demo_run: Any) -> None:
         assert low < high and len(size.draws) == 3
         bounds = size.interval("pearson")
         assert bounds is not None and bounds[0] < size.mean("pearson") < bounds[1]
+    slope = curve.to_json()["percentage_slope"]["mae"]
+    assert slope == pytest.approx(100 * curve.sizes[1].mean("mae") / curve.sizes[0].mean("mae"))  # a doubling
     again = learning_curve(loaded(demo_run), [40, 80], cache=demo_run.output / "cache", draws=3, samples=100)
     assert again.to_json() == curve.to_json()
     assert learning_curve_plot({ALONE: curve}, "pearson").axes[0].get_xlabel() == "training rows"
@@ -86,3 +88,11 @@ def test_families_that_learn_from_labels_learn_from_the_drawn_rows_alone(
 def test_more_rows_than_there_are(demo_run: Any) -> None:
     with pytest.raises(InputError, match="5000 rows cannot be drawn: a fold has"):
         learning_curve(loaded(demo_run), [50, 5000], cache=demo_run.output / "cache")
+
+
+def test_percentage_slope_by_its_definition() -> None:
+    """Bertoldi et al. 2012: 100 % is no learning, more is forgetting; b of a x^b by regression."""
+    rows = np.array([1.0, 2, 3, 7, 20])
+    for b in (0.0, -0.2, 0.1):
+        assert percentage_slope(rows, 5 * rows**b) == pytest.approx(10 ** (b * np.log10(2) + 2))
+    assert np.isnan(percentage_slope([10], [1])) and np.isnan(percentage_slope([1, 2], [0, 1]))
