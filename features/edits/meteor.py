@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
 
+import numpy as np
+
+from features.basics.array_types import FloatArray
+
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75  # of version 1.3, English, task `rank`
 EXACT, STEM = 1.0, 0.6  # weights of the stages
 FUNCTION_WORDS: Final = 1e-3  # their relative frequency in a corpus is above that
@@ -44,24 +48,37 @@ class _Partial:
 
 
 def meteor(hypothesis: Words, reference: Words) -> float:
-    """Between 0 and 1; 0 where nothing matches. Raises ZeroDivisionError if a text is empty.
+    """Between 0 and 1; 0 where nothing matches, see `score_of`."""
+    return float(score_of(np.array(statistics(hypothesis, reference))))
+
+
+def statistics(hypothesis: Words, reference: Words) -> tuple[float, ...]:
+    """What a score is a function of, also summed over segments: weights of matched and of all words of the
+    hypothesis, the same of the reference; chunks, matches, words of the hypothesis and of the reference."""
+    pairs = aligned(hypothesis, reference)
+    chunks = bool(pairs) + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
+    precise = sum(hypothesis.weight(i) * weight for i, _, weight in pairs), hypothesis.total
+    recalled = sum(reference.weight(j) * weight for _, j, weight in pairs), reference.total
+    return *precise, *recalled, chunks, len(pairs), len(hypothesis.words), len(reference.words)
+
+
+def score_of(sums: FloatArray, alpha: float = ALPHA, beta: float = BETA, gamma: float = GAMMA) -> FloatArray:
+    """(..., 8) statistics, or sums of them -> (...) scores.
 
     P and R are the weighted shares of matched words of hypothesis and reference, function words counting
-    1 - DELTA and others DELTA; F = P R / (ALPHA P + (1 - ALPHA) R); the score is F times
-    1 - GAMMA (chunks / matches)^BETA, and F itself where all words of both texts match in one chunk.
+    1 - DELTA and others DELTA; F = P R / (alpha P + (1 - alpha) R); the score is F times
+    1 - gamma (chunks / matches)^beta, and F itself where all words of both texts match in one chunk. 0 where
+    nothing matches.
 
     Source: Denkowski and Lavie 2011 (Meteor 1.3), section 2, without synonyms and paraphrases.
     """
-    pairs = aligned(hypothesis, reference)
-    if not pairs:
-        return 0.0
-    precision = sum(hypothesis.weight(i) * weight for i, _, weight in pairs) / hypothesis.total
-    recall = sum(reference.weight(j) * weight for _, j, weight in pairs) / reference.total
-    mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
-    chunks = 1 + sum(a[0] + 1 != b[0] or a[1] + 1 != b[1] for a, b in pairwise(pairs))
-    if chunks == 1 and len(pairs) == len(hypothesis.words) == len(reference.words):
-        return mean
-    return mean * (1 - GAMMA * float((chunks / len(pairs)) ** BETA))
+    own, of_own, other, of_other, chunks, matches, words, reference_words = np.moveaxis(sums, -1, 0)
+    some = matches > 0
+    precision, recall = own / np.where(some, of_own, 1), other / np.where(some, of_other, 1)
+    mean = precision * recall / np.where(some, alpha * precision + (1 - alpha) * recall, 1)
+    whole = (chunks == 1) & (matches == words) & (matches == reference_words)
+    penalty = np.where(whole, 0, gamma * (chunks / np.where(some, matches, 1)) ** beta)
+    return np.asarray(np.where(some, mean * (1 - penalty), 0.0))
 
 
 def aligned(hypothesis: Words, reference: Words) -> list[Pair]:

@@ -1,5 +1,7 @@
-"""Stems of words by truncation: their first letters."""
+"""Stems of words: by the Snowball stemmer of their language, or by truncation."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -7,19 +9,49 @@ import numpy as np
 from features.text.tokens import Tokens
 
 LETTERS: Final = 5
+# Languages with a stemmer in Snowball, by their codes.
+SNOWBALL: Final[Mapping[str, str]] = MappingProxyType({
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french",
+    "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian",
+    "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
+    "yi": "yiddish",
+})  # fmt: skip
+
+
+def stemmed(tokens: Tokens, language: str) -> Tokens:
+    """The same texts with every token replaced by its stem, lower-cased; truncated without a stemmer.
+
+    Source: Porter 2001, Snowball: a language for stemming algorithms; the package `snowballstemmer`.
+
+    >>> stemmed(Tokens.from_lists([["Parks", "park"]]), "en").types
+    ('park',)
+    """
+    name = SNOWBALL.get(language.lower().replace("_", "-").partition("-")[0])
+    if name is None:
+        return truncated(tokens)
+    import snowballstemmer
+
+    stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
+    return _mapped(tokens, lambda word: stem(word.lower()))
 
 
 def truncated(tokens: Tokens, letters: int = LETTERS) -> Tokens:
     """The same texts with every token replaced by its first letters, lower-cased.
 
-    No stemmer of a language is at hand; the first five letters are a stem in any alphabetic language. Source:
+    For languages without a stemmer: the first five letters are a stem in any alphabetic language. Source:
     McNamee, Nicholas and Mayfield 2009, Addressing morphological variation in alphabetic languages (trunc-5).
 
     >>> truncated(Tokens.from_lists([["Traducciones", "traducidas", "de", "1234567"]])).types
     ('tradu', 'de', '1234567')
     """
+    return _mapped(tokens, lambda word: _stem(word.lower(), letters))
+
+
+def _mapped(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
     index: dict[str, int] = {}
-    mapping = [index.setdefault(_stem(word.lower(), letters), len(index)) for word in tokens.types]
+    mapping = [index.setdefault(stem(word), len(index)) for word in tokens.types]
     ids = np.array(mapping, np.int32)[tokens.ids] if mapping else tokens.ids
     return Tokens(tuple(index), ids, tokens.offsets)
 

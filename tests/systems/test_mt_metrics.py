@@ -18,6 +18,7 @@ from qe.systems.mt_metrics.bleu import Bleu
 from qe.systems.mt_metrics.character_edit_rate import CharacterEditRate
 from qe.systems.mt_metrics.chrf import Chrf
 from qe.systems.mt_metrics.length import Length
+from qe.systems.mt_metrics.meteor import Meteor
 from qe.systems.mt_metrics.nist import Nist
 from qe.systems.mt_metrics.table import Table
 from qe.systems.mt_metrics.ter import Ter
@@ -164,8 +165,8 @@ def test_a_bad_table_names_file_and_line(line: str) -> None:
 TEXT_METRICS = [MT_METRICS.get(name)() for name in MT_METRICS.names if name != "table"]
 
 
-# All but NIST, which weighs an n-gram by its information in the references of all segments.
-BY_SEGMENT = [kind for kind in TEXT_METRICS if not isinstance(kind, Nist)]
+# All but NIST and METEOR, which look at how frequent words are in the references of all segments.
+BY_SEGMENT = [kind for kind in TEXT_METRICS if not isinstance(kind, Nist | Meteor)]
 
 
 @pytest.mark.parametrize("kind", BY_SEGMENT, ids=lambda kind: type(kind).__name__)
@@ -249,3 +250,23 @@ def test_every_tokenization_has_a_tokenizer_and_others_are_refused() -> None:
     ]
     with pytest.raises(InputError, match="unknown tokenization 'spm'; known: none"):
         text.tokens("spm")
+
+
+def test_meteor_by_hand() -> None:
+    """Weights: `runs` and `dogs` are in no reference (.75), its words are all frequent here (.25)."""
+    precision = (0.25 + 0.75 * 0.6 + 0.75 * 0.6) / (0.25 + 0.75 + 0.75)
+    recall = (0.25 + 0.25 * 0.6 + 0.25 * 0.6) / (4 * 0.25)
+    mean = precision * recall / (0.85 * precision + 0.15 * recall)
+    expected = 100 * mean * (1 - 0.6 * (1 / 3) ** 0.2)
+    assert Meteor().score(["the dogs runs"], [["the dog run away"]]) == pytest.approx(expected)
+    assert Meteor().score(["the dogs runs"], [["something else"], ["the dog run away"]]) > 0
+
+
+def test_meteor_of_a_text_is_that_of_its_sums_and_stems_follow_the_language() -> None:
+    verbs = ["cantaban"], [["cantar"]]
+    assert Meteor(language="es").score(*verbs) > Meteor(language="en").score(*verbs) == 0
+    texts = ["a b c", "d e"], [["a b c", "e d"]]
+    assert Meteor().score(["a b c"], [["a b c"]]) == pytest.approx(100)
+    whole = 1 - 0.6 * (3 / 5) ** 0.2  # everything matches: one chunk of three, two of one
+    assert Meteor().score(*texts) == pytest.approx(100 * whole)
+    assert math.isnan(Meteor().score(["a"], [[""]])) and Meteor().score([""], [["a"]]) == 0

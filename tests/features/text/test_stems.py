@@ -1,8 +1,8 @@
-"""The first five letters, by hand."""
+"""Stems: the first five letters by hand, Snowball by its own rules."""
 
 import numpy as np
 
-from features.text.stems import truncated
+from features.text.stems import stemmed, truncated
 from features.text.tokens import Tokens
 
 
@@ -22,3 +22,10 @@ def test_no_text_has_no_stem() -> None:
 
 def test_other_lengths() -> None:
     assert truncated(Tokens.from_lists([["casas"]]), 3).types == ("cas",)
+
+
+def test_snowball_stems_and_languages_without_a_stemmer() -> None:
+    tokens = Tokens.from_lists([["Parks", "parking", "Häuser"], ["park"]])
+    assert stemmed(tokens, "en").types[0] == "park" and stemmed(tokens, "de").types[2] == "haus"
+    assert stemmed(tokens, "de-AT").types == stemmed(tokens, "de").types
+    assert stemmed(tokens, "xx").types == truncated(tokens).types
