@@ -3,7 +3,7 @@
     qe effort --target ... --post-edit ... --effort ... --target-language es --output output/effort
     python benchmarks/studies/effort_koponen.py output/effort/report.json
 
-Prints Markdown: table 1 (sets), tables 2 and 3 (correlations), and how many signs agree.
+Prints Markdown: table 1 (sets), tables 2 and 3 (correlations), percentages by word class, and how many signs agree.
 """
 
 import argparse
@@ -47,6 +47,14 @@ BY_CLASS = {
         ("noun", "match"): 0.24,
     },
 }  # fmt: skip
+SHARES = {  # section 4.1: % of the words of a class at low TER, low and high scores
+    ("verb", "match"): (55, 72),
+    ("verb", "form_changed"): (23, 11),
+    ("adjective", "form_changed"): (18, 7),
+    ("determiner", "deleted"): (None, 15),
+    ("determiner", "form_changed"): (None, 11),
+    ("determiner", "inserted"): (10, None),
+}
 
 Correlations = dict[tuple[str, str], dict[str, Any]]
 
@@ -76,11 +84,22 @@ def main(path: Path) -> None:
         for (word_class, category), value in entries.items():
             cell = _cell(populations[name][word_class, category])
             print(f"| {word_class}, {category.replace('_', ' ')} | {name} | {cell} | {value:+.2f} |")
+    print("\n| low TER, word class, category | low scores | high scores |\n| --- | ---: | ---: |")
+    for (word_class, category), published in SHARES.items():
+        cells = [
+            _share(report["sets"][f"low TER, {score} score"]["shares"][word_class][category], value)
+            for score, value in zip(("low", "high"), published, strict=True)
+        ]
+        print(f"| {word_class}, {category.replace('_', ' ')} | {' | '.join(cells)} |")
     print()
     for k, (name, correlations) in enumerate(populations.items()):
         published = {("all", category): values[k] for category, values in OVERALL.items()}
         print(f"{name}, all words: {_agreement(correlations, published)}")
         print(f"{name}, by word class: {_agreement(correlations, BY_CLASS[name])}")
+
+
+def _share(share: float, published: int | None) -> str:
+    return f"{100 * share:.0f} % ({'-' if published is None else published})"
 
 
 def _cell(one: dict[str, Any]) -> str:
