@@ -3,7 +3,8 @@
     qe effort --target ... --post-edit ... --effort ... --target-language es --output output/effort
     python benchmarks/studies/effort_koponen.py output/effort/report.json
 
-Prints Markdown: table 1 (sets), tables 2 and 3 (correlations), percentages by word class, and how many signs agree.
+Prints Markdown: table 1 (sets), tables 2 and 3 (correlations), percentages by word class, and how many signs
+agree.
 """
 
 import argparse
