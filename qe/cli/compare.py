@@ -110,7 +110,10 @@ def compare(
         ),
     ] = None,
     language: Annotated[
-        str | None, input_option(help="Language of the texts. (default: one with blanks between words)")
+        str | None,
+        input_option(
+            help="Language of the texts; meteor takes its stems. (default: one with blanks between words)"
+        ),
     ] = None,
     correct: Correct = "holm",
     family: Family = "metric",

@@ -1,8 +1,8 @@
 """METEOR."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from features.text.stems import stemmed
 from features.text.tokens import Tokens
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts, Tokenization
+from qe.systems.usual_tokens import usual_tokenization
 
 Functional = dict[str, bool]
 
@@ -44,6 +45,10 @@ class Meteor(TextMetric):
     alpha: float = ALPHA
     beta: float = BETA
     gamma: float = GAMMA
+
+    @classmethod
+    def usual(cls, language: str) -> Mapping[str, Any]:
+        return {"tokenize": usual_tokenization(language), "language": language}
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [text.tokens(self.tokenize, True, self.language) for text in (hypotheses, *references)]
