@@ -134,3 +134,12 @@ class _Pace(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         return Text(task.fields["pace"], style="progress.remaining")
+
+
+def registered(model: str, folder: Path) -> tuple[str, str] | None:
+    """Name and version in the registry of a model that was named by it."""
+    if not model.startswith("models:/"):
+        return None
+    from qe.tracking.logged_models import registered_as
+
+    return registered_as(folder)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import on_spark, progress_bar
+from qe.cli._common import on_spark, progress_bar, registered
 from qe.cli._options import (
     Columns,
     Decimal,
@@ -278,7 +278,7 @@ def score(
         Path(output),
         given,
         begun,
-        _version(model, folder),
+        registered(model, folder),
         require_signature,
     )
     if of_files and in_place:
@@ -351,15 +351,6 @@ def _given(options: dict[str, object]) -> dict[str, object]:
     return {
         name: str(value) if isinstance(value, Path) else value for name, value in options.items() if value
     }
-
-
-def _version(model: str, folder: Path) -> tuple[str, str] | None:
-    """Name and version in the registry of a model that was named by it."""
-    if not model.startswith("models:/"):
-        return None
-    from qe.tracking.logged_models import registered_as
-
-    return registered_as(folder)
 
 
 def _thresholds(path: Path, model: Path, identity: str) -> "Thresholds":

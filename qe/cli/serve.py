@@ -58,10 +58,14 @@ def serve(
 
     def load() -> "Service":
         from qe.api.models import model_folder
+        from qe.cli._common import registered
         from qe.production.server.service import Service
 
         folder, identity = model_folder(model, require_signature)
-        return Service.load(folder, limits, identity=identity, level=interval, triage=triage)
+        version = registered(model, folder)
+        return Service.load(
+            folder, limits, identity=identity, level=interval, triage=triage, registered=version
+        )
 
     with bound(host, port) as held:
         address = address_of(held)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fastapi.openapi.models import OpenAPI
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -392,6 +393,34 @@ def test_metrics_count_what_was_answered(demo_model: Path, records: list[dict[st
     assert samples["qe_requests_total", "other", "404"] == 2
     assert samples["qe_segments_total", None, None] == len(records)
     assert samples["qe_request_seconds_count", "/invocations", None] == 2
+
+
+def test_metrics_say_something_of_quality(demo_model: Path, records: list[dict[str, str]]) -> None:
+    app = application(demo_model)
+    rows = [*records, {"source": "a", "target": " "}, {"source": "a", "target": "b " * 2001}]
+    rubbish = {"source": "the house is red", "target": "! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! !"}
+    answered = call(app, content={"instances": [*rows, rubbish]})[1]["predictions"]
+    families = {family.name: family for family in text_string_to_metric_families(call(app, "/metrics")[1])}
+    unscored = {s.labels["reason"]: s.value for s in families["qe_segments_unscored"].samples
+                if s.name.endswith("_total")}  # fmt: skip
+    assert unscored == {"empty": 1, "too long": 1}
+    outside = next(s for s in families["qe_segments_outside"].samples if s.name.endswith("_total"))
+    assert outside.value == sum((row["outside"] or 0) >= 0.99 for row in answered) > 0
+    scores = [row["score"] for row in answered if row["score"] is not None]
+    buckets = {s.labels["le"]: s.value for s in families["qe_score"].samples if s.name.endswith("_bucket")}
+    assert buckets["+Inf"] == len(scores) and len(buckets) == 11
+    assert all(count == sum(score <= float(le) for score in scores) for le, count in buckets.items())
+    (info,) = families["qe_model_info"].samples
+    assert info.labels == {"name": "demo", "version": "", "fingerprint": Model.load(demo_model).identity}
+
+
+def test_rules_for_alerts_ask_for_metrics_that_are_there(demo_model: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+    (group,) = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])["groups"]
+    served = call(application(demo_model), "/metrics")[1]
+    for rule in group["rules"]:
+        names = re.findall(r"qe_\w+", rule["expr"])
+        assert names and all(f"# TYPE {name} " in served for name in names), rule
 
 
 def test_the_description_is_openapi_of_every_address(app: App) -> None:

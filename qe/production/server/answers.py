@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from qe.production.server.quality import Quality
+
 JSON = "application/json"
 _LONGEST = 1000  # characters of a message: what a client sent is not sent back to it at any length
 
@@ -19,7 +21,9 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent; `rows` is how many segments were asked for, `reason` why there is no answer."""
+    """What is sent; `rows` is how many segments were asked for, `reason` why there is no answer, `quality`
+    what it says of the translations.
+    """
 
     status: int
     content: bytes
@@ -27,11 +31,14 @@ class Answer:
     headers: Mapping[str, str] | None = None
     rows: int | None = None
     reason: str = ""
+    quality: Quality | None = None
 
 
-def json_answer(content: Mapping[str, Any], status: int = 200, rows: int | None = None) -> Answer:
+def json_answer(
+    content: Mapping[str, Any], status: int = 200, rows: int | None = None, quality: Quality | None = None
+) -> Answer:
     """An object as JSON; raises ValueError for a number that JSON does not know."""
-    return Answer(status, json_bytes(content), rows=rows)
+    return Answer(status, json_bytes(content), rows=rows, quality=quality)
 
 
 def refusal(refused: Refused, request: str) -> Answer:

@@ -148,6 +148,7 @@ class App:
             raise Refused(503, "the server is stopping")
         if self.service is None:
             raise Refused(503, "the model is being loaded; try again", _AGAIN)
+        self.metrics.of_model(self.service.about, self.service.bounds)
         return self.service
 
     async def _invocations(self, request: Request) -> Answer:
@@ -180,6 +181,8 @@ class App:
         return json_answer(self.ready.about)
 
     async def _metrics(self, request: Request) -> Answer:
+        if self.service is not None:
+            self.metrics.of_model(self.service.about, self.service.bounds)
         return self.metrics.answer()
 
     async def _openapi(self, request: Request) -> Answer:

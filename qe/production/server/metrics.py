@@ -1,12 +1,15 @@
 """Metrics of the server, as Prometheus reads them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from qe.production.server.answers import Answer
+from qe.production.server.quality import Quality
 
 _FRESH = 1.0  # seconds
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -43,6 +46,32 @@ class Metrics:
             "qe_log_lines_left_out", "Lines that the log was spared.", registry=self.registry
         )
 
+        self._unscored = Counter(
+            "qe_segments_unscored", "Segments without a score.", ["reason"], registry=self.registry
+        )
+        self._outside = Counter(
+            "qe_segments_outside", "Segments marked as unlike the training data.", registry=self.registry
+        )
+        self._actions = Counter(
+            "qe_segments_triaged", "Segments by what is to be done.", ["action"], registry=self.registry
+        )
+        self._scores: Histogram | None = None
+        self._models = Lock()
+
+    def of_model(self, about: Mapping[str, Any], bounds: Sequence[float]) -> None:
+        """Names the model that answers, and begins the histogram of its scores; once."""
+        with self._models:
+            if self._scores is not None:
+                return
+            self._scores = Histogram(
+                "qe_score", "Scores that were given.", buckets=bounds or (0.0,), registry=self.registry
+            )
+        info = Gauge(
+            "qe_model_info", "The model that answers; always 1.", ["name", "version", "fingerprint"],
+            registry=self.registry,
+        )  # fmt: skip
+        info.labels(about["model"], about["registered"], about["fingerprint"]).set(1)
+
     def watch(
         self,
         busy: Callable[[], int],
@@ -64,6 +93,18 @@ class Metrics:
         self._requests.labels(path, str(answer.status)).inc()
         self._seconds.labels(path).observe(seconds)
         self._segments.inc(answer.rows or 0)
+        if answer.quality is not None:
+            self._judged(answer.quality)
+
+    def _judged(self, quality: Quality) -> None:
+        for reason, count in quality.unscored.items():
+            self._unscored.labels(reason).inc(count)
+        for action, count in quality.actions.items():
+            self._actions.labels(action).inc(count)
+        self._outside.inc(quality.outside)
+        if self._scores is not None:
+            for score in quality.scores:
+                self._scores.observe(score)
 
     def gone(self) -> None:
         self._gone.inc()

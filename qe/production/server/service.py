@@ -1,17 +1,21 @@
 """Service: a loaded model, and what it answers to the body of a request."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from features.basics.errors import InputError
+from qe.models.held_out import HeldOut
 from qe.models.model import versions
 from qe.production.server.answers import Answer, Refused, json_answer
 from qe.production.server.extras import Extras, asked_for
 from qe.production.server.limits import Limits
 from qe.production.server.parsing import Kind, Parsed, parse
+from qe.production.server.quality import Quality, bounds
 from qe.production.thresholds import Thresholds
 from qe.scoring.scorer import Options, Scorer
 
@@ -27,6 +31,7 @@ class Service:
     thresholds  of triage; None: it is refused
     defaults    extras of a request that names none
     about       what /version says
+    bounds      upper bounds of a histogram of scores
     """
 
     scorer: Scorer
@@ -35,6 +40,7 @@ class Service:
     lacks: Mapping[str, str] = field(default_factory=dict)
     thresholds: Thresholds | None = None
     defaults: Extras = field(default_factory=Extras)
+    bounds: Sequence[float] = ()
 
     @classmethod
     def load(
@@ -45,10 +51,12 @@ class Service:
         identity: str | None = None,
         level: float | None = None,
         triage: Path | None = None,
+        registered: tuple[str, str] | None = None,
     ) -> Self:
         """The model of a folder; `level` of intervals that every answer has, `triage` a file of thresholds.
 
-        identity  of the model that must lie there, if it is known
+        identity    of the model that must lie there, if it is known
+        registered  its name and version in the registry, if it comes from there
 
         Raises InputError if the model cannot be loaded, has no intervals though a level is given, and
         for a file without thresholds.
@@ -72,8 +80,8 @@ class Service:
                 )
         thresholds = None if triage is None else Thresholds.read(triage, scorer.model.scale)
         _warm(plain)
-        about = _about(plain)
-        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level))
+        about = _about(plain) | {"registered": "" if registered is None else "/".join(registered)}
+        return cls(scorer, limits, about, lacks, thresholds, Extras(interval=level), _bounds(folder, plain))
 
     def answer(self, body: bytes, kind: Kind, query: bytes) -> Answer:
         """The answer to a body. Raises Refused if there is none."""
@@ -86,7 +94,7 @@ class Service:
             raise Refused(422, str(error)) from None
         except RecursionError:
             raise Refused(422, "a value is nested too deeply") from None
-        return json_answer({"predictions": rows}, rows=len(rows))
+        return json_answer({"predictions": rows}, rows=len(rows), quality=Quality.of(rows))
 
     def _check(self, extras: Extras) -> None:
         if extras.interval is not None and "interval" in self.lacks:
@@ -117,6 +125,12 @@ class Service:
 def _plain(value: Any) -> Any:
     """A value as JSON can hold it: None for a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _bounds(folder: Path, scorer: Scorer) -> list[float]:
+    scale = scorer.model.scale
+    known = HeldOut.load(folder).predicted if HeldOut.is_in(folder) else np.array([])
+    return bounds(scale.low, scale.high, known)
 
 
 def _warm(scorer: Scorer) -> None:
