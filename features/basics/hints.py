@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from features.basics.errors import shown
 
-_PLAIN: Final[Mapping[Any, str]] = {
+PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
@@ -97,7 +97,7 @@ def described(hint: Any) -> str:
         return " or ".join(map(described, arguments))
     if origin in _SEQUENCES:
         return f"a list (each {described(arguments[0])})"
-    return "a mapping" if origin in _MAPPINGS else _PLAIN.get(hint, str(hint))
+    return "a mapping" if origin in _MAPPINGS else PLAIN.get(hint, str(hint))
 
 
 def _wrong(value: Any, hint: Any, place: str) -> Iterator[Mistake]:
@@ -116,7 +116,7 @@ def _plainly(value: Any, hint: Any, origin: Any, arguments: tuple[Any, ...]) -> 
         return isinstance(value, int) and not isinstance(value, bool)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return hint not in _PLAIN or isinstance(value, hint)
+    return hint not in PLAIN or isinstance(value, hint)
 
 
 def _of_shape(value: Any, hint: Any) -> bool:

@@ -1,47 +1,128 @@
 """Evaluation from Python: gold labels and predictions in, a report out."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from features.basics.errors import InputError
+from features.basics.arguments import checked
+from features.basics.array_types import FloatArray
+from features.basics.errors import InputError, shown
+from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.directions import higher_is_better as direction_of
-from qe.evaluation.evaluate import Report
+from qe.evaluation.evaluate import DEFAULT_METRICS, Report
 from qe.evaluation.evaluate import evaluate as run
+from qe.evaluation.pairs import Test
+from qe.statistics.buckets import Buckets
+from qe.statistics.family import Scope
+from qe.statistics.groups import Groups
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
+@checked
 def evaluate(
-    gold: ArrayLike,
-    predictions: Mapping[str, ArrayLike],
+    gold: "ArrayLike",
+    predictions: "Mapping[str, ArrayLike] | pd.DataFrame",
     *,
     higher_is_better: bool | None = None,
     low: float | None = None,
     high: float | None = None,
-    **options: Any,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    baselines: Sequence[str] = (),
+    samples: int | None = None,
+    seed: int = 0,
+    test: Test = "ar",
+    correction: str = "holm",
+    family: Scope = "metric",
+    groups: "Groups | Mapping[str, Groups] | None" = None,
+    rankings: Collection[str] = (),
+    margins: Mapping[str, float] | None = None,
+    buckets: Sequence[Buckets] = (),
+    progress: Progress = silent,
 ) -> Report:
-    """Scores every system, with intervals, and tests their differences.
+    """Scores every system against gold labels, with intervals, and tests their differences.
 
-    gold              (n,) labels; finite. A column of a table has a name
-    predictions       name -> (n,) predictions
-    higher_is_better  the direction of the labels; not needed where their name says it (`hter`, `da`, ...)
-    low, high         ends of the label scale, where it has any
-    options           of `qe.evaluation.evaluate.evaluate`: baselines, metrics, samples, seed, test,
-                      correction, groups
+    Parameters
+    ----------
+    gold : array-like of shape (n,)
+        Labels; finite. A column of a table has a name, which the report shows.
+    predictions : mapping of str to array-like of shape (n,), or DataFrame
+        Predictions of each system, on the scale of the labels.
+    higher_is_better : bool, default=None
+        Direction of the labels. None: as their name says (`hter`, `da`, `z_mean`, ...).
+    low, high : float, default=None
+        Ends of the label scale. None: open.
+    metrics : sequence of str, default=DEFAULT_METRICS
+        Names of files in qe/statistics/metrics.
+    baselines : sequence of str, default=()
+        Systems that all others are compared with. Empty: all pairs are compared.
+    samples : int, default=None
+        Resamples of intervals and tests. 0: neither. None: as many as the comparisons need.
+    seed : int, default=0
+        Seed of the resamples.
+    test : {'ar', 'bootstrap', 'tukey'}, default='ar'
+        Approximate randomization, paired bootstrap, or Tukey's HSD by randomization.
+    correction : {'none', 'bonferroni', 'holm', 'bh'}, default='holm'
+        Correction of p-values over each family of comparisons.
+    family : {'metric', 'table', 'all'}, default='metric'
+        What is corrected together: pairs by one metric, by all metrics, or everything shown.
+    groups : sequence of shape (n,), or mapping of str to such sequences, default=None
+        Document of each segment: documents are resampled. With several kinds of units, such as documents and
+        judges, a difference must show with each of them.
+    rankings : collection of str, default=()
+        Systems of which only the order counts: metrics of scores are undefined for them.
+    margins : mapping of str to float, default=None
+        Metric -> the difference below which two systems are equivalent; all pairs are tested for it.
+    buckets : sequence of Buckets, default=()
+        Ways to part the segments (`qe.data.by_length`): systems are compared within each bucket, too.
+    progress : callable, default=silent
+        Called with (stage, done, total).
 
-    Raises qe.InputError for lengths that differ, labels that are not finite, unknown names and options, and a
-    direction that nobody has said.
+    Returns
+    -------
+    Report
+        Scores, comparisons, clusters; `to_json()` has all figures with their recipe.
 
+    Raises
+    ------
+    qe.InputError
+        For lengths that differ, values that are no finite numbers, unknown names, and a direction that
+        nobody has said.
+
+    Examples
+    --------
     >>> evaluate([1, 2, 3, 4], {"a": [1, 2, 3, 4]}, higher_is_better=True, samples=0).score("a", "spearman")
     1.0
     """
-    labels = np.asarray(gold, np.float64)
-    columns = {name: np.asarray(values, np.float64) for name, values in predictions.items()}
+    if not hasattr(predictions, "items"):
+        raise InputError(
+            f"predictions must be given by name, but got {shown(predictions)}",
+            remedy='such as {"ridge": [...], "trees": [...]}',
+        )
+    labels = _numbers(gold, "the gold labels")
+    columns = {str(name): _numbers(values, f"'{name}'") for name, values in predictions.items()}
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise InputError(f"the label of row {row} is {labels[row]}", remedy="leave out rows without labels")
     name = str(getattr(gold, "name", None) or "label")
     scale = LabelScale(name, low, high, direction_of(name, higher_is_better, DIRECTION))
-    return run(labels, columns, scale, **options)
+    return run(
+        labels, columns, scale, metrics=metrics, baselines=baselines, samples=samples, seed=seed, test=test,
+        correction=correction, family=family, groups=groups, rankings=rankings, margins=margins,
+        buckets=buckets, progress=progress,
+    )  # fmt: skip
+
+
+def _numbers(values: Any, what: str) -> FloatArray:
+    """As float64. Raises InputError for anything else."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, but got {shown(values)}") from None
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one number per segment, but got shape {array.shape}")
+    return array
