@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from features.basics.passwords import without_passwords
 
@@ -73,6 +73,13 @@ def unknown_name(noun: str, name: object, known: Iterable[object], where: object
     names = [str(other) for other in known]
     remedy = f"known: {', '.join(names) or 'none'}{did_you_mean(str(name), names)}"
     return InputError(f"unknown {noun} '{name}'", where=where, remedy=remedy)
+
+
+def known_name(noun: str, name: str, known: Collection[str], where: object = None) -> str:
+    """The name, if it is known. Raises InputError as `unknown_name` otherwise."""
+    if name not in known:
+        raise unknown_name(noun, name, known, where)
+    return name
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 
 from filelock import FileLock
 
+from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
@@ -38,6 +39,7 @@ _KEYS = ("provenance", "parts", "source_tokenizer", "target_tokenizer", "checksu
 Builders = Mapping[str, Callable[..., Resource]]
 
 
+@brief
 @dataclass(eq=False)
 class Bundle:
     """Parts by name, loaded on first use and kept.

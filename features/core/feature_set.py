@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.basics.brief import brief
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, unknown_name
 from features.core.bundle import Bundle
@@ -119,6 +120,7 @@ def _check_type(value: Any, hint: Any, name: str, where: str) -> None:
         raise error
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
     """Extractors in order; `configs[i]` made `extractors[i]`. `trees` stand in columns beside the features.

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.brief import brief
 from features.basics.errors import InputError
 from features.storage.files import digest
 from features.text.annotation import Annotated
@@ -37,6 +38,7 @@ _ORIGINS: Final[Mapping[str, str]] = {
 _TEXTS: Final = ("source", "target", "pseudo_reference", "back_translation")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Segments:
     """n segments as columns of strings; immutable; tokens are computed once per column and shared.

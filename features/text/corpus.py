@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from features.basics.brief import brief
 from features.basics.errors import InputError
 from features.basics.longest import LONGEST, REMEDY
 from features.basics.progress import Progress, silent
@@ -24,6 +25,7 @@ _LINES = "lines.npy"
 _BATCH = 5000  # pairs encoded, and reported, at a time
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ParallelCorpus:
     """Sentence pairs; `source` and `target` are Tokens of equal length, in natural case.

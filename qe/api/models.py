@@ -1,18 +1,21 @@
 """Trained models from Python: tables of new translations in, scores out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.models.description import one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of
 from qe.scoring.scorer import Options, Scorer
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A trained model and the folder it lies in."""
@@ -55,6 +58,11 @@ class LoadedModel:
         """
         columns = {name: table[name].astype(str).tolist() for name in table.columns if name in self.columns}
         return self.model.features(self.model.segments(columns)).set_axis(table.index)
+
+    def summary(self) -> Table:
+        """The model, and its folder."""
+        table = self.model.summary()
+        return replace(table, rows=[*table.rows, ("folder", str(self.folder))])
 
 
 def load_model(model: str | Path, *, require_signature: Path | None = None) -> LoadedModel:

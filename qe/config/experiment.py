@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from features.basics.brief import in_short
 from features.basics.errors import InputError, shown, together
 from features.basics.passwords import without_passwords
 from features.storage.strict_yaml import read_mapping
@@ -25,6 +26,8 @@ from qe.config.extending import extended, told
 from qe.config.families import readable_configs
 from qe.config.overrides import override
 from qe.config.schema import Section, Seed, drafted
+from qe.display.summary import entries, summarised
+from qe.display.table import Table
 
 # Keys of extractor and format settings that hold paths; relative ones are resolved when loading.
 IN_MEMORY = "in_memory"  # the format of a dataset that is given as an object
@@ -350,6 +353,7 @@ _WITH_PATHS: Sequence[tuple[str, type[BaseModel]]] = (
 _MODEL = ("learner", "selection", "features", "trees", "weight")  # settings that make another model
 
 
+@summarised
 class Experiment(Section):
     """One experiment. Unknown keys are errors; paths are absolute after loading.
 
@@ -453,6 +457,12 @@ class Experiment(Section):
         """The keys of a file that says the same without `extends`, placeholders and relative paths."""
         values, given = self.settings(), self.model_dump(mode="json", exclude_unset=True, by_alias=True)
         return {key: values["dataset"] if key == "dataset" else value for key, value in given.items()}
+
+    def summary(self) -> Table:
+        """The sections that it states."""
+        stated = (name for name in type(self).model_fields if name in self.model_fields_set - {"name"})
+        rows = [(name, in_short(getattr(self, name))) for name in stated]
+        return entries("experiment", self.name, rows)
 
 
 def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()) -> Experiment:

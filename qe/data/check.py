@@ -20,6 +20,7 @@ from qe.data.judges import MAX_DIFFERENCE, judged_labels
 from qe.data.reading import Reading
 from qe.data.repeated import keys as repeated_keys
 from qe.data.repeated import overlaps
+from qe.display.summary import summarised
 
 _BINS = 10
 _LOOKED_AT = 1000  # texts in which blanks are looked for
@@ -83,6 +84,7 @@ class SplitReport:
     unedited: int | None
 
 
+@summarised
 @dataclass(frozen=True)
 class DataReport:
     """A whole dataset.

@@ -17,6 +17,8 @@ from features.text.tokenizer import Tokenizer
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.directions import higher_is_better as higher_is_better_of
 from qe.data.headers import HEADERS, header_of
+from qe.display.summary import summarised
+from qe.display.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +44,13 @@ class LabelScale:
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
 
+    def __post_init__(self) -> None:
+        low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
+        if not low < high:
+            raise InputError(
+                f"the low end of a scale must lie below its high end, but got {self.low} and {self.high}"
+            )
+
     @property
     def sign(self) -> float:
         """Multiply labels and predictions by this to get quality (higher is better)."""
@@ -52,6 +61,7 @@ class LabelScale:
         return np.clip(values, self.low, self.high)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Split:
     """Segments with what annotators said of them; every label column has one entry per segment.
@@ -137,6 +147,7 @@ def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate(rows)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Named splits with one label scale.
@@ -188,6 +199,8 @@ class Dataset:
         nobody has said.
         """
         given = tables if isinstance(tables, Mapping) else {"train": tables}
+        if not given:
+            raise InputError("there are no tables", remedy="give a table, or a mapping of splits to tables")
         label = _label(label, given)
         classes, known = classes_of(_texts(label, given)) or (None, None)
         upwards = higher_is_better_of(label, higher_is_better if known is None else known, DIRECTION)
@@ -207,13 +220,23 @@ class Dataset:
     def fingerprint(self) -> str:
         return digest(self.scale, *((name, split.fingerprint) for name, split in self.splits.items()))
 
+    def summary(self) -> Table:
+        """Splits with their segments, and what their labels are."""
+        from qe.data.report_tables import dataset_table
+
+        return dataset_table(self)
+
 
 def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:
     """The header of the label: as given, where a table has it, or else the one in use."""
     headers = [list(map(str, table.columns)) for table in tables.values()]
     if any(label in names for names in headers) or not headers:
         return label
-    return header_of("scores", headers[0], "the labels", option="label") or label
+    found = header_of("scores", headers[0], "the labels", option="label")
+    if not found:
+        columns = dict.fromkeys(name for names in headers for name in names)
+        raise InputError(f"no table has the label '{label}'", remedy=f"they have {', '.join(columns)}")
+    return found
 
 
 def _texts(label: str, tables: "Mapping[str, pd.DataFrame]") -> list[str]:

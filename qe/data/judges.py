@@ -10,10 +10,12 @@ from scipy.stats import rankdata
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from qe.display.summary import summarised
 
 MAX_DIFFERENCE = 1.0
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class JudgedLabels:
     """Labels of n segments.

@@ -18,6 +18,7 @@ from features.storage.files import atomic_file, check_writable
 from features.text.lemmas import base_form_tokens, base_forms
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
+from qe.display.summary import summarised
 
 RATES = ("infer", "rer", "miser", "exter", "lexer")
 OUTPUTS = (".tsv", ".csv", ".jsonl", ".parquet")
@@ -34,6 +35,7 @@ def hter(target: Tokens, post_edit: Tokens) -> FloatArray:
     return ter(target.lower(), post_edit.lower()).rates
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class PostEditLabels:
     """What post-edits say of n translations: edits, and the class of every wrong word."""

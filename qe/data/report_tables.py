@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from qe.data.check import DataReport, Judges, SplitReport, ValueSummary
-from qe.data.dataset import LabelScale
+from qe.data.dataset import Dataset, LabelScale, Split
 from qe.display.numbers import UNDEFINED, count, general, number, span
 from qe.display.table import Column, Table
 
@@ -29,6 +31,20 @@ def scale_text(label: LabelScale) -> str:
     """
     low, high = ("open" if bound is None else general(bound) for bound in (label.low, label.high))
     return f"{label.name} [{low}, {high}], {'higher' if label.higher_is_better else 'lower'} is better"
+
+
+def dataset_table(dataset: Dataset) -> Table:
+    """A row for each split: segments, labels."""
+    columns = [Column(f"split of {dataset.name}", "split"), Column("segments"), Column("labels")]
+    columns += [Column(title) for title in ("mean", "lowest", "highest")]
+    rows = [(name, *_labelled(split)) for name, split in dataset.splits.items()]
+    return Table("", columns, rows, [scale_text(dataset.scale), *dataset.notes])
+
+
+def _labelled(split: Split) -> list[str]:
+    known = np.empty(0) if split.scores is None else split.scores[np.isfinite(split.scores)]
+    figures = [known.mean(), known.min(), known.max()] if len(known) else [None] * 3
+    return [count(len(split)), count(len(known)), *(number(f, 2) for f in figures)]
 
 
 def splits_table(splits: Mapping[str, SplitReport]) -> Table:

@@ -15,10 +15,12 @@ from qe.data.headers import known_headers
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
 from qe.data.tables import KINDS, read_table
+from qe.display.summary import summarised
 
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class ScoreFile:
     """The numbers (n,) of one file.

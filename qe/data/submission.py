@@ -15,10 +15,12 @@ from features.basics.array_types import FloatArray, IntArray
 from features.basics.errors import InputError
 from features.basics.numerals import integer, real
 from features.storage.files import atomic_file, read_lines
+from qe.display.summary import summarised
 
 _MOST = 10**9  # segments
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Submission:
     """One method's scores (n,) and ranks (n,), by segment; None for what was not submitted."""

@@ -12,12 +12,14 @@ from features.basics.array_types import BoolArray, FloatArray, IntArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.numerals import real
 from features.storage.files import read_lines
+from qe.display.summary import summarised
 
 Layout = Literal["tags", "words", "gaps", "source"]
 LAYOUTS: tuple[str, ...] = get_args(Layout)
 TAGS = {"OK": 0.0, "BAD": 1.0}
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class TagFile:
     """Tags of n segments, one after the other.

@@ -9,6 +9,7 @@ import numpy as np
 from features.basics.array_types import FloatArray
 from features.basics.undefined import or_none
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 
@@ -27,6 +28,7 @@ class BandCoverage:
     width: float
 
 
+@summarised
 @dataclass(frozen=True)
 class Coverage:
     """How often intervals of a nominal `level` held the gold label, and how wide they were.

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
+from qe.display.table import Table as DisplayTable
 from qe.evaluation.buckets import evaluate_in_buckets
 from qe.evaluation.hints import hints, tails
 from qe.evaluation.pairs import CONFIDENCE, TESTS, Comparison, Test, check_test, json_name
@@ -25,7 +27,7 @@ from qe.statistics.cautions import cautions, few_units
 from qe.statistics.clusters import clusters
 from qe.statistics.comparisons import Comparisons, Procedure
 from qe.statistics.corrections import correct
-from qe.statistics.equivalence import Equivalence, undecided_notes
+from qe.statistics.equivalence import Equivalence, check_margins, undecided_notes
 from qe.statistics.family import IN_TEST, Judged, Key, Rule, Scope, Table, copies_of, reversed_result
 from qe.statistics.groups import Groups
 from qe.statistics.intervals import jackknife_interval
@@ -43,6 +45,7 @@ BY_N_LIMIT = 1000
 _RANK_SAMPLES = 1000  # virtual test sets of bootstrap rank ranges
 
 
+@summarised
 @dataclass(frozen=True)
 class SystemScores:
     """One system's scores.
@@ -71,6 +74,7 @@ class SystemScores:
         }
 
 
+@summarised
 @dataclass(frozen=True)
 class Report:
     """Scores of all systems on the same segments.
@@ -97,15 +101,33 @@ class Report:
     ranks: Mapping[str, Mapping[str, RankInterval]] = field(default_factory=dict)
     buckets: BucketReport | None = None
 
+    def summary(self) -> DisplayTable:
+        """The systems, best first by the first metric, with its interval."""
+        from qe.evaluation.report_tables import notes, report_tables
+
+        return replace(report_tables(self)[0], notes=notes(self))
+
     def score(self, system: str, metric: str) -> float:
-        return self.systems[system].metrics[metric]
+        """The score of a system by a metric. Raises InputError for unknown names."""
+        metrics = self.systems[known_name("system", system, self.systems)].metrics
+        return metrics[known_name("metric", metric, metrics)]
 
     def comparison(self, system: str, baseline: str, metric: str) -> Comparison:
-        """The comparison of that pair on that metric; KeyError where it was not made."""
-        for comparison in self.comparisons:
-            if (comparison.system, comparison.baseline, comparison.metric) == (system, baseline, metric):
-                return comparison
-        raise KeyError((system, baseline, metric))
+        """The comparison of that pair on that metric.
+
+        Raises InputError for unknown names, and for a pair that was not compared.
+        """
+        self.score(system, metric)
+        self.score(baseline, metric)
+        pairs = {(c.system, c.baseline): c for c in self.comparisons if c.metric == metric}
+        if (system, baseline) in pairs:
+            return pairs[system, baseline]
+        turned = f"there is comparison('{baseline}', '{system}', '{metric}')"
+        few = "pairs are compared with samples; with baselines, each system with these alone"
+        raise InputError(
+            f"'{system}' was not compared with '{baseline}' by {metric}",
+            remedy=turned if (baseline, system) in pairs else few,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""
@@ -176,6 +198,9 @@ def evaluate(
     gold, predictions = _checked(gold, predictions)
     chosen = {name: METRICS.get(name)() for name in metrics}
     _check_choices(predictions, baselines, test, samples, seed)
+    for name in rankings:
+        known_name("system", name, predictions, where="rankings")
+    check_margins(margins or {}, metrics)
     if buckets and samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
     correct([], correction)

@@ -16,6 +16,7 @@ from features.storage.damage import Damaged, read_json, whole
 from qe.data.dataset import LabelScale
 from qe.display import files
 from qe.display.numbers import count, interval, number, p_value
+from qe.display.summary import summarised
 from qe.display.table import UNBOUNDED, Column, Table
 from qe.evaluation.evaluate import Report, evaluate
 from qe.statistics.metric import METRICS, title_of
@@ -84,6 +85,7 @@ class Entry:
     p: float | None
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Leaderboard:
     """Entries, best first by `metric`, the whole evaluation behind them, and what they share."""
@@ -93,6 +95,10 @@ class Leaderboard:
     baseline: str | None
     entries: Sequence[Entry]
     report: Report
+
+    def summary(self) -> Table:
+        """The runs, best first."""
+        return table(self)
 
 
 def make(

@@ -13,6 +13,7 @@ from features.basics.undefined import or_none
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale, Split
 from qe.data.labels import hter
+from qe.display.summary import summarised
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.groups import Groups
 
@@ -24,6 +25,7 @@ SAMPLES = 1000
 _TAIL = 0.05  # of the oracle's values at either end that are cut off
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class PostEdited:
     """What an oracle knows beside the labels: n translations and their post-edits, as raw text.
@@ -40,6 +42,7 @@ class PostEdited:
             raise InputError(f"{len(self.target)} translations, but {len(self.post_edit)} post-edits")
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Oracle:
     """One oracle.

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from features.basics.errors import unknown_name
 from features.basics.undefined import or_none
+from qe.display.summary import summarised
 from qe.statistics.bootstrap import NAMES
 from qe.statistics.metric import METRICS
 from qe.statistics.randomization import NAME as RANDOMIZATION
@@ -27,6 +28,7 @@ def check_test(test: str) -> None:
         raise unknown_name("test", test, TESTS)
 
 
+@summarised
 @dataclass(frozen=True)
 class Comparison:
     """One pair of systems on one metric; `difference` is system minus baseline, `ci` its interval."""

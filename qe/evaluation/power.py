@@ -22,6 +22,8 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.basics.undefined import or_none
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.evaluation.pairs import json_name
 from qe.evaluation.predictions import Predictions
 from qe.statistics.comparisons import Comparisons, Procedure
@@ -143,6 +145,7 @@ class MetricPower:
         }
 
 
+@summarised
 @dataclass(frozen=True)
 class PowerReport:
     """All metrics, what the figures rest on, and what a reader must know of them."""
@@ -158,6 +161,12 @@ class PowerReport:
             "recipe": dict(self.recipe),
             "notes": list(self.notes),
         }
+
+    def summary(self) -> Table:
+        """What difference the test set can show, by metric."""
+        from qe.evaluation.power_table import power_table
+
+        return power_table(self)
 
 
 def power(

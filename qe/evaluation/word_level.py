@@ -12,6 +12,8 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.data.splits import make_folds
+from qe.display.summary import summarised
+from qe.display.table import Table as DisplayTable
 from qe.evaluation.pairs import CONFIDENCE, Comparison
 from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
 from qe.statistics.additive import Additive
@@ -140,6 +142,7 @@ def cross_thresholded(
     return tags
 
 
+@summarised
 @dataclass(frozen=True)
 class WordReport:
     """Scores of all systems on the same tags.
@@ -165,6 +168,12 @@ class WordReport:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     reliability: Mapping[str, Sequence[Bin]] = field(default_factory=dict)
+
+    def summary(self) -> DisplayTable:
+        """The systems, best first by MCC."""
+        from qe.evaluation.word_tables import word_tables
+
+        return word_tables({"tags": self})[0]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""

@@ -18,6 +18,7 @@ from features.storage.arrays import typed
 from features.storage.damage import Damaged, read_json, whole
 from features.text.tokens import Tokens
 from qe.display.numbers import number, percent
+from qe.display.summary import summarised
 from qe.models.description import REMEDY
 from qe.models.language_profile import BUCKETS, LanguageProfile
 
@@ -47,6 +48,7 @@ class FeatureShift:
     undefined_in_training: float
 
 
+@summarised
 @dataclass(frozen=True)
 class DriftReport:
     """What a batch of `n` segments looks like beside the training data.
@@ -67,6 +69,7 @@ class DriftReport:
         return asdict(self)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Profile:
     """The training data as counts; `observe` turns segments into counts of the same shape.

@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.storage.arrays import finite, rising, typed, within
 from features.storage.damage import read_json, whole
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
 from qe.evaluation.coverage import Coverage, coverage
 from qe.models.description import REMEDY, from_json
 from qe.models.difficulty import PENALTIES, Difficulty, Fits
@@ -26,6 +27,7 @@ _FILE, _SCORES, _GROUPS, _WEIGHTS = (
 )  # fmt: skip
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Intervals:
     """Conformal intervals around a model's predictions.

@@ -24,6 +24,8 @@ from features.storage.damage import whole
 from features.storage.files import atomic_directory
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.language.programs.made_columns import (
     check_made_columns,
     keep_annotators,
@@ -51,6 +53,7 @@ class Companion(Protocol):
         """Writes its files, without pickle, into an existing folder."""
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Model:
     """Scores raw source and target; `about` holds the recipe (JSON values): seeds, versions, fingerprints.
@@ -204,6 +207,12 @@ class Model:
     def described(self, **more: Any) -> "Model":
         """The same model with more said in `about`."""
         return replace(self, about={**self.about, **more})
+
+    def summary(self) -> Table:
+        """What it was trained on, by what, and how good it was found."""
+        from qe.models.model_table import model_table
+
+        return model_table(self)
 
 
 def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:

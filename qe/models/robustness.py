@@ -15,6 +15,7 @@ from features.basics.undefined import or_none
 from features.core.segments import Segments
 from qe.data.dataset import LabelScale
 from qe.data.perturbation import EFFECTS, PERTURBATIONS, Effect, names, perturbed
+from qe.display.summary import summarised
 from qe.models.model import Model
 
 FEWEST: Final = 30  # rows that are changed, whatever the time
@@ -48,6 +49,7 @@ class Answer:
     marked: float
 
 
+@summarised
 @dataclass(frozen=True)
 class Robustness:
     """All answers, by effect and name; perturbations that changed no row are not among them.

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.storage.damage import Damaged, read_json, whole
-from qe.evaluation.word_level import best_threshold
+from qe.evaluation.word_level import best_threshold, check_threshold_metric
 from qe.models.description import REMEDY, from_json
 
 FILE = "word_tags.json"
@@ -58,7 +58,8 @@ class PlaceTags:
         return _calibrated(probability, self.slope, self.intercept)
 
     def threshold(self, metric: str) -> float:
-        """On calibrated P(BAD): what reaches it is BAD."""
+        """The threshold on calibrated P(BAD): what reaches it is BAD. Raises InputError for another metric."""
+        check_threshold_metric(metric)
         return float(getattr(self, metric))
 
 

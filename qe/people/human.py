@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray
+from qe.display.summary import summarised
 from qe.people.ranking_method import ScoreMethod
 
 
@@ -46,6 +47,7 @@ class Preferences:
         return table
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Human:
     """Human judgements of s segments translated by k systems; at least one of the three is given.

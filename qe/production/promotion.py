@@ -17,6 +17,7 @@ from features.storage.files import digest
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
 from qe.display.numbers import p_value, signed
+from qe.display.summary import summarised
 from qe.evaluation.predictions import Predictions
 from qe.models.learned import Learned
 from qe.models.model import Model
@@ -48,6 +49,7 @@ class Labelled:
         return digest(texts, self.gold.tobytes())
 
 
+@summarised
 @dataclass(frozen=True)
 class Decision:
     """What became of a challenger, and the evidence.

@@ -15,6 +15,7 @@ from features.basics.undefined import or_none
 from features.storage import strict_yaml
 from qe.config.schema import Section, validated
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_scores
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.result import check_enough, check_seed
@@ -67,6 +68,7 @@ class Estimate:
     ci: tuple[float, float] | None
 
 
+@summarised
 @dataclass(frozen=True)
 class Triage:
     """Thresholds on the predicted label, and what they do on labelled data.

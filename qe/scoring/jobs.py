@@ -22,6 +22,7 @@ from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, locked_file
 from qe.data.tables import Layout
+from qe.display.summary import summarised
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
@@ -36,6 +37,7 @@ from qe.scoring.workers import WorkerDied, WorkerPool
 CHUNK = 5000
 
 
+@summarised
 @dataclass(frozen=True)
 class ScoredFile:
     """What a scoring job did.

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 from features.basics.errors import InputError
 from features.basics.undefined import or_none
 from features.core.tree_columns import numbers
+from qe.display.summary import summarised
 from qe.models.description import one_model
 from qe.models.drift import Counts, Profile, Rows
 from qe.models.explanation import Explainer
@@ -95,6 +96,7 @@ class Batch:
     counts: Counts | None
 
 
+@summarised
 @dataclass(eq=False)
 class Scorer:
     """A model with what is asked for beside the score.

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.undefined import or_none
 from qe.display.numbers import general, percent, span
+from qe.display.summary import summarised
 from qe.statistics.cautions import borderline, undecided
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.corrections import correct
@@ -32,6 +33,7 @@ _MOST = 1000  # buckets of one kind: beyond, a column of names is no column of g
 _DIGITS = (3, 6, 17)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Buckets:
     """One way to part n segments.
@@ -169,6 +171,7 @@ class Dependence:
         return {k: or_none(v) if isinstance(v, float) else v for k, v in vars(self).items()}
 
 
+@summarised
 @dataclass(frozen=True)
 class BucketReport:
     """All comparisons by all kinds of buckets.
@@ -200,7 +203,9 @@ class BucketReport:
         }
 
     def of(self, by: str, metric: str) -> list[InBucket]:
-        """The differences by one kind of buckets and one metric."""
+        """The differences by one kind of buckets and one metric. Raises InputError for unknown names."""
+        known_name("kind of buckets", by, [one.name for one in self.buckets])
+        known_name("metric", metric, dict.fromkeys(one.metric for one in self.differences))
         return [one for one in self.differences if (one.by, one.metric) == (by, metric)]
 
 

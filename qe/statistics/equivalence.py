@@ -11,7 +11,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.assignments import numbers
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.undefined import or_none
 from qe.statistics.family import Judged, Key, Rule, Table
 from qe.statistics.levels import Levels
@@ -155,6 +155,14 @@ def cluster_words(cluster: Sequence[str], pairs: Sequence[Equivalence], metric: 
     if all(within):
         return f" (equivalent within {inside[0].margin:g})"
     return f" ({sum(within)} of {len(inside)} pairs equivalent within {inside[0].margin:g})"
+
+
+def check_margins(margins: Mapping[str, float], metrics: Collection[str]) -> None:
+    """Raises InputError for margins of metrics that are not computed, and for those that are not above 0."""
+    for metric, margin in margins.items():
+        known_name("metric", metric, metrics, where="margins")
+        if not 0 < margin < float("inf"):
+            raise InputError(f"a margin must be above 0, but got {margin} for '{metric}'")
 
 
 def margins(given: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:

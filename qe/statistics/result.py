@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.undefined import or_none
+from qe.display.summary import summarised
 from qe.statistics.reach import Reach, Tail
 
 CountArray = NDArray[np.int32]
@@ -39,6 +40,7 @@ class Measure:
     aggregate: Aggregate
 
 
+@summarised
 @dataclass(frozen=True)
 class TestResult:
     """One comparison.

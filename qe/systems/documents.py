@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from qe.display.summary import summarised
 from qe.statistics.bootstrap import bootstrap_rescored
 from qe.statistics.groups import Groups, group_index, group_sums
 from qe.statistics.intervals import percentile_interval
@@ -122,6 +123,7 @@ class Figure:
     ci: tuple[float, float]
 
 
+@summarised
 @dataclass(frozen=True)
 class DocumentReport:
     """How well document scores were predicted: correlations, rAcc[2], DeltaAvg[2] in points of the metric."""

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from features.basics.errors import known_name
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.statistics.buckets import BucketReport
 from qe.statistics.equivalence import Equivalence
 from qe.statistics.instability import Instability
@@ -24,6 +27,7 @@ _TOLD = (
 )  # fmt: skip
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class SystemScore:
     """One system by one metric, in units of the metric; `ci` is the bootstrap interval of the mean."""
@@ -42,6 +46,7 @@ class SystemScore:
         }
 
 
+@summarised
 @dataclass(frozen=True)
 class Compared:
     """One system against the baseline by one metric; the difference and its `ci` are of pooled scores.
@@ -76,6 +81,7 @@ class Compared:
         }
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class SystemsComparison:
     """What `compare` found.
@@ -140,20 +146,32 @@ class SystemsComparison:
         return values
 
     def signature(self, metric: str) -> str:
-        """What the numbers by the metric rest on, as sacreBLEU writes it."""
-        return self.metrics[metric].signature(len(self.references))
+        """What the numbers by the metric rest on, as sacreBLEU writes it.
+
+        Raises InputError for an unknown metric, as the other methods do for unknown names.
+        """
+        return self.metrics[known_name("metric", metric, self.metrics)].signature(len(self.references))
 
     def against_baseline(self, system: str, metric: str) -> Compared | None:
         """The comparison of one system by one metric; None for the baseline."""
+        known_name("system", system, self.scores)
+        known_name("metric", metric, self.metrics)
         matching = (c for c in self.comparisons if (c.system, c.metric) == (system, metric))
         return next(matching, None)
 
     def segment_scores(self, system: str, metric: str) -> FloatArray:
         """(runs, n) scores of single segments."""
-        columns = self.measures[metric].columns
+        known_name("system", system, self.statistics)
+        columns = self.measures[known_name("metric", metric, self.measures)].columns
         return np.stack(
             [self.metrics[metric].segment_scores(run[:, columns]) for run in self.statistics[system]]
         )
+
+    def summary(self) -> Table:
+        """A row for each metric and system."""
+        from qe.systems.report import table
+
+        return table(self)
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from features.core.bundle import Bundle
@@ -19,6 +19,8 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.display.numbers import percent
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.models.model import Model
 from qe.statistics.groups import group_index
 from qe.statistics.result import check_enough, check_seed
@@ -47,6 +49,7 @@ _SAME_ENGINE = 0.5  # share of equal translations from which a system counts as 
 _DRAWS = 200  # random choices whose mean score is reported
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Translations:
     """n source segments and what S >= 2 systems made of them.
@@ -250,6 +253,7 @@ def make_extraction(
     return Extraction(feature_set, cache, by="document", seed=seed, progress=progress), tokenizers
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Selection:
     """What was chosen, and what it is worth.
@@ -278,7 +282,7 @@ class Selection:
 
     def divergence(self, method: str) -> float:
         """Kullback-Leibler divergence D(method || oracle) of the shares, in nats (table 3: x 100)."""
-        return divergence(self.shares[method], self.shares[ORACLE])
+        return divergence(self.shares[known_name("method", method, self.shares)], self.shares[ORACLE])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -297,6 +301,12 @@ class Selection:
             "document_scores": {name: report.to_json() for name, report in self.documents.items()},
             "recipe": dict(self.recipe),
         }
+
+    def summary(self) -> Table:
+        """Scores of every choice, and how often it took each system."""
+        from qe.systems.selection_tables import selection_tables
+
+        return selection_tables(self, list(next(iter(self.scores.values()))))[0]
 
 
 def select(

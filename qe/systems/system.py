@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from features.basics.errors import InputError, unknown_name
+from qe.display.summary import summarised
 from qe.systems.segment_scores import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class System:
     """The output of one system: one column of n segments per optimizer run.

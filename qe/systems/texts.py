@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from features.basics.errors import unknown_name
 from features.text.tokens import Tokens
+from qe.display.summary import summarised
 from qe.systems.sacrebleu_tokenizers import sacrebleu_tokenizer
 
 Tokenization = Literal[
@@ -17,6 +18,7 @@ Tokenization = Literal[
 TOKENIZATIONS: tuple[str, ...] = get_args(Tokenization)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Texts:
     """n segments; whatever is derived from them is computed once and shared between metrics.

@@ -9,12 +9,14 @@ import mlflow
 from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
+from qe.display.summary import summarised
 from qe.tracking.connection import connected
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 PREVIOUS = "promotion.previous"  # tag: the version that was champion before
 
 
+@summarised
 @dataclass(frozen=True)
 class Version:
     """One version of a registered model; `metrics` are its run's, `created` is ISO 8601, local time."""

@@ -12,6 +12,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import search_candidates
@@ -24,6 +26,7 @@ METRICS = ("delta_avg", "spearman", "mae", "rmse")
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
+@summarised
 @dataclass(frozen=True)
 class Ablation:
     """Out-of-fold figures of feature subsets and of training set sizes, with one candidate throughout.
@@ -37,6 +40,12 @@ class Ablation:
     report: Report
     sizes: Mapping[str, int]
     curve: Mapping[int, Mapping[str, float]]
+
+    def summary(self) -> Table:
+        """The subsets of features beside the reference."""
+        from qe.training.ablation_tables import ablation_tables
+
+        return ablation_tables(self, bool(self.report.comparisons))[0]
 
 
 def ablate(

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
+from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.config.experiment import Experiment
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
 from qe.training.candidates import best_candidate, fold_data
@@ -36,11 +38,15 @@ class Size:
     predicted: FloatArray
 
     def mean(self, metric: str) -> float:
-        """Over draws."""
-        return float(np.mean([draw.metrics[metric] for draw in self.draws]))
+        """The mean over draws. Raises InputError for an unknown metric, as the other methods do."""
+        return float(np.mean(self._of(metric)))
+
+    def _of(self, metric: str) -> list[float]:
+        return [draw.metrics[known_name("metric", metric, draw.metrics)] for draw in self.draws]
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """95 %, over segments: bounds of the draws, averaged; None without resampling."""
+        self._of(metric)
         if any(metric not in draw.ci for draw in self.draws):
             return None
         low, high = np.mean([draw.ci[metric] for draw in self.draws], axis=0)
@@ -48,10 +54,11 @@ class Size:
 
     def span(self, metric: str) -> tuple[float, float]:
         """Smallest and largest of the draws."""
-        values = [draw.metrics[metric] for draw in self.draws]
+        values = self._of(metric)
         return min(values), max(values)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
     """Sizes, the smallest first, all with the candidate that a search with all rows chose."""
@@ -75,6 +82,12 @@ class LearningCurve:
             ],
             "percentage_slope": {metric: or_none(self.percentage_slope(metric)) for metric in ERRORS},
         }
+
+    def summary(self) -> Table:
+        """Figures by training rows."""
+        from qe.training.ablation_tables import curve_table
+
+        return curve_table(self, "")
 
     def percentage_slope(self, metric: str) -> float:
         """Of an error by numbers of rows, see `percentage_slope`."""

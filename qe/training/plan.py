@@ -12,10 +12,13 @@ from features.core.tree_columns import make_trees
 from qe.config.distributions import Distribution
 from qe.config.experiment import IN_MEMORY, Experiment, StrategySection
 from qe.config.spaces import grid, parse_space
+from qe.display.summary import entries, summarised
+from qe.display.table import Table
 from qe.learning.learner import LEARNERS
 from qe.learning.selector import SELECTORS
 
 
+@summarised
 @dataclass(frozen=True)
 class Plan:
     """What `qe.training.check` has found right, and `prepare` works by; `str` of it is a short text."""
@@ -75,14 +78,23 @@ class Plan:
             "metric": made.evaluation.metric,
         }
 
+    def summary(self) -> Table:
+        """What would be run."""
+        return entries("experiment", self.experiment.name, self._told().items())
+
     def __str__(self) -> str:
+        lines = (f"  {name:<10}{text}" for name, text in self._told().items())
+        return "\n".join([f"{self.experiment.name}: ok", *lines])
+
+    def _told(self) -> dict[str, str]:
+        """Data, features, folds, ... in words."""
         plan = self.to_json()
         extractors, resources = len(plan["extractors"]), len(plan["resources"])
         trees = f", and {', '.join(plan['trees'])}" if plan["trees"] else ""
         times = f"{plan['repeats']} x " if plan["repeats"] > 1 else ""
         outer = f", inside {plan['outer']} outer folds" if plan["outer"] else ""
         trials = f"{plan['trials']} trials of {', '.join(plan['searched'])}" if plan["searched"] else "none"
-        lines = {
+        return {
             "data": plan["dataset"] + "".join(f", with {other}" for other in plan["others"]),
             "features": f"{extractors} extractors{trees}, of {resources} resources",
             "folds": f"{times}{plan['folds']} by {plan['by']}{outer}",
@@ -90,7 +102,6 @@ class Plan:
             "learner": ", ".join(plan["learners"]),
             "search": f"{trials}; by {', '.join(plan['objective'])}",
         }
-        return f"{plan['name']}: ok\n" + "\n".join(f"  {name:<10}{text}" for name, text in lines.items())
 
 
 def searched(experiment: Experiment) -> dict[str, Distribution]:

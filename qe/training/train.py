@@ -13,6 +13,9 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest
 from features.storage.outputs import locked_folder
 from qe.data.dataset import Dataset
+from qe.display.numbers import settings
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.models.model import Model
 from qe.tracking import runs
 from qe.tracking.settings import load_settings
@@ -28,6 +31,7 @@ from qe.training.run_state import STATE, RunState
 from qe.training.words import words_of
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What training leaves: the report (JSON values), the model, and where both lie."""
@@ -55,6 +59,17 @@ class Outcome:
             for name, scores in section["systems"].items()
         }
         return pd.DataFrame.from_dict(rows, orient="index")
+
+    def summary(self) -> Table:
+        """Figures of the model and of its baselines: on the test split if there is one, else out of fold."""
+        from qe.training.score_tables import scores_table
+
+        part = "test" if self.report["test"] else "cross_validation"
+        experiment, best = self.report["experiment"], self.report["search"]["best"]
+        title = f"{experiment['name']}: {'test split' if part == 'test' else 'cross-validation'}"
+        table = scores_table(title, self.report[part], experiment["evaluation"]["metric"])
+        learner = f"{best['learner']} {settings({**best['learner_params'], **best['selector_params']})}"
+        return replace(table, notes=[f"learner: {learner}", f"model, report and plots: {self.output}"])
 
 
 def train(

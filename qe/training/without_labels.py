@@ -1,6 +1,6 @@
 """A model without labels: its features standardised on translations that nobody has judged, and averaged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from features.core.tree_columns import numbers
 from features.storage.outputs import locked_folder
 from qe.config.experiment import Experiment
 from qe.data.dataset import LabelScale
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.models.drift import Profile
 from qe.models.explanation import Background
 from qe.models.learned import Learned
@@ -28,6 +30,7 @@ FEWEST: Final = 20  # segments: means and deviations of fewer say nothing
 SCALE: Final = LabelScale("quality", None, None, True)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Unlabelled:
     """A model without labels, the table of features that it was made of, and its folder."""
@@ -45,6 +48,10 @@ class Unlabelled:
             "label": SCALE.name,
             "recipe": self.model.about["recipe"],
         }
+
+    def summary(self) -> Table:
+        """The model, and where it lies."""
+        return replace(self.model.summary(), notes=[f"folder: {self.folder}"])
 
 
 def train_without_labels(

@@ -14,6 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import sha256
 from features.text.tokens import Tokens
 from qe.display.numbers import fixed
+from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _storage
 from qe.language.annotators._brackets import ROOT, Node, read_trees, transformed
@@ -24,6 +25,7 @@ from qe.language.annotators._guide import VERSION, Guide
 from qe.language.annotators.pos import indexed
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Constituents(Annotator):
     """Comments `constituency` (the best tree), `tree_grammar` (`fine` or `plain`), `tree_log_probability`

@@ -13,6 +13,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, sha256
 from features.text.annotation import Layer
 from features.text.tokens import Tokens
+from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _relations, _storage, _transitions
 from qe.language.annotators._conllu import (
@@ -42,6 +43,7 @@ _LABEL_BITS: Final = 21
 _VERSION: Final = digest(_transitions.TEMPLATES.tolist(), _relations.TEMPLATES.tolist())
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Dependencies(Annotator):
     """Heads, and the layer `deprel`: transitions with a beam, then labels from the root downwards.

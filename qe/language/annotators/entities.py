@@ -12,6 +12,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, sha256
 from features.text.annotation import OUTSIDE, Layer
 from features.text.tokens import Tokens
+from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _sequence, _storage
 from qe.language.annotators._entities import read_entities, scores
@@ -31,6 +32,7 @@ _BITS: Final = 21
 _VERSION: Final = digest(_TEMPLATES)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Entities(Annotator):
     """Layer `entity`: `B-` or `I-` and a type, `O`; from words, endings and capitals, not from tags."""

@@ -14,6 +14,7 @@ from features.basics.progress import Progress, silent
 from features.storage.files import digest, sha256
 from features.text.annotation import NOTHING, Layer
 from features.text.tokens import Tokens
+from qe.display.summary import summarised
 from qe.language.annotator import Annotator, Batch
 from qe.language.annotators import _choice, _sequence, _storage
 from qe.language.annotators._choice import ChoiceModel
@@ -40,6 +41,7 @@ _BITS: Final = 20
 _VERSION: Final = digest(_TAGS, _MORPHOLOGY)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Pos(Annotator):
     """Layers `upos`, `xpos`, `feats`, `lemma`.

@@ -18,6 +18,8 @@ from features.edits.ter import ter
 from features.storage.files import digest
 from features.text.word_classes import UNKNOWN
 from qe.display.numbers import number
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.people.effort.correlations import Correlation, Draws, correlations
 from qe.people.effort.segments import MarkedSegment, discrepancies, marked_segment, most_telling
 from qe.people.effort.sets import Limits, SetPair, four_sets
@@ -27,6 +29,7 @@ LOTS = 100  # other comparison sets that correlations are computed on
 WHOLE, EQUAL_TER = "all segments", "all segments, TER held constant"
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class EffortReport:
     """Edits, effort, and how they go together.
@@ -88,6 +91,12 @@ class EffortReport:
             "shares": by_class,
             "rows": (rows + 1).tolist(),
         }
+
+    def summary(self) -> Table:
+        """The sets of segments whose scores do not fit their edits."""
+        from qe.people.effort.effort_tables import sets_table
+
+        return sets_table(self)
 
 
 def edited(shares: FloatArray) -> FloatArray:

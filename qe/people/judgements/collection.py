@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.errors import InputError
+from qe.display.summary import summarised
 from qe.people.judgements.comparisons import CodeArray, Comparisons, comparisons
 from qe.people.judgements.pairwise import PairwiseCounts
 
@@ -43,6 +44,7 @@ class Codes:
         return np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32)
 
 
+@summarised
 @dataclass(eq=False)
 class Collection:
     """Tasks and counts of all files read so far. Formats add to it."""

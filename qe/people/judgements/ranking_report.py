@@ -11,6 +11,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.people.judgements.agreement import Agreement, agreement
 from qe.people.judgements.bootstrap import DRAWS, Draw, resampled_ranks
 from qe.people.judgements.circles import Circle, circles, knots
@@ -94,6 +96,7 @@ class MethodResult:
         return sum(violation.margin for violation in self.violations)
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class RankingReport:
     """One language pair.
@@ -127,6 +130,12 @@ class RankingReport:
     power: Power | None
     recipe: Mapping[str, Any]
     notes: tuple[str, ...] = field(default=())
+
+    def summary(self) -> Table:
+        """The order of the leading method, and the ranks by others."""
+        from qe.people.judgements.ranking_text import ranking_table
+
+        return ranking_table(self)
 
 
 def ranking_report(

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from qe.people.correlation import Correlation, Level, Problem
@@ -134,14 +134,19 @@ class CorrelationResult:
     notes: tuple[str, ...] = ()
 
     def cluster_of(self, metric: str) -> int | None:
-        """Rank of the metric's cluster, from 1; None without tests."""
+        """Rank of the metric's cluster, from 1; None without tests. Raises InputError for an unknown metric."""
+        self._known(metric)
         if self.clusters is None:
             return None
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        """The metrics that this one is significantly better than."""
+        """The metrics that this one is significantly better than. Raises InputError for an unknown metric."""
+        self._known(metric)
         return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
+
+    def _known(self, metric: str) -> None:
+        known_name("metric", metric, [one.name for one in self.metrics])
 
 
 @dataclass(frozen=True, eq=False)

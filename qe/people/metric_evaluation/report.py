@@ -10,6 +10,8 @@ from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
+from qe.display.summary import summarised
+from qe.display.table import Table
 from qe.people.correlation import Correlation
 from qe.people.metric_evaluation.comparison import CorrelationResult, Settings, compare
 from qe.people.metric_evaluation.scores import Evaluation
@@ -17,6 +19,7 @@ from qe.statistics.family import Judged
 from qe.statistics.result import TestResult
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class MetaReport:
     """What `qe correlate` says about one language pair.
@@ -51,6 +54,12 @@ class MetaReport:
                 key = f"{name}.{metric.name}"
                 told[key], told[f"{key}.low"], told[f"{key}.high"] = metric.score, *metric.ci
         return told
+
+    def summary(self) -> Table:
+        """Metrics by correlations with people."""
+        from qe.people.metric_evaluation.correlation_tables import overview
+
+        return overview(self)
 
 
 def meta_report(

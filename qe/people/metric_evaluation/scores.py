@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
 from features.basics.errors import InputError, unknown_name
+from qe.display.summary import summarised
 from qe.people.human import Human, column_means
 
 _DIGITS = 1e-3  # of the standard deviation of system scores: what rounding in a file may be
 ONE_SYSTEM = "system"  # the name of the only system, where none has a name
 
 
+@summarised
 @dataclass(eq=False)
 class ScoreTable:
     """What one scorer (a metric, or people) says, before systems and segments are known to all.
@@ -58,6 +60,7 @@ class Metric:
     systems: FloatArray | None = None
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """One set of human judgements, and metrics that scored the same translations."""

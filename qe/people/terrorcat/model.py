@@ -20,6 +20,7 @@ from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.storage.damage import Damaged, whole
 from features.storage.files import atomic_file
+from qe.display.summary import summarised
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 from qe.models.pipeline_file import load_pipeline, save_pipeline
@@ -33,6 +34,7 @@ _FOLDS = 5
 _FEWEST = 20  # pairs to train on
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class TerrorCat:
     """Says of two translations which is better, from the differences of their error frequencies.

@@ -13,12 +13,14 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from qe.config.experiment import Experiment
+from qe.display.summary import summarised
 from qe.language.programs.made_columns import with_made_columns
 from qe.production.suggestion.choice import choose
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Suggestions:
     """rows         of the pool, the most urgent first

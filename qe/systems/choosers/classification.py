@@ -8,10 +8,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
+from qe.display.summary import summarised
 from qe.systems.chooser import Chooser, Outputs
 from qe.systems.choosers._pairs import pairs, standardised, standardiser
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Classification(Chooser):
     """For every two systems, the probability that the second is better, from differences of features.

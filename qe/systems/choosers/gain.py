@@ -9,6 +9,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
+from qe.display.summary import summarised
 from qe.systems.chooser import Chooser, Outputs
 from qe.systems.choosers._pairs import standardised, standardiser
 from qe.systems.documents import document_statistics
@@ -17,6 +18,7 @@ from qe.systems.mt_metrics.bleu import Bleu
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(2, 13))  # 10 .. 10^6, in units of segments
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Gain(Chooser):
     """Predicts a translation's part in the BLEU of the text, less that of the first system's translation.

@@ -9,10 +9,12 @@ from sklearn.svm import LinearSVC
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from qe.display.summary import summarised
 from qe.systems.chooser import Chooser, Outputs
 from qe.systems.choosers._pairs import pairs, standardised, standardiser
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Ranking(Chooser):
     """One weight per feature, such that of two translations of a segment the better one scores higher.

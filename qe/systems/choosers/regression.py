@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from features.basics.array_types import FloatArray
+from qe.display.summary import summarised
 from qe.systems.bleu_model import BleuModel, segment_bleu, without_reference
 from qe.systems.chooser import Chooser, Outputs
 from qe.systems.documents import document_scores
 from qe.systems.mt_metrics.bleu import Bleu
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Regression(Chooser):
     """A BleuModel per system; for documents, the highest BLEU of the summed predicted statistics.

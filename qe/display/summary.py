@@ -1,0 +1,45 @@
+"""Results that show themselves: some lines at a prompt, a table in a notebook."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from features.basics.brief import LINES, fields_of
+from qe.display.table import Column, Table
+
+C = TypeVar("C", bound=type)
+_WIDTH = 80  # columns of a prompt
+
+
+def summarised(kind: C) -> C:
+    """A decorator for a result, above `@dataclass`: its `repr` has at most 15 lines, and HTML is a table.
+
+    The table is its method `summary()`; without one, a row for each field.
+    """
+    changed: Any = kind
+    changed.__repr__ = lambda self: short(summary_of(self))
+    changed._repr_html_ = lambda self: summary_of(self).html()
+    return kind
+
+
+def summary_of(value: Any) -> Table:
+    """The table of a result."""
+    if hasattr(value, "summary"):
+        table: Table = value.summary()
+        return table
+    return entries(type(value).__name__, "", fields_of(value))
+
+
+def entries(what: str, name: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """A table of what there is to say of one thing; entries that are empty are left out."""
+    return Table("", [Column(what, "what"), Column(name, "value")], [row for row in rows if row[1]])
+
+
+def short(table: Table) -> str:
+    """The table in 15 lines of 80 columns: notes go first, then rows, with a line that says so."""
+    for notes in (table.notes, ()):
+        text = replace(table, notes=notes).text(_WIDTH).rstrip()
+        if text.count("\n") < LINES:
+            return text
+    lines = text.split("\n")
+    return "\n".join([*lines[: LINES - 1], f"... {len(lines) - LINES + 1} more lines"])
