@@ -74,6 +74,8 @@ def accepts(hint: Any, value: Any) -> bool:
     (True, False, False)
     """
     origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
     if origin is Annotated:
         return accepts(arguments[0], value) and fits(_plain(value), hint)
     if origin in (Union, UnionType):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from features.basics.arguments import checked
 from qe.statistics.buckets import Buckets
 from qe.systems.buckets import with_buckets
 from qe.systems.comparison import compare as run
@@ -13,6 +14,7 @@ from qe.systems.system import System
 from qe.systems.texts import Texts
 
 
+@checked
 def compare(
     systems: Mapping[str, Sequence[str] | Sequence[Sequence[str]]],
     references: Sequence[str] | Sequence[Sequence[str]],
@@ -25,19 +27,45 @@ def compare(
     language: str | None = None,
     **settings: Any,
 ) -> SystemsComparison:
-    """Scores MT systems against references and tests each against the baseline (default: the first).
+    """Scores MT systems against references, and tests each against the baseline.
 
-    systems     name -> n translations, or several runs (optimizer replications) of n translations each
-    references  n references, or several columns of n
-    metrics     names of files in qe/systems/mt_metrics, with options such as `chrf:word_order=2`
-    groups      (n,) the document of each segment: documents are exchanged and drawn whole
-    buckets     ways to part the segments (`qe.data.buckets`): the systems are compared in each bucket, too
-    tokenize    of qe.systems.texts.TOKENIZATIONS; `none` for text whose tokens stand between blanks; None: as
-                sacreBLEU for the language (TER: tokens between blanks)
-    language    of the texts; by default one with blanks between words
-    settings    of `qe.systems.comparison.ResamplingSettings`: samples, seed, correct, ...
+    Parameters
+    ----------
+    systems : mapping of str to sequence of str, or to sequences of these
+        n translations of each system, or several runs (optimizer replications) of n translations each.
+    references : sequence of str of length n, or several of these
+        Reference translations.
+    metrics : sequence of str, default=('bleu', 'chrf', 'ter')
+        Names of files in qe/systems/mt_metrics, with options such as `chrf:word_order=2`.
+    baseline : str, default=None
+        The system that the others are compared with. None: the first.
+    groups : sequence of shape (n,), default=None
+        Document of each segment: documents are exchanged and drawn whole.
+    buckets : sequence of Buckets, default=()
+        Ways to part the segments (`qe.data.by_length`): systems are compared within each bucket, too.
+    tokenize : str, default=None
+        One of `qe.systems.texts.TOKENIZATIONS`; `none` for text whose tokens stand between blanks. None: as
+        sacreBLEU for the language (TER: tokens between blanks).
+    language : str, default=None
+        Language of the texts. None: one with blanks between words.
+    **settings
+        Fields of `qe.systems.ResamplingSettings`: samples, seed, correct, ...
 
-    Raises qe.InputError for columns of different length, empty references and unknown names.
+    Returns
+    -------
+    SystemsComparison
+        Scores, their instability over runs, and p-values.
+
+    Raises
+    ------
+    qe.InputError
+        For columns that differ in length, references that are empty, and unknown names.
+
+    Examples
+    --------
+    >>> texts = ["the house is red", "a cat sleeps here"]
+    >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=0).scores["ours"]["bleu"].instability.mean
+    100.0
     """
     columns = [Texts.of(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
     made = [

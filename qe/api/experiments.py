@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from features.basics.arguments import checked
 from qe.config.experiment import IN_MEMORY, Experiment, load, made, on_extended
 from qe.training.check import check
 from qe.training.plan import Plan
@@ -12,6 +13,7 @@ from qe.training.plan import Plan
 _IN_MEMORY = {"format": IN_MEMORY, "path": "."}
 
 
+@checked
 def load_experiment(
     source: str | Path | Mapping[str, Any],
     *,
@@ -20,13 +22,28 @@ def load_experiment(
 ) -> Experiment:
     """Returns the experiment that a YAML file, or a mapping with the keys of one, describes.
 
-    source     a file; or a mapping, whose `dataset` may be left out if `qe.train` gets the data, and whose
-               `extends` names a file in the working directory
-    data_root  where relative paths begin; None: the file's folder, or the working directory for a mapping
-    overrides  `key.key=value`, the value read as YAML
+    Parameters
+    ----------
+    source : str, Path or mapping
+        A file; or a mapping, which needs no `dataset` if `qe.train` gets the data, and whose `extends` names
+        a file in the working directory.
+    data_root : str or Path, default=None
+        Folder where relative paths begin. None: the file's folder, or the working directory for a mapping.
+    overrides : sequence of str, default=()
+        Settings to change, as `key.key=value`; the value is read as YAML.
 
-    Raises qe.InputError, naming the key, for anything unknown or ill-typed.
+    Returns
+    -------
+    Experiment
+        All settings, with absolute paths.
 
+    Raises
+    ------
+    qe.InputError
+        For a key that is unknown and a value of a wrong type; the message names the key.
+
+    Examples
+    --------
     >>> load_experiment({"name": "small", "features": ["surface"], "learner": {"kind": "ridge"}}).name
     'small'
     """
@@ -38,12 +55,28 @@ def load_experiment(
     return load(Path(source), data_root=root, overrides=overrides)
 
 
+@checked
 def check_experiment(experiment: Experiment) -> Plan:
-    """Returns what `qe.train` would run; `print` shows it, `to_json()` gives it as values. Nothing is read.
+    """Returns what `qe.train` would run. Nothing is read.
 
-    Raises qe.InputError with everything that is wrong with the experiment, a line each: names, parameters,
-    their types and ranges, files that are absent. `qe.train` asks the same first.
+    Parameters
+    ----------
+    experiment : Experiment
+        What `qe.load_experiment` returns.
 
+    Returns
+    -------
+    Plan
+        `print` shows it, `to_json()` gives its values.
+
+    Raises
+    ------
+    qe.InputError
+        With everything that is wrong with the experiment, a line each: names, parameters, their types and
+        ranges, files that are absent. `qe.train` asks the same first.
+
+    Examples
+    --------
     >>> check_experiment(load_experiment({"name": "x", "features": ["lm"], "learner": {"kind": "ridge"}}))
     Traceback (most recent call last):
     features.basics.errors.InputError: experiment 'x': resources: the features need source_lm5, ...

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from features.basics.arguments import checked
 from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.description import one_model
@@ -33,28 +34,58 @@ class LoadedModel:
         """How the model was trained: seeds, versions, fingerprints, figures."""
         return self.model.about
 
+    @checked
     def predict(
         self, table: pd.DataFrame, *, interval: float | None = None, explain: int = 0, words: bool = False
     ) -> pd.DataFrame:
-        """Returns one row for each row of `table`, with its index.
+        """Scores translations.
 
-        score          on the scale of the labels; NaN for a row that cannot be scored
-        low, high      with `interval` (such as 0.9): bounds that hold this share of true labels
-        because        with `explain`: that many features that moved the score most
-        tokens, bad, gaps  with `words`: P(BAD) of every target word, and of every gap between words
-        tags, gap_tags, spans, source_tokens, source_bad, source_tags  likewise, where the model has learned
-                       them: OK or BAD (thresholds of F1-mult), spans of BAD words, and the same of the source
-        reason         why a row has no score; else empty
+        Parameters
+        ----------
+        table : DataFrame of n rows
+            The columns of `columns`.
+        interval : float, default=None
+            Share of true labels that the bounds `low` and `high` shall hold, such as 0.9. None: no bounds.
+        explain : int, default=0
+            Number of features that moved the score most, told in `because`.
+        words : bool, default=False
+            Whether words and gaps are scored, too.
 
-        Raises qe.InputError for a column that is missing, and for what the model does not offer.
+        Returns
+        -------
+        DataFrame of n rows, with the index of `table`
+            `score` is on the scale of the labels, NaN for a row that cannot be scored; `reason` says why, and
+            is empty else. With `interval`: `low`, `high`. With `explain`: `because`. With `words`: `tokens`,
+            `bad` (P(BAD) of every target word) and `gaps` (of every gap between words); and, if the model has
+            learned them, `tags`, `gap_tags`, `spans` (of BAD words), `source_tokens`, `source_bad`,
+            `source_tags`, by thresholds of F1-mult.
+
+        Raises
+        ------
+        qe.InputError
+            For a column that is missing, and for what the model does not offer.
         """
         options = Options(level=interval, explain=explain, tokens=words, drift=False)
         return frame_of(Scorer.load(self.folder, options, self.model), table)
 
+    @checked
     def features(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Returns the (n, k) feature table, indexed as `table`; NaN is "undefined for this segment".
+        """Computes the features of translations.
 
-        Raises qe.InputError for a column that is missing.
+        Parameters
+        ----------
+        table : DataFrame of n rows
+            The columns of `columns`.
+
+        Returns
+        -------
+        DataFrame of shape (n, k), with the index of `table`
+            NaN is "undefined for this segment".
+
+        Raises
+        ------
+        qe.InputError
+            For a column that is missing.
         """
         columns = {name: table[name].astype(str).tolist() for name in table.columns if name in self.columns}
         return self.model.features(self.model.segments(columns)).set_axis(table.index)
@@ -65,13 +96,26 @@ class LoadedModel:
         return replace(table, rows=[*table.rows, ("folder", str(self.folder))])
 
 
+@checked
 def load_model(model: str | Path, *, require_signature: Path | None = None) -> LoadedModel:
-    """Returns the model of a folder, or of an MLflow URI such as `models:/NAME@champion`.
+    """Returns the model of a folder or of an MLflow URI. Loading runs no code from the files.
 
-    require_signature  a public key (Ed25519, PEM) that the model must be signed with (`qe models sign`)
+    Parameters
+    ----------
+    model : str or Path
+        A folder, or a URI such as `models:/NAME@champion`.
+    require_signature : Path, default=None
+        Public key (Ed25519, PEM) of the signature that the model must have (`qe models sign`).
 
-    Loading runs no code from the files (docs/security.md). Raises qe.InputError for what is no model, is
-    damaged, or is not signed as required.
+    Returns
+    -------
+    LoadedModel
+        `predict` scores a table, `features` computes its features.
+
+    Raises
+    ------
+    qe.InputError
+        For what is no model, is damaged, or is not signed as required.
     """
     folder, identity = model_folder(str(model), require_signature)
     return LoadedModel(folder, Model.load(folder, identity))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from features.basics.arguments import checked
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
@@ -12,6 +13,7 @@ from qe.training.train import Outcome
 from qe.training.train import train as run
 
 
+@checked
 def train(
     experiment: Experiment,
     output: str | Path,
@@ -22,17 +24,36 @@ def train(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Outcome:
-    """Runs one experiment and returns its report and model; figures, plots and model lie in `output`.
+    """Runs one experiment and returns its report and model.
 
     The run is tracked in MLflow as mlflow.yaml says (default: sqlite:///mlflow.db in the working directory).
 
-    dataset    data in memory, instead of what the experiment's `dataset` section names
-    cache      folder of built resources and feature tables; None: the user's cache folder
-    resume     goes on with a run that was killed
-    overwrite  starts anew over an unfinished run
-    progress   called with (stage, done, total)
+    Parameters
+    ----------
+    experiment : Experiment
+        What `qe.load_experiment` returns.
+    output : str or Path
+        Folder of figures, plots and model.
+    dataset : Dataset, default=None
+        Data in memory. None: what the experiment's `dataset` section names.
+    cache : str or Path, default=None
+        Folder of built resources and feature tables. None: the user's cache folder.
+    resume : bool, default=False
+        Whether to go on with a run that was killed.
+    overwrite : bool, default=False
+        Whether to start anew over an unfinished run.
+    progress : callable, default=silent
+        Called with (stage, done, total).
 
-    Raises qe.InputError for data or settings that cannot be used, before anything is written.
+    Returns
+    -------
+    Outcome
+        The report (JSON values), the model, and where both lie.
+
+    Raises
+    ------
+    qe.InputError
+        For data or settings that cannot be used, before anything is written.
     """
     if dataset is None and experiment.dataset.format == "in_memory":
         raise InputError(

@@ -20,18 +20,32 @@ from features.text.tokenizer import Tokenizer
 class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns a table with `source` and `target` into named feature columns.
 
-    features         as in experiments: names, or mappings such as {"kind": "lm", "orders": "all"} or
-                     {"set": "baseline17"}; columns that learn from labels need `qe.train`
-    resources        folder of a bundle (`qe resources build`), for features that need one
-    source_language, target_language  codes such as "en"; a bundle has its own, else both are needed
-    tokenizer        "moses", "moses-2012" or "whitespace"; a bundle has its own
+    Nothing is learned: `fit` checks the settings and loads the resources.
 
+    Parameters
+    ----------
+    features : sequence of str or mapping, default=('surface',)
+        Families as in experiments: names, or mappings such as {"kind": "lm", "orders": "all"} or
+        {"set": "baseline17"}. Families that learn from labels need `qe.train`.
+    resources : str or Path, default=None
+        Folder of a bundle (`qe resources build`), for features that need one.
+    source_language, target_language : str, default=None
+        Codes such as "en"; needed without `resources`, which have their own.
+    tokenizer : {'moses', 'moses-2012', 'whitespace'}, default='moses'
+        How texts are split; `resources` have their own.
+
+    Raises
+    ------
+    qe.InputError
+        For unknown names, and for columns or resources that are missing.
+
+    Notes
+    -----
     Other columns that features read (`alignment`, `pseudo_reference`, ...) are taken from the table by name.
-    Values are float64; NaN is "undefined for this segment". Nothing is learned: `fit` checks the settings and
-    loads the resources.
+    Values are float64; NaN is "undefined for this segment".
 
-    Raises qe.InputError for unknown names, columns or parts that are missing.
-
+    Examples
+    --------
     >>> table = pd.DataFrame({"source": ["a house ."], "target": ["una casa ."]})
     >>> extractor = FeatureExtractor(["surface"], source_language="en", target_language="es")
     >>> extractor.fit_transform(table)["tokens_source"].tolist()

@@ -5,6 +5,7 @@ from typing import Literal
 
 import pandas as pd
 
+from features.basics.arguments import checked
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
@@ -17,6 +18,7 @@ from qe.training.without_labels import train_without_labels as made
 from qe.training.without_labels_experiment import DECODER, unlabelled_experiment
 
 
+@checked
 def train_without_labels(
     translations: pd.DataFrame,
     output: str | Path,
@@ -28,19 +30,38 @@ def train_without_labels(
     cache: str | Path | None = None,
     progress: Progress = silent,
 ) -> Unlabelled:
-    """Makes a model of translations without labels; it lies in `output`/model (`folder` of what is returned).
+    """Trains a model on translations that have no labels.
 
-    translations  columns `source` and `target`; with `subwords` and `token_log_probabilities` also what the
-                  decoder said of its output
-    parallel      files of source and target text, a sentence per line
-    tokenized     whether texts are split at white space alone
-    cache         folder of built resources and feature tables; None: the user's cache folder
-    progress      called with (stage, done, total)
+    Its scores are in standard deviations from the mean of these translations; higher is better.
 
-    Scores are in standard deviations from the mean of these translations, higher is better.
+    Parameters
+    ----------
+    translations : DataFrame of n >= 20 rows
+        Columns `source` and `target`; with `subwords` and `token_log_probabilities` also what the decoder
+        said of its output.
+    output : str or Path
+        Folder of the model; it lies in `output`/model.
+    source_language, target_language : str
+        Codes such as "en".
+    parallel : pair of str or Path, default=None
+        Files of source and target text, a sentence a line.
+    tokenized : bool, default=False
+        Whether texts are split at white space alone.
+    cache : str or Path, default=None
+        Folder of built resources and feature tables. None: the user's cache folder.
+    progress : callable, default=silent
+        Called with (stage, done, total).
 
-    Raises qe.InputError for rows that cannot be scored, for fewer than 20, and where there is neither
-    parallel text nor what a decoder said.
+    Returns
+    -------
+    Unlabelled
+        The model, its folder, and the features that it was made of.
+
+    Raises
+    ------
+    qe.InputError
+        For rows that cannot be scored, for fewer than 20, and if there is neither parallel text nor what a
+        decoder said.
     """
     columns = _columns(translations)
     kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"

@@ -43,8 +43,6 @@ class LabelScale:
     def __post_init__(self) -> None:
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
-
-    def __post_init__(self) -> None:
         low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
         if not low < high:
             raise InputError(
@@ -183,20 +181,32 @@ class Dataset:
         higher_is_better: bool | None = None,
         tokenizer: Literal["moses", "moses-2012", "whitespace"] = "moses",
     ) -> "Dataset":
-        """A dataset of tables in memory.
+        """Makes a dataset of tables in memory.
 
-        tables            split -> a table with `source`, `target` and the label; or one table, for `train`.
-                          Other columns that segments or splits have (`id`, `doc_id`, `post_edit`, ...) are
-                          taken by their names, or by the headers in use (`src`, `mt`, `pe`, ...); a split
-                          without the label is blind, rows without it are left out where most have one
-        low, high         ends of the label scale, where it has any
-        source_language, target_language  codes such as "en": how texts are tokenized, and what features know
-        higher_is_better  the direction of the label; not needed where its name says it (`hter`, `da`, ...)
+        Parameters
+        ----------
+        tables : DataFrame, or mapping of str to DataFrame
+            Splits by name; one table is the split `train`. Columns `source`, `target`, the label, and others
+            that segments or splits have (`id`, `doc_id`, `post_edit`, ...), by their names or by the headers
+            in use (`src`, `mt`, `pe`, ...). A split without the label is blind; rows without it are left out
+            if most have one.
+        label : str, default='score'
+            Header of the labels. A label of two classes (`OK` and `BAD`, true and false) is 0 and 1.
+        name : str, default='data'
+            Name of the dataset in reports.
+        low, high : float, default=None
+            Ends of the label scale. None: open.
+        source_language, target_language : str
+            Codes such as "en": how texts are tokenized, and what features know.
+        higher_is_better : bool, default=None
+            Direction of the labels. None: as their name says (`hter`, `da`, ...).
+        tokenizer : {'moses', 'moses-2012', 'whitespace'}, default='moses'
+            How texts are split.
 
-        A label of two classes (`OK` and `BAD`, `NOT` and `ERR`, true and false) is 0 and 1.
-
-        Raises InputError for columns that are missing, labels that are no numbers, and a direction that
-        nobody has said.
+        Raises
+        ------
+        qe.InputError
+            For columns that are missing, labels that are no numbers, and a direction that nobody has said.
         """
         given = tables if isinstance(tables, Mapping) else {"train": tables}
         if not given:

@@ -15,6 +15,7 @@ from features.core.tree_columns import numbers, tree_names
 from features.storage.arrays import typed
 from features.storage.damage import Damaged, whole
 from qe.display.numbers import general, in_words, signed
+from qe.display.summary import summarised
 from qe.models.attribution import Attribution, Sampling, attribution
 from qe.models.description import REMEDY
 from qe.models.model import Model, split_steps
@@ -82,6 +83,7 @@ class Contributions:
     method: str
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Explainer:
     """Takes a model's scores apart by Shapley values (qe/models/attribution.py).

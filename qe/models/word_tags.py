@@ -58,7 +58,7 @@ class PlaceTags:
         return _calibrated(probability, self.slope, self.intercept)
 
     def threshold(self, metric: str) -> float:
-        """The threshold on calibrated P(BAD): what reaches it is BAD. Raises InputError for another metric."""
+        """The calibrated P(BAD) from which a word is BAD. Raises InputError for an unknown metric."""
         check_threshold_metric(metric)
         return float(getattr(self, metric))
 

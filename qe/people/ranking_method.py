@@ -8,8 +8,10 @@ import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.catalogue import Catalogue
+from qe.display.summary import summarised
 
 
+@summarised
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """One order of k systems.

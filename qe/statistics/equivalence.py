@@ -3,7 +3,7 @@
 Two one-sided tests (TOST): Schuirmann 1987; Lakens 2017.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 

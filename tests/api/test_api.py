@@ -79,7 +79,7 @@ def test_a_dataset_of_tables() -> None:
     assert train.post_edit == ("a", "b") and train.segments.target_tokenizer.language == "de"
     assert data.scale.sign == -1
     with pytest.raises(qe.InputError, match="lacks the column 'source'"):
-        qe.Dataset.from_frame(table[["target"]], "hter", **LANGUAGES)
+        qe.Dataset.from_frame(table[["target", "hter"]], "hter", **LANGUAGES)
     with pytest.raises(qe.InputError, match="is no number"):
         qe.Dataset.from_frame(table.assign(hter="bad"), "hter", **LANGUAGES)
 

@@ -1,0 +1,144 @@
+"""Results show themselves: at most 15 lines at a prompt, a table in a notebook."""
+
+import dataclasses
+import importlib
+import inspect
+import pydoc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qe
+from features.basics.brief import LINES
+from qe.display.numbers import number
+from qe.display.summary import short
+from qe.display.table import Column, Table
+from tests.package.test_public_names import NAMES
+
+RNG = np.random.default_rng(0)
+GOLD = RNG.normal(size=60)
+MANY = {f"system {i}": GOLD + RNG.normal(size=60) for i in range(30)}
+
+
+def shows_itself(value: Any, *texts: str) -> None:
+    """Checks that both forms are short enough and hold the texts."""
+    lines, page = repr(value).splitlines(), value._repr_html_()
+    assert 1 < len(lines) <= LINES and max(map(len, lines)) <= 80, repr(value)
+    assert "<table" in page and "</table>" in page
+    for text in texts:
+        assert text in repr(value) and text in page
+
+
+def test_a_model_shows_what_it_was_made_of(demo_model: Path, demo_run: Any) -> None:
+    loaded = qe.load_model(demo_model)
+    for model in (loaded, loaded.model, demo_run.model):
+        shows_itself(model, loaded.model.name, loaded.model.candidate.learner, "en to es")
+    assert str(demo_model) in loaded._repr_html_()
+
+
+def test_an_outcome_shows_its_figures(demo_run: Any) -> None:
+    name = demo_run.report["experiment"]["name"]
+    part = demo_run.report["test"] or demo_run.report["cross_validation"]
+    shows_itself(demo_run, name, number(part["systems"][name]["mae"], 3))
+
+
+def test_an_evaluation_of_many_systems_is_short_and_its_page_is_whole() -> None:
+    report = qe.evaluate(GOLD, MANY, higher_is_better=True, samples=0)
+    shows_itself(report, "DeltaAvg")
+    assert "more lines" in repr(report)
+    assert all(f">{name}<" in report._repr_html_() for name in MANY)
+    best = max(report.systems, key=lambda name: report.score(name, "delta_avg"))
+    assert repr(report).index(best) < repr(report).index("more lines")
+
+
+def test_datasets_experiments_and_comparisons_show_themselves() -> None:
+    import pandas as pd
+
+    table = pd.DataFrame({"source": ["a", "b"], "target": ["c", "d"], "hter": [0.25, 0.75]})
+    data = qe.Dataset.from_frame(
+        {"train": table, "test": table}, "hter", source_language="en", target_language="de"
+    )
+    shows_itself(data, "train", "test", "0.50")
+    shows_itself(data.split("train"))
+    shows_itself(qe.load_experiment(EXPERIMENT), "small", "ridge")
+    references = ["the house", "a cat sleeps", "he reads"]
+    shows_itself(qe.compare({"a": references, "b": references[::-1]}, references, samples=20), "bleu")
+
+
+EXPERIMENT = {"name": "small", "features": ["surface"], "learner": {"kind": "ridge"}}
+
+
+def test_text_of_a_user_is_no_markup() -> None:
+    report = qe.evaluate([1, 2, 3, 4], {"<b>": [1, 2, 3, 4]}, higher_is_better=True, samples=0)
+    assert "<b>" not in report._repr_html_() and "&lt;b&gt;" in report._repr_html_()
+
+
+def test_notes_go_before_rows() -> None:
+    rows = [(str(i),) for i in range(12)]
+    assert short(Table("", [Column("n")], rows, ["a note"])).endswith("11\na note")
+    assert short(Table("", [Column("n")], rows, ["a note", "another"])).endswith("11")
+    assert short(Table("", [Column("n")], rows * 2)).endswith("... 12 more lines")
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_no_public_class_prints_its_arrays_and_texts(package: str, name: str) -> None:
+    kind = getattr(importlib.import_module(package), name)
+    if dataclasses.is_dataclass(kind) and hasattr(kind.__repr__, "__wrapped__"):
+        held = " ".join(str(field.type) for field in dataclasses.fields(kind))
+        assert not [word for word in ("ndarray", "Model", "Segments", "Dataset", "Report") if word in held]
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: qe.evaluate([1, 2], {"a": [1, 2]}, metrics=["maee"], higher_is_better=True),
+        "did you mean 'mae'",
+    ),
+    (lambda: evaluated().score("a", "maee"), "unknown metric 'maee'; known: .*; did you mean 'mae'"),
+    (lambda: evaluated().score("ridge", "mae"), "unknown system 'ridge'; known: a, b"),
+    (lambda: evaluated().comparison("a", "b", "nope"), "unknown metric 'nope'"),
+    (lambda: evaluated().comparison("b", "a", "mae"), r"there is comparison\('a', 'b', 'mae'\)"),
+]
+
+
+def evaluated() -> Any:
+    return qe.evaluate(
+        [1, 2, 3, 4], {"a": [1, 2, 3, 4], "b": [4, 2, 3, 1]}, higher_is_better=True, samples=20
+    )
+
+
+@pytest.mark.parametrize(("asked", "message"), WRONG)
+def test_unknown_names_are_input_errors_with_a_hint(asked: Callable[[], object], message: str) -> None:
+    with pytest.raises(qe.InputError, match=message):
+        asked()
+
+
+def test_help_begins_with_what_a_function_does() -> None:
+    lines = pydoc.plain(pydoc.render_doc(qe.evaluate)).splitlines()
+    told = [line.strip() for line in lines if line.startswith("    ") and line.strip()]
+    assert told[0].startswith("Scores every system against gold labels")
+    assert {"Parameters", "Returns", "Raises", "Examples"} <= set(told)
+    assert "metrics : sequence of str, default=DEFAULT_METRICS" in told
+
+
+DOCUMENTED = [
+    qe.evaluate, qe.compare, qe.train, qe.train_without_labels, qe.load_model, qe.load_experiment,
+    qe.check_experiment, qe.Dataset.from_frame, qe.LoadedModel.predict, qe.LoadedModel.features,
+    qe.FeatureExtractor,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", DOCUMENTED, ids=lambda one: one.__qualname__)
+def test_every_parameter_is_documented_in_numpy_style(function: Any) -> None:
+    text = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    lines = [line for line in text.splitlines() if not line.startswith(" ")]
+    assert all(" : " in line or line.startswith("**") for line in lines)
+    names = [name.strip("* ") for line in lines for name in line.partition(" : ")[0].split(",")]
+    assert sorted(names) == sorted({*inspect.signature(function).parameters} - {"self"})
+
+
+def test_every_public_function_is_documented_so() -> None:
+    public = {getattr(qe, name) for name in dir(qe) if inspect.isfunction(getattr(qe, name))}
+    assert public <= set(DOCUMENTED)
