@@ -92,7 +92,7 @@ def ablate(
 
         print(json.dumps(to_json(ablation), indent=1))
         return
-    show(*ablation_tables(ablation, tested=samples != 0))
+    show(*ablation_tables(ablation))
 
 
 def _sizes(

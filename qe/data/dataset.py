@@ -17,7 +17,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.directions import higher_is_better as higher_is_better_of
 from qe.data.headers import HEADERS, header_of
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 
 if TYPE_CHECKING:
@@ -232,9 +232,7 @@ class Dataset:
 
     def summary(self) -> Table:
         """Splits with their segments, and what their labels are."""
-        from qe.data.report_tables import dataset_table
-
-        return dataset_table(self)
+        return table_by("qe.data.report_tables.dataset_table", self)
 
 
 def _label(label: str, tables: "Mapping[str, pd.DataFrame]") -> str:

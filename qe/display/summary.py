@@ -1,5 +1,6 @@
 """Results that show themselves: some lines at a prompt, a table in a notebook."""
 
+import importlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -20,6 +21,17 @@ def summarised(kind: C) -> C:
     changed.__repr__ = lambda self: short(summary_of(self))
     changed._repr_html_ = lambda self: summary_of(self).html()
     return kind
+
+
+def table_by(function: str, *values: Any) -> Table:
+    """The table that a function makes of a result; it is named because modules of tables import results.
+
+    >>> table_by("qe.display.summary.entries", "model", "small", [("rows", "3")]).rows
+    [('rows', '3')]
+    """
+    module, _, name = function.rpartition(".")
+    table: Table = getattr(importlib.import_module(module), name)(*values)
+    return table
 
 
 def summary_of(value: Any) -> Table:

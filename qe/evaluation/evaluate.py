@@ -3,7 +3,7 @@
 import math
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from features.storage.files import digest
 from qe.data.dataset import LabelScale
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.buckets import evaluate_in_buckets
 from qe.evaluation.hints import hints, tails
@@ -103,9 +103,7 @@ class Report:
 
     def summary(self) -> DisplayTable:
         """The systems, best first by the first metric, with its interval."""
-        from qe.evaluation.report_tables import notes, report_tables
-
-        return replace(report_tables(self)[0], notes=notes(self))
+        return table_by("qe.evaluation.report_tables.summary_table", self)
 
     def score(self, system: str, metric: str) -> float:
         """The score of a system by a metric. Raises InputError for unknown names."""

@@ -22,7 +22,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from features.basics.undefined import or_none
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.pairs import json_name
 from qe.evaluation.predictions import Predictions
@@ -164,9 +164,7 @@ class PowerReport:
 
     def summary(self) -> Table:
         """What difference the test set can show, by metric."""
-        from qe.evaluation.power_table import power_table
-
-        return power_table(self)
+        return table_by("qe.evaluation.power_table.power_table", self)
 
 
 def power(

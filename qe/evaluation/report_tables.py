@@ -1,6 +1,7 @@
 """Report -> tables like Tables 12 and 13 of the WMT12 findings: winners marked, grouped around a baseline."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from qe.display.numbers import Shown, count, general, interval, number, p_value
@@ -27,6 +28,11 @@ def report_tables(report: Report) -> list[Table]:
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
     return [*tables, pairs_table(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
+
+
+def summary_table(report: Report) -> Table:
+    """The systems, best first by the first metric, and what a reader must know of the scores."""
+    return replace(report_tables(report)[0], notes=notes(report))
 
 
 def metrics_of(report: Report, kind: Kind) -> list[str]:

@@ -12,7 +12,7 @@ from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.data.splits import make_folds
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table as DisplayTable
 from qe.evaluation.pairs import CONFIDENCE, Comparison
 from qe.evaluation.reliability import Bin, calibration_sums, ece, ece_by_chance, reliability
@@ -171,9 +171,7 @@ class WordReport:
 
     def summary(self) -> DisplayTable:
         """The systems, best first by MCC."""
-        from qe.evaluation.word_tables import word_tables
-
-        return word_tables({"tags": self})[0]
+        return table_by("qe.evaluation.word_tables.summary_table", self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values only; undefined is None."""

@@ -20,6 +20,11 @@ def word_tables(reports: Mapping[str, WordReport]) -> list[Table]:
     return tables
 
 
+def summary_table(report: WordReport) -> Table:
+    """The systems of one kind of tags, best first."""
+    return _scores("tags", report)
+
+
 def _scores(part: str, report: WordReport) -> Table:
     tags, bad = map(count, report.tags)
     title = f"{part}: {count(report.segments)} segments, {tags} tags, {bad} BAD"

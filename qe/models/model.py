@@ -24,7 +24,7 @@ from features.storage.damage import whole
 from features.storage.files import atomic_directory
 from features.text.tokenizer import Tokenizer
 from qe.data.dataset import LabelScale
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.language.programs.made_columns import (
     check_made_columns,
@@ -210,9 +210,7 @@ class Model:
 
     def summary(self) -> Table:
         """What it was trained on, by what, and how good it was found."""
-        from qe.models.model_table import model_table
-
-        return model_table(self)
+        return table_by("qe.models.model_table.model_table", self)
 
 
 def _pair(limits: Sequence[float], path: Path) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import known_name
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.statistics.buckets import BucketReport
 from qe.statistics.equivalence import Equivalence
@@ -169,9 +169,7 @@ class SystemsComparison:
 
     def summary(self) -> Table:
         """A row for each metric and system."""
-        from qe.systems.report import table
-
-        return table(self)
+        return table_by("qe.systems.report.table", self)
 
 
 def _plain(value: Any) -> Any:

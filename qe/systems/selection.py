@@ -19,7 +19,7 @@ from features.text.tokenizer import Tokenizer
 from qe.data.dataset import Split
 from qe.data.splits import Fold, make_folds
 from qe.display.numbers import percent
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.models.model import Model
 from qe.statistics.groups import group_index
@@ -304,9 +304,7 @@ class Selection:
 
     def summary(self) -> Table:
         """Scores of every choice, and how often it took each system."""
-        from qe.systems.selection_tables import selection_tables
-
-        return selection_tables(self, list(next(iter(self.scores.values()))))[0]
+        return table_by("qe.systems.selection_tables.scores_table", self)
 
 
 def select(

@@ -10,11 +10,13 @@ from qe.systems.selection import Selection
 
 def selection_tables(selection: Selection, metrics: Sequence[str]) -> list[Table]:
     """Scores and shares of every choice, tests against the best system, documents if they were ranked."""
-    tables = [_scores(selection, metrics), _tests(selection)]
+    tables = [scores_table(selection, metrics), _tests(selection)]
     return [*tables, _documents(selection)] if selection.documents else tables
 
 
-def _scores(selection: Selection, metrics: Sequence[str]) -> Table:
+def scores_table(selection: Selection, metrics: Sequence[str] | None = None) -> Table:
+    """Scores of every choice by these metrics, or by all, and the shares of the systems in it."""
+    metrics = list(next(iter(selection.scores.values()))) if metrics is None else metrics
     names = selection.translations.names
     columns = [Column("translations", "choice"), *(Column(metric) for metric in metrics)]
     columns += [Column(f"of {name}", drop=place) for place, name in enumerate(names, start=1)]

@@ -12,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from qe.config.experiment import Experiment
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
@@ -43,9 +43,7 @@ class Ablation:
 
     def summary(self) -> Table:
         """The subsets of features beside the reference."""
-        from qe.training.ablation_tables import ablation_tables
-
-        return ablation_tables(self, bool(self.report.comparisons))[0]
+        return table_by("qe.training.ablation_tables.subsets_table", self)
 
 
 def ablate(

@@ -11,31 +11,31 @@ from qe.training.learning_curve import LearningCurve
 _METRICS = ("delta_avg", "mae", "spearman")
 
 
-def ablation_tables(ablation: Ablation, tested: bool) -> list[Table]:
-    """The subsets of features beside the reference, and the curve over training rows.
+def ablation_tables(ablation: Ablation) -> list[Table]:
+    """The subsets of features beside the reference, and the curve over training rows."""
+    titles = [METRICS.get(metric).title for metric in _METRICS]
+    columns = [Column("training rows"), *(Column(t, m) for t, m in zip(titles, _METRICS, strict=True))]
+    rows = [
+        [count(size), *(METRICS.get(m).shown(values[m]) for m in _METRICS)]
+        for size, values in ablation.curve.items()
+    ]
+    return [subsets_table(ablation), Table("learning curve", columns, rows)]
 
-    tested  whether differences were tested
-    """
+
+def subsets_table(ablation: Ablation) -> Table:
+    """The subsets of features; differences from the reference, if they were tested."""
     titles = [METRICS.get(metric).title for metric in _METRICS]
     columns = [Column("features"), Column("columns", drop=1), Column(titles[0], _METRICS[0])]
     columns += [Column("difference"), Column("p (Holm)", "p")]
     columns += [Column(titles[1], _METRICS[1], drop=2), Column(titles[2], _METRICS[2], drop=3)]
-    rows = [_row(ablation, name, tested) for name in ablation.report.systems]
-    curve = [Column("training rows"), *(Column(t, m) for t, m in zip(titles, _METRICS, strict=True))]
-    return [
-        Table("", columns, rows),
-        Table("learning curve", curve, [
-            [count(size), *(METRICS.get(m).shown(values[m]) for m in _METRICS)]
-            for size, values in ablation.curve.items()
-        ]),
-    ]  # fmt: skip
+    return Table("", columns, [_row(ablation, name) for name in ablation.report.systems])
 
 
-def _row(ablation: Ablation, name: str, tested: bool) -> list[str]:
+def _row(ablation: Ablation, name: str) -> list[str]:
     reference, scores = ablation.report.baselines[0], ablation.report.systems[name].metrics
     first, *others = (METRICS.get(metric).shown(scores[metric]) for metric in _METRICS)
     compared: list[str] = ["", ""]
-    if tested and name != reference:
+    if ablation.report.comparisons and name != reference:
         pair = ablation.report.comparison(name, reference, _METRICS[0])
         compared = [signed(pair.result.difference), p_cell(pair)]
     return [name, count(ablation.sizes[name]), first, *compared, *others]

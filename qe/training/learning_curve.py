@@ -12,7 +12,7 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
 from qe.config.experiment import Experiment
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.evaluation.evaluate import SystemScores, evaluate
 from qe.models.pipeline import Candidate
@@ -85,9 +85,7 @@ class LearningCurve:
 
     def summary(self) -> Table:
         """Figures by training rows."""
-        from qe.training.ablation_tables import curve_table
-
-        return curve_table(self, "")
+        return table_by("qe.training.ablation_tables.curve_table", self, "")
 
     def percentage_slope(self, metric: str) -> float:
         """Of an error by numbers of rows, see `percentage_slope`."""

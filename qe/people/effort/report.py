@@ -18,7 +18,7 @@ from features.edits.ter import ter
 from features.storage.files import digest
 from features.text.word_classes import UNKNOWN
 from qe.display.numbers import number
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.people.effort.correlations import Correlation, Draws, correlations
 from qe.people.effort.segments import MarkedSegment, discrepancies, marked_segment, most_telling
@@ -94,9 +94,7 @@ class EffortReport:
 
     def summary(self) -> Table:
         """The sets of segments whose scores do not fit their edits."""
-        from qe.people.effort.effort_tables import sets_table
-
-        return sets_table(self)
+        return table_by("qe.people.effort.effort_tables.sets_table", self)
 
 
 def edited(shares: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.people.judgements.agreement import Agreement, agreement
 from qe.people.judgements.bootstrap import DRAWS, Draw, resampled_ranks
@@ -133,9 +133,7 @@ class RankingReport:
 
     def summary(self) -> Table:
         """The order of the leading method, and the ranks by others."""
-        from qe.people.judgements.ranking_text import ranking_table
-
-        return ranking_table(self)
+        return table_by("qe.people.judgements.ranking_text.ranking_table", self)
 
 
 def ranking_report(

@@ -10,7 +10,7 @@ from features.basics.errors import InputError
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
-from qe.display.summary import summarised
+from qe.display.summary import summarised, table_by
 from qe.display.table import Table
 from qe.people.correlation import Correlation
 from qe.people.metric_evaluation.comparison import CorrelationResult, Settings, compare
@@ -57,9 +57,7 @@ class MetaReport:
 
     def summary(self) -> Table:
         """Metrics by correlations with people."""
-        from qe.people.metric_evaluation.correlation_tables import overview
-
-        return overview(self)
+        return table_by("qe.people.metric_evaluation.correlation_tables.overview", self)
 
 
 def meta_report(
