@@ -64,7 +64,7 @@ def compare(
     Examples
     --------
     >>> texts = ["the house is red", "a cat sleeps here"]
-    >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=0).scores["ours"]["bleu"].instability.mean
+    >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=19).scores["ours"]["bleu"].instability.mean
     100.0
     """
     columns = [Texts.of(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
