@@ -1,7 +1,7 @@
 """`qe triage`: find thresholds to publish, post-edit or retranslate, by costs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,10 @@ from qe.cli._options import (
     test_option,
 )
 
+if TYPE_CHECKING:
+    from qe.data.dataset import LabelScale
+    from qe.data.score_files import ScoreFile
+
 
 def triage(
     gold: Annotated[Path, input_option("--gold", "-g", help="True labels: lines, or a table's column.")],
@@ -31,8 +35,14 @@ def triage(
     ],
     gold_column: GoldColumn = None,
     column: Column = None,
-    scale_low: Annotated[float, input_option(help="Low end of the label.")] = 1.0,
-    scale_high: Annotated[float, input_option(help="High end of the label.")] = 5.0,
+    model: Annotated[
+        str | None,
+        input_option(metavar="MODEL", help="Take the label's ends and direction from the model."),
+    ] = None,
+    scale_low: Annotated[
+        float | None, input_option(help="Low end of the label. (default: the model's, or 1 of 1 to 5)")
+    ] = None,
+    scale_high: Annotated[float | None, input_option(help="High end of the label.")] = None,
     lower_is_better: LowerIsBetter = False,
     plot: Annotated[Path | None, output_option(help="Draw the trade-off into this PNG file.")] = None,
     samples: Annotated[int, test_option(min=1, max=MOST_SAMPLES, help="Bootstrap samples.")] = 1000,
@@ -46,14 +56,13 @@ def triage(
     published; `publish_bad`, the cost of publishing a worse one (`publish_good` otherwise, 0 by default);
     `post_edit` and `post_edit_worst`, of editing the best and the worst segment; `retranslate`.
 
-    Exit code 1 where treating all segments alike costs no more.
+    Exit code 1 where treating all segments alike costs no more, and where all get the same action.
 
     Example:
 
         qe triage --gold effort.txt --predictions scores.tsv --costs costs.yaml --plot triage.png
     """
     from features.storage.outputs import check_output
-    from qe.data.dataset import LabelScale
     from qe.data.score_files import read_scores, same_segments
     from qe.display.terminal import show
     from qe.production.triage import read_costs, trade_off
@@ -63,10 +72,10 @@ def triage(
     if plot is not None:
         check_output(plot, [gold, predictions, costs])
     table = read_costs(costs)
-    labels = read_scores(gold, gold_column, scale_low, scale_high)
+    scale = _scale(read_scores(gold, gold_column), model, (scale_low, scale_high), lower_is_better)
+    labels = read_scores(gold, gold_column, scale.low, scale.high)
     predicted = read_scores(predictions, column)
     same_segments(labels, {predicted.name: predicted})
-    scale = LabelScale(gold.name, scale_low, scale_high, not lower_is_better)
     decision = find(labels.scores, predicted.scores, table, scale, samples=samples, seed=seed)
     if plot is not None:
         from qe.display.drawing import save
@@ -80,5 +89,36 @@ def triage(
         print(json.dumps(decision.to_json(), indent=1))
     elif not quiet:
         show(*triage_tables(decision, scale.higher_is_better))
-    if not decision.saved_share.value or decision.saved_share.value <= 0:
+    if decision.alike is not None or not decision.saved_share.value or decision.saved_share.value <= 0:
         raise typer.Exit(1)
+
+
+def _scale(
+    labels: "ScoreFile", model: str | None, given: tuple[float | None, float | None], lower_is_better: bool
+) -> "LabelScale":
+    """What the options and the model say of the label; else 1 to 5, if all labels are within.
+
+    Raises InputError if nothing says where the label ends.
+    """
+    from features.basics.errors import InputError
+    from qe.api.models import model_folder
+    from qe.data.dataset import LabelScale
+    from qe.models import description
+
+    low, high = given
+    if model is not None:
+        described = description.read(model_folder(model)[0])
+        ends = (described.scale.low, described.scale.high)
+        low, high = ends if None not in ends else (described.limits or (None, None))
+        low, high = (low if given[0] is None else given[0]), (high if given[1] is None else given[1])
+        return LabelScale(described.scale.name, low, high, described.scale.higher_is_better)
+    smallest, largest = float(labels.scores.min()), float(labels.scores.max())
+    if given == (None, None) and (smallest < 1 or largest > 5):
+        raise InputError(
+            f"its labels lie from {smallest:g} to {largest:g}, and nothing says where the label ends",
+            where=labels.path,
+            remedy="give --model, or --scale-low and --scale-high",
+        )
+    return LabelScale(
+        labels.name, 1.0 if low is None else low, 5.0 if high is None else high, not lower_is_better
+    )

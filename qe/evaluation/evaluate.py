@@ -41,6 +41,7 @@ CLASS_METRICS = ("mcc", "f1", "auc")
 DEFAULT_METRICS = (
     "delta_avg", "spearman", "pearson", "kendall", "mae", "rmse", "large_error", "small_error",
 )  # fmt: skip
+_OF_EFFORT = ("large_error", "small_error")  # errors in units of the scale from 1 to 5
 BY_N_LIMIT = 1000
 _RANK_SAMPLES = 1000  # virtual test sets of bootstrap rank ranges
 
@@ -147,9 +148,20 @@ class Report:
         }
 
 
-def metrics_of(scale: LabelScale) -> tuple[str, ...]:
-    """The metrics of a label, a number or two classes."""
-    return DEFAULT_METRICS if scale.classes is None else CLASS_METRICS
+def metrics_of(scale: LabelScale, gold: FloatArray | None = None) -> tuple[str, ...]:
+    """The metrics of a label, a number or two classes.
+
+    gold  (n,) labels, which say where an open scale lies
+
+    Large and small errors are those of labels from 1 to 5, and are left out for others.
+    """
+    if scale.classes is not None:
+        return CLASS_METRICS
+    labels = np.zeros(0) if gold is None else gold
+    low = labels.min(initial=np.inf) if scale.low is None else scale.low
+    high = labels.max(initial=-np.inf) if scale.high is None else scale.high
+    left = () if low >= 1 and high <= 5 else _OF_EFFORT
+    return tuple(name for name in DEFAULT_METRICS if name not in left)
 
 
 def evaluate(
@@ -190,7 +202,7 @@ def evaluate(
     Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
     metrics and baselines, fewer resamples than any p-value of .05 needs.
     """
-    metrics = metrics_of(scale) if metrics is None else metrics
+    metrics = metrics_of(scale, gold) if metrics is None else metrics
     if not metrics:
         raise InputError("no metrics to evaluate")
     gold, predictions = _checked(gold, predictions)

@@ -99,9 +99,16 @@ class Triage:
         return {**asdict(self), "verdict": self.verdict}
 
     @property
+    def alike(self) -> Action | None:
+        """The action that all segments get, if they get the same."""
+        return next((action for action in ACTIONS if self.shares[action].value == 1), None)
+
+    @property
     def verdict(self) -> str:
         """What the saving against the cheapest single treatment amounts to, in words, at the 95 % level."""
         value, ci = self.saved_share.value, self.saved_share.ci
+        if self.alike is not None:
+            return f"all segments get the same action, {self.alike}: the predictions change nothing"
         if value is None or ci is None:
             return "whether anything is saved is undefined"
         if ci[0] > 0:
@@ -134,7 +141,12 @@ def cost_table(gold: FloatArray, costs: ActionCosts, scale: LabelScale) -> Float
     """
     if scale.low is None or scale.high is None:
         raise InputError(f"the cost of post-editing needs the ends of the label '{scale.name}'",
-                         remedy="give --scale-low and --scale-high")  # fmt: skip
+                         remedy="give --scale-low and --scale-high, or --model")  # fmt: skip
+    if not scale.low <= costs.good <= scale.high:
+        raise InputError(
+            f"good: {costs.good:g} lies outside of the label '{scale.name}', {scale.low:g} to {scale.high:g}",
+            remedy="`good` is the label from which a segment may be published",
+        )
     best, worst = (scale.high, scale.low) if scale.higher_is_better else (scale.low, scale.high)
     badness = (best - gold) / (best - worst)
     good = scale.sign * gold >= scale.sign * costs.good

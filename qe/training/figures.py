@@ -73,12 +73,13 @@ def _report(
 ) -> dict[str, Any]:
     """Figures of all systems; `oracles` is None without post-edits."""
     section = experiment.evaluation
+    others = () if dataset.scale.classes is None else DEFAULT_METRICS
     report = evaluate(
         gold,
         systems,
         dataset.scale,
         baselines=baselines.NAMES,
-        metrics=tuple(dict.fromkeys((*metrics_of(dataset.scale), *DEFAULT_METRICS, section.metric))),
+        metrics=tuple(dict.fromkeys((*metrics_of(dataset.scale, gold), *others, section.metric))),
         samples=section.samples,
         seed=section.seed,
         correction=section.correct,

@@ -34,3 +34,20 @@ def test_a_metric_is_in_every_table(metric: str) -> None:
 def test_classes_have_metrics_of_their_own() -> None:
     assert metrics_of(CLASSES) == CLASS_METRICS and metrics_of(NUMBER) == DEFAULT_METRICS
     assert {METRICS.get(name).kind for name in CLASS_METRICS[:2]} == {"classes"}
+
+
+@pytest.mark.parametrize(
+    ("ends", "gold", "effort"),
+    [
+        ((1, 5), None, True),
+        ((0, 1), None, False),
+        ((None, None), [1.0, 4.5], True),
+        ((None, None), [-2.7, 1.2], False),
+    ],
+)
+def test_large_and_small_errors_are_those_of_labels_from_1_to_5(
+    ends: tuple[float | None, float | None], gold: list[float] | None, effort: bool
+) -> None:
+    names = metrics_of(LabelScale("x", *ends, True), None if gold is None else np.array(gold))
+    assert ("large_error" in names) == ("small_error" in names) == effort
+    assert {"mae", "rmse", "pearson", "delta_avg"} <= set(names)

@@ -209,6 +209,45 @@ def test_the_command_says_no_where_nothing_is_saved(files: list[str], tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ([], "its labels lie from -2 to 1.5, and nothing says where the label ends; give --model, or"),
+        (["--scale-low", "-2", "--scale-high", "1.5"], "good: 4 lies outside of the label 'gold', -2 to 1.5"),
+    ],
+)
+def test_labels_of_another_scale(
+    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gold.txt").write_text("".join(f"{-2 + 3.5 * i / 29}\n" for i in range(30)))
+    (tmp_path / "costs.yaml").write_text(
+        "good: 4\npublish_bad: 9\npost_edit: 1\npost_edit_worst: 5\nretranslate: 4\n"
+    )
+    gold = str(tmp_path / "gold.txt")
+    given = ["--gold", gold, "--predictions", gold, "--costs", str(tmp_path / "costs.yaml")]
+    assert run(["triage", *given, *more]) == 2 and says in capsys.readouterr().err
+
+
+def test_one_action_for_all_is_said_and_ends_with_1(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "costs.yaml").write_text(
+        "good: 5\npublish_bad: 99\npost_edit: 1\npost_edit_worst: 1\nretranslate: 4\n"
+    )
+    assert run(files) == 1
+    assert "all segments get the same action, post-edit" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_model_says_what_the_label_is(
+    files: list[str], demo_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*files, "--samples", "100", "--json"]) == 0
+    plain = capsys.readouterr().out
+    assert run([*files, "--samples", "100", "--json", "--model", str(demo_model)]) == 0
+    assert capsys.readouterr().out == plain  # effort from 1 to 5
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (
