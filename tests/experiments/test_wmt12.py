@@ -16,7 +16,7 @@ from qe.training.space import Space
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "wmt12"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-OFFICIAL = {"baseline", "tcd-resources-only"}  # as published: nothing is absent
+OFFICIAL = {"baseline", "tcd-resources-only", "uu-d"}  # as published: nothing is absent
 OWN = {name for name in NAMES if name.startswith(("best", "all-", "compact"))}
 
 
@@ -78,7 +78,8 @@ def test_the_rows_of_uu() -> None:
     rows = {
         "best": ("uu-explicit99", 0.05, 4, 2), "a": ("uu-explicit99", 0.03, 8, 3),
         "b": ("baseline17", 0.05, 4, 2), "bltk": ("baseline17", 0.03, 8, 3),
-        "c": ("uu-explicit99", None, 8, 2), "d": ("baseline17", None, 8, 2), "e": (None, 1, 4, None),
+        "c": ("uu-explicit99", None, 8, 2), "d": ("precomputed", None, 8, 2), "e": (None, 1, 4, None),
+        "d-own": ("baseline17", None, 8, 2),
     }  # fmt: skip
     for row, (features, weight, c, degree) in rows.items():
         loaded = experiment(f"uu-{row}")
