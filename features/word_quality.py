@@ -60,8 +60,9 @@ class WordQuality(Knowing, LookedUp, WordLevelExtractor):
 
     knowledge  what the models see beside the text (features/knowledge): `pretrained`, the log-odds that
             parallel text alone teaches; `predictor`, how well words are predicted; `vectors`, what the units
-            of that network say; `decoder`, how sure the system was. `synthetic` stands alone: parallel text
-            alone judges, and no label is read
+            of that network say; `decoder`, how sure the system was; `encoder`,
+            how near words lie to the other side for an encoder. `synthetic` stands alone: parallel text alone
+            judges, and no label is read
     labels  `post_edit`: a token is BAD where a cheapest edit of the translation into its post-edit replaces
             or deletes it (letters alike), a gap where it inserts there; `word_tags`: 2 n + 1 given tags
     use     optional columns of the segments that are read: names, or `auto`: those of `OPTIONAL` that the

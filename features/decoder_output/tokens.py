@@ -8,11 +8,11 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.segments import Segments
+from features.text.spelling import edited
 from features.text.tokens import Tokens, segment_sum
 
 Longs = NDArray[np.int64]
@@ -148,22 +148,7 @@ def _place(pieces: list[str], tokens: list[str], start: int) -> Longs:
     if left == right:
         place = begins
     else:
-        place = _edited(left, right)[np.minimum(begins, max(len(left) - 1, 0))] if left else begins
+        place = edited(left, right)[np.minimum(begins, max(len(left) - 1, 0))] if left else begins
     if not len(owner):
         return np.full(len(pieces), -1, np.int64)
     return np.asarray(owner[np.minimum(place, len(owner) - 1)], np.int64)
-
-
-def _edited(left: str, right: str) -> Longs:
-    """(n_characters of left,) where each character went in a cheapest edit of `left` into `right`.
-
-    >>> _edited("a<unk>c", "abc").tolist()
-    [0, 1, 2, 2, 2, 2, 2]
-    """
-    result = np.zeros(len(left), np.int64)
-    for op in Levenshtein.opcodes(left, right):
-        size, width = op.src_end - op.src_start, op.dest_end - op.dest_start
-        if size:
-            steps = np.arange(size) if op.tag == "equal" else np.arange(size) * max(width, 1) // size
-            result[op.src_start : op.src_end] = op.dest_start + steps
-    return np.minimum(result, max(len(right) - 1, 0))

@@ -8,6 +8,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.decoder_output.means import SubwordMeans
 from features.decoder_output.tokens import DecoderTokens, Marker
+from features.resources.aligner import Aligner
 from features.word_level.decoder_words import with_decoder
 from features.word_level.knowledge import LearnedKnowledge, Seen
 from features.word_level.optional import DECODER
@@ -30,7 +31,7 @@ class DecoderKnowledge(LearnedKnowledge):
     def requires(self) -> tuple[str, ...]:
         return DECODER
 
-    def fit(self, segments: Segments) -> Self:
+    def fit(self, segments: Segments, aligner: Aligner) -> Self:
         return self._with(SubwordMeans.fit(DecoderTokens.of(segments, self.marker)))
 
     def extended(self, table: TokenTable, seen: Seen) -> TokenTable:

@@ -79,8 +79,8 @@ class LearnedKnowledge(TokenKnowledge):
     """Columns that are learned from the training segments first, without their labels."""
 
     @abstractmethod
-    def fit(self, segments: Segments) -> Self:
-        """A copy that has learned."""
+    def fit(self, segments: Segments, aligner: Aligner) -> Self:
+        """A copy that has learned; `aligner` links words."""
 
     @abstractmethod
     def save(self, path: Path) -> None:
@@ -135,7 +135,9 @@ class Knowing(TokenResources):
 
     def _knowledge_of(self, segments: Segments) -> tuple[LearnedKnowledge, ...]:
         """What is learned from training segments."""
-        return tuple(each.fit(segments) for each in self.knowledge if isinstance(each, LearnedKnowledge))
+        return tuple(
+            each.fit(segments, self.aligner) for each in self.knowledge if isinstance(each, LearnedKnowledge)
+        )
 
     def _with_knowledge(self, table: TokenTable, segments: Segments, *, own: bool) -> TokenTable:
         """The table with the columns that were learned."""

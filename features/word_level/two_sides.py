@@ -113,7 +113,7 @@ class TwoSides(Knowing, LookedUp):
         used = frozenset(name for name in OPTIONAL if getattr(segments, name) is not None)
         learned = self._knowledge_of(segments)
         if self._decoder is not None and all(getattr(segments, name) is not None for name in DECODER):
-            learned = (*learned, self._decoder.fit(segments))
+            learned = (*learned, self._decoder.fit(segments, self.aligner))
         extension = Extension.fit(self._extras, segments, labels, self.aligner)
         return self.with_learned(_used=used, _learned_knowledge=learned, _extension=extension)
 

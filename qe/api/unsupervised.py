@@ -26,6 +26,7 @@ def train_without_labels(
     source_language: str,
     target_language: str,
     parallel: tuple[str | Path, str | Path] | None = None,
+    encoder: str | Path | None = None,
     tokenized: bool = False,
     cache: str | Path | None = None,
     progress: Progress = silent,
@@ -45,6 +46,8 @@ def train_without_labels(
         Codes such as "en".
     parallel : pair of str or Path, default=None
         Files of source and target text, a sentence a line.
+    encoder : str or Path, default=None
+        Name of an encoder of yours, or the path of its folder (docs/encoders.md).
     tokenized : bool, default=False
         Whether texts are split at white space alone.
     cache : str or Path, default=None
@@ -60,15 +63,15 @@ def train_without_labels(
     Raises
     ------
     qe.InputError
-        For rows that cannot be scored, for fewer than 20, and if there is neither parallel text nor what a
-        decoder said.
+        For rows that cannot be scored, for fewer than 20, and if there is no parallel text, no encoder and
+        nothing that a decoder said.
     """
     columns = _columns(translations)
     kind: Literal["moses", "whitespace"] = "whitespace" if tokenized else "moses"
     tokenizers = Tokenizer(source_language, kind), Tokenizer(target_language, kind)
     name = f"unsupervised-{source_language}-{target_language}"
     files = None if parallel is None else (Path(parallel[0]), Path(parallel[1]))
-    experiment = unlabelled_experiment(name, columns, files)
+    experiment = unlabelled_experiment(name, columns, files, encoder)
     check(experiment, in_memory=True)
     return made(
         experiment,

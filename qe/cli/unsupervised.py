@@ -31,6 +31,12 @@ def unsupervised(
         tuple[Path, Path] | None,
         input_option(metavar="SOURCE TARGET", help="Parallel text, a sentence per line, plain or gzip."),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        input_option(
+            metavar="MODEL", help="An encoder of yours (`qe encoders list`), or its folder (./NAME)."
+        ),
+    ] = None,
     columns: Columns = None,
     delimiter: Delimiter = None,
     quoting: Quoting = None,
@@ -46,9 +52,10 @@ def unsupervised(
 ) -> None:
     """Make a model of translations that nobody has judged.
 
-    It goes by how probable words of a translation are wrong, learned from parallel text (--parallel), and by
-    how probable a neural decoder found what it wrote, where the table has the columns `subwords` and
-    `token_log_probabilities`; by the mean of both where there are both. Scores are in standard deviations
+    It goes by how near source and translation lie to each other in the space of an encoder (--encoder), how
+    probable words of a translation are wrong, learned from parallel text (--parallel), and how probable a
+    neural decoder found what it wrote, where the table has the columns `subwords` and
+    `token_log_probabilities`; by the mean of those that are there. Scores are in standard deviations
     from the mean of these translations, higher is better: they order translations, and no more. The model is
     one for `qe score`, `qe serve` and MLflow. How good it is only labels can tell (`qe evaluate`); how good
     such models were elsewhere: docs/results/wmt18.md.
@@ -65,6 +72,7 @@ def unsupervised(
 
     import pandas as pd
 
+    from features.encoding.places import encoder_names
     from features.storage.outputs import check_apart
     from qe.api.unsupervised import train_without_labels
     from qe.scoring.naming import name_pairs
@@ -86,6 +94,7 @@ def unsupervised(
             source_language=source_language,
             target_language=target_language,
             parallel=parallel,
+            encoder=encoder,
             tokenized=tokenized,
             cache=cache_dir,
             progress=progress,
@@ -95,5 +104,8 @@ def unsupervised(
         print(json.dumps(made.to_json(), indent=1))
         return
     names = " and ".join(made.model.feature_set.names)
+    unused = encoder_names() if encoder is None else []
     print(f"{len(made.features):,} translations, no label: {names}")
     print(f"model: {made.folder}")
+    if unused:
+        print(f"with --encoder {unused[0]} it would also go by the cosine of source and translation")

@@ -8,7 +8,8 @@ import pandas as pd
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.feature_set import FeatureSet, parts_needed
+from features.core.extractor import FittedExtractor
+from features.core.feature_set import FeatureSet, checked, parts_needed
 from features.core.segments import Segments
 from features.core.tree_columns import numbers
 from features.storage.outputs import locked_folder
@@ -101,8 +102,8 @@ def _made(
 ) -> Unlabelled:
     needed = parts_needed(experiment.features)
     bundle = resources_for(experiment.resources, segments, needed, cache, progress)
-    feature_set = FeatureSet.make(experiment.features, bundle)
-    table = Extraction(feature_set, cache, progress=progress).static(segments)
+    feature_set = _fitted(FeatureSet.make(experiment.features, bundle), segments)
+    table = _table(Extraction(feature_set, cache, progress=progress), segments)
     section = experiment.learner[0]
     candidate = Candidate(section.kind, section.params)
     parts = {} if bundle is None else {name: bundle.manifest["parts"][name] for name in needed}
@@ -121,3 +122,24 @@ def _made(
     profile = Profile.make(segments, values, list(table.columns), experiment.seed)
     model.save(folder, (Background.make(values, experiment.seed), profile, Learned.make(pairs)))
     return Unlabelled(model, table, folder)
+
+
+def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
+    """The feature set with what is learned of texts alone.
+
+    Raises InputError for families that learn from labels.
+    """
+    for config, extractor in zip(feature_set.configs, feature_set.extractors, strict=True):
+        if isinstance(extractor, FittedExtractor) and extractor.labels_used():
+            raise InputError(f"'{config['kind']}' learns from {', '.join(extractor.labels_used())}")
+    fitted = (e.fit(segments, {}) if isinstance(e, FittedExtractor) else e for e in feature_set.extractors)
+    return replace(feature_set, extractors=tuple(fitted))
+
+
+def _table(extraction: Extraction, segments: Segments) -> pd.DataFrame:
+    """All columns, in their order: a mean that no label moved may be of the same texts."""
+    feature_set, static = extraction.feature_set, extraction.static(segments)
+    for i, extractor in extraction.fitted_families:
+        names = [feature.name for feature in feature_set.kept(i)]
+        static[names] = feature_set.keep(i, checked(extractor, segments))
+    return static[feature_set.columns]

@@ -5,22 +5,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from features.basics.errors import InputError
+from features.encoding.places import is_path
 from qe.config.experiment import IN_MEMORY, Experiment, made
 
 DECODER: Final = ("subwords", "token_log_probabilities")
 _DECODER_MEAN: Final = "decoder_mean"
+_COSINE: Final = "encoder_source_centred_cosine"
 _WORDS: Final = "word_quality_synthetic_word_mean"
 
 
 def unlabelled_experiment(
-    name: str, columns: Collection[str], parallel: tuple[Path, Path] | None
+    name: str, columns: Collection[str], parallel: tuple[Path, Path] | None, encoder: str | Path | None = None
 ) -> Experiment:
-    """The mean log-probability of subwords, where the table has the decoder's columns, and the mean P(BAD) of
-    words, where there is parallel text.
+    """The mean log-probability of subwords, where the table has the decoder's columns; the mean P(BAD) of
+    words, where there is parallel text; the cosine of source and target, centred by language, where there is
+    an encoder.
 
-    Raises InputError if there is neither.
+    Raises InputError if there is none of them.
 
-    Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`).
+    Source: Fomicheva et al. 2020, section 4.1 (TP); this project (`synthetic_word_quality`, `encoder`).
     """
     features = list[dict[str, Any]]()
     if set(DECODER) <= set(columns):
@@ -31,17 +34,25 @@ def unlabelled_experiment(
         features.append({"kind": "word_quality", "knowledge": ["synthetic"], "only": [_WORDS]})
         negative.append(_WORDS)
         content["resources"] = dict(zip(("source", "target"), map(str, parallel), strict=True))
+    if encoder is not None:
+        features.append(_encoder_feature(encoder))
     if not features:
         raise InputError(
             "there is nothing to judge translations by",
-            remedy="give parallel text (--parallel SOURCE TARGET), or what the decoder said of its output: "
-            f"the columns {' and '.join(DECODER)}",
+            remedy="give parallel text (--parallel SOURCE TARGET), an encoder (--encoder MODEL), or "
+            f"what the decoder said of its output: the columns {' and '.join(DECODER)}",
         )
     content |= {
         "name": name,
-        "description": "Learned from no label: what parallel text or the decoder says",
+        "description": "Learned from no label: what parallel text, an encoder or the decoder says",
         "dataset": {"format": IN_MEMORY, "path": "."},
         "features": features,
         "learner": {"kind": "unsupervised_mean", "params": {"negative": negative}, "space": {}},
     }
     return made(content, Path())
+
+
+def _encoder_feature(encoder: str | Path) -> dict[str, Any]:
+    """The family with its one column, which no label is needed for."""
+    model = str(Path(encoder).absolute() if is_path(encoder) else encoder)
+    return {"kind": "encoder", "model": model, "prediction": False, "pca": 0, "only": [_COSINE]}

@@ -172,3 +172,32 @@ def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
             made(changed)
         assert not (tmp_path / "un").exists()
     assert made(table).features["decoder_mean"].eq(-1.5).all()
+
+
+@pytest.mark.slow
+def test_with_an_encoder_scores_are_the_centred_cosine(folder: Path, tmp_path: Path) -> None:
+    """Alone, by numpy; its mean and deviation are those of the same translations. It needs no folder."""
+    for package in ("onnx", "onnxruntime", "tokenizers"):
+        pytest.importorskip(package)
+    import shutil
+
+    from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder
+
+    tiny = Tiny.of_seed()
+    encoder = onnx_folder(tmp_path / "tiny", tiny)
+    table = pd.read_csv(folder / "data" / "new.tsv", sep="\t")
+    made = qe.train_without_labels(
+        table, tmp_path / "un", source_language="en", target_language="es", encoder=encoder
+    )
+    assert made.model.feature_set.names == ["encoder_source_centred_cosine"]
+
+    def centred(texts: pd.Series) -> np.ndarray:
+        vectors = np.array([tiny.hidden([BEGIN, *ids_of(text), END]).mean(axis=0) for text in texts])
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors -= vectors.mean(axis=0)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    cosines = (centred(table["source"]) * centred(table["target"])).sum(axis=1)
+    shutil.rmtree(encoder)
+    got = scored(folder, made.folder, tmp_path / "scored.tsv")["score"]
+    np.testing.assert_allclose(got, (cosines - cosines.mean()) / cosines.std(), atol=2e-3)

@@ -1,5 +1,6 @@
 """A first experiment for a table: what the data allow, and what each choice costs and gains."""
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from qe.data.dataset import Split
 from qe.getting_started.init.table import LabelledTable, Wishes, read_labelled
 from qe.getting_started.init.text import Choices, Folds, written
 from qe.resources.cache import rows_of_own_corpus
+from qe.resources.encoders.listed import listed
 from qe.training.check import check
 
 FOLDS = 5
@@ -79,7 +81,17 @@ def begin(
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")
-    return Beginning(output, experiment, table, table.notes)
+    return Beginning(output, experiment, table, (*table.notes, *_told_of_encoder(table)))
+
+
+def _told_of_encoder(table: LabelledTable) -> tuple[str, ...]:
+    """What an encoder adds, if one is used."""
+    encoder = _encoder(table)
+    told = (
+        f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, and "
+        "predicts the label from their vectors; delete its line to do without"
+    )
+    return () if encoder is None else (told,)
 
 
 def _choices(
@@ -103,6 +115,7 @@ def _choices(
         folds=_folds(learned),
         learned=len(learned),
         learner=_learner(table, len(learned)),
+        encoder=_encoder(table),
     )
 
 
@@ -113,6 +126,14 @@ def _name(given: str | None, output: Path, table: LabelledTable) -> str:
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", output.stem).lstrip("._-") or "first"
     taken = {*table.dataset.splits, table.dataset.scale.name, *_SPLITS}
     return f"{stem}-model" if stem in taken else stem
+
+
+def _encoder(table: LabelledTable) -> str | None:
+    """The first of the user's encoders that can be read, if the packages are there that run it."""
+    packages = ("onnxruntime", "safetensors", "tokenizers")
+    if "classes" in table.options["label"] or any(importlib.util.find_spec(p) is None for p in packages):
+        return None
+    return next((each["name"] for each in listed() if not each["problem"]), None)
 
 
 def _learner(table: LabelledTable, rows: int) -> str:

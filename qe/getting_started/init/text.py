@@ -28,6 +28,7 @@ _GAINS = {
     "alignment": "words without a counterpart, and how far words move",
     "bag_of_words": "words that go with good and bad translations; fitted inside the folds",
 }
+_ENCODER = "cosines and a prediction by a sentence encoder"
 _WIDTH = 108
 
 
@@ -36,6 +37,7 @@ class Choices:
     """What the data allow.
 
     own_corpus  whether resources are built from a part of the table
+    encoder     an encoder of the user's; None without
     learned     rows that are learned from
     """
 
@@ -48,6 +50,7 @@ class Choices:
     folds: Folds
     learned: int
     learner: str
+    encoder: str | None = None
 
 
 def written(choices: Choices) -> str:
@@ -153,6 +156,7 @@ def _features(choices: Choices) -> list[str]:
             f"word_quality  # {count(costs['word_quality'])} us: which words the post-edits would change"
         )
         lines[-1] = f"# - {lines[-1]}"
+    lines.append(_encoder_line(choices))
     text = (
         "Families, with microseconds (us) of processor time per segment; `qe features list` has all of them."
     )
@@ -162,6 +166,16 @@ def _features(choices: Choices) -> list[str]:
         "features:",
         *(f"  {line}" if line.startswith("#") else f"  - {line}" for line in lines),
     ]
+
+
+def _encoder_line(choices: Choices) -> str:
+    """A family for the user's encoder; how to get one, where there is none."""
+    if choices.encoder is None:
+        return (
+            "# - {kind: encoder, model: NAME}  # `qe encoders make multilingual-e5-small` brings one: "
+            + _ENCODER
+        )
+    return f"{{kind: encoder, model: {_flow(choices.encoder)}}}  # some 30,000 us: {_ENCODER}"
 
 
 def _split(choices: Choices) -> list[str]:

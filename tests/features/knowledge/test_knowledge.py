@@ -1,6 +1,7 @@
 """What every kind of knowledge must keep, and how families take it by their settings."""
 
 import importlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from features.text.corpus import ParallelCorpus
 from features.text.tokenizer import Tokenizer
 from features.word_level.knowledge import KNOWLEDGE, Knowledge, LearnedKnowledge
 from features.word_level.places import judges
+from tests.features.encoding.made import Tiny, onnx_folder
 
 TOKENIZERS = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 WORDS = ("house", "casa"), ("dog", "perro"), ("red", "rojo"), ("big", "grande"), ("sees", "ve"), ("a", "un")
@@ -97,7 +99,7 @@ def test_a_list_is_a_list() -> None:
 @pytest.mark.parametrize("family", ["word_network", "source_word_quality"])
 def test_families_that_learn_from_labels_refuse_what_judges_without(family: str) -> None:
     (error,) = errors("synthetic", kind=family)
-    assert f"'{family}' learns from labels" in error and "known here: decoder, predictor" in error
+    assert f"'{family}' learns from labels" in error and "known here: decoder, encoder, predictor" in error
 
 
 def test_without_labels_no_setting_of_a_model_is_taken() -> None:
@@ -118,6 +120,26 @@ def test_the_order_changes_no_value(bundle: Bundle, segments: Segments, labels: 
         made: Any = make_extractor(config, bundle)
         values.append(made.fit(segments, labels).extract(segments))
     np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.parametrize("kind", ["word_quality", "word_network", "source_word_quality"])
+def test_what_an_encoder_says_is_saved_and_comes_back(
+    kind: str, bundle: Bundle, segments: Segments, labels: dict[str, Any], tmp_path: Path
+) -> None:
+    """The model holds the encoder: its folder is gone."""
+    for package in ("onnx", "onnxruntime", "tokenizers"):
+        pytest.importorskip(package)
+    folder = onnx_folder(tmp_path / "tiny", Tiny.of_seed())
+    knowledge = [{"kind": "encoder", "model": str(folder), "components": 2}]
+    made: Any = make_extractor({"kind": kind, "knowledge": knowledge}, bundle)
+    fitted = made.fit(segments, labels)
+    (tmp_path / "saved").mkdir()
+    fitted.save(tmp_path / "saved")
+    expected = fitted.extract(segments)
+    shutil.rmtree(folder)
+    np.testing.assert_array_equal(made.restore(tmp_path / "saved").extract(segments), expected)
+    plain: Any = make_extractor({"kind": kind}, bundle)
+    assert not np.array_equal(plain.fit(segments, labels).extract(segments), expected)
 
 
 @pytest.mark.parametrize("kind", ["word_quality", "word_network", "source_word_quality"])

@@ -27,6 +27,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DemoData:
     return generate(tmp_path_factory.mktemp("data"), pairs=60, train=310, test=1, new=1)
 
 
+@pytest.fixture(autouse=True)
+def encoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user's encoders; there is none in it."""
+    monkeypatch.setenv("QE_ENCODERS", str(tmp_path / "encoders"))
+    return tmp_path / "encoders"
+
+
 @pytest.fixture
 def table(data: DemoData) -> pd.DataFrame:
     """The demo's labelled segments with a number on each source, so that none repeats."""
@@ -223,3 +230,18 @@ def test_no_split_and_no_label_has_the_default_name(
     table.to_csv(tmp_path / "data.tsv", sep="\t", index=False, quoting=3)
     made = begin(tmp_path / "data.tsv", EN_ES, tmp_path / f"{file}.yaml", name=given)
     assert made.experiment.name == expected
+
+
+def test_an_encoder_of_the_user_is_used_and_told(encoders: Path, table: pd.DataFrame, tmp_path: Path) -> None:
+    for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
+        pytest.importorskip(package)
+    from tests.features.encoding.made import Tiny, onnx_folder
+
+    without = begun(tmp_path, table)
+    assert "encoder" not in kinds(without.experiment)
+    assert "qe encoders make multilingual-e5-small" in without.path.read_text()
+    (encoders / "a-broken-one").mkdir(parents=True)
+    onnx_folder(encoders / "tiny", Tiny.of_seed())
+    beginning = begun(tmp_path, table, overwrite=True)
+    assert {"kind": "encoder", "model": "tiny"} in beginning.experiment.features
+    assert any("your encoder 'tiny' is used" in note for note in beginning.notes)

@@ -1,0 +1,195 @@
+"""How near every word lies to the other side in the space of an encoder, and what its state says."""
+
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from features.basics.errors import InputError
+from features.basics.hints import Count
+from features.core.segments import Segments
+from features.encoding.encoded import Floats
+from features.encoding.folder import EncoderFolder
+from features.encoding.places import encoder_path
+from features.encoding.projections import Projection, fit_pca
+from features.encoding.words import WordStates, word_states
+from features.resources.aligner import Aligner
+from features.storage.files import digest
+from features.text.tokens import Tokens
+from features.word_level.columns import Columns, matrix, shifted, spread
+from features.word_level.keys import gap_sides
+from features.word_level.knowledge import LearnedKnowledge, Seen
+from features.word_level.links import aligned_links
+from features.word_level.tokens import TokenTable
+
+_FOLDER: Final = "encoder"  # in what is saved
+_KINDS: Final = ("state", "difference")
+_LEARNED_FROM: Final = 40_000  # words at most that components are learned from
+_OF_GAPS: Final = ("encoder_best", "encoder_partner")
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderKnowledge(LearnedKnowledge):
+    """Cosines of a word's state with the most similar word of the source and with the aligned one, and
+    principal components of its state and of its difference from the aligned one's.
+
+    model       name of an encoder of yours, or the path of its folder, as for `encoder`; by default the one
+                that `qe encoders make` makes
+    prompt      before every text; null: what the encoder's folder says
+    components  of state and difference each, learned from the words of training translations
+    threads     on which the encoder runs
+    """
+
+    model: str | Path = "multilingual-e5-small"
+    prompt: str | None = None
+    components: Annotated[int, Ge(0)] = 16
+    threads: Count = 1
+    _loaded: "_Loaded" = field(default_factory=lambda: _Loaded(), init=False, repr=False)
+    _projections: dict[str, Projection] | None = field(default=None, init=False, repr=False)
+    _copy: Path | None = field(default=None, init=False, repr=False)
+
+    def content_fingerprint(self) -> str:
+        return digest(*sorted(self._folder.checksums().values()))
+
+    def fit(self, segments: Segments, aligner: Aligner) -> Self:
+        states = _States.of(self._states, segments, aligner)
+        learned = {kind: self._projection(rows) for kind, rows in states.by_kind().items()}
+        return self._with(_projections=learned)
+
+    def extended(self, table: TokenTable, seen: Seen) -> TokenTable:
+        states = _States.of(self._states, seen.segments, seen.aligner)
+        words = {**_cosines(states, table), **self._components(states)}
+        gaps: Columns = {}
+        for name in _OF_GAPS:
+            gaps[f"left_{name}"], gaps[f"right_{name}"] = gap_sides(
+                np.asarray(words[name], np.float64), table.offsets, np.nan
+            )
+        return replace(
+            table,
+            word_names=(*table.word_names, *words),
+            gap_names=(*table.gap_names, *gaps),
+            words=np.hstack([table.words, matrix(words, len(table.words))]),
+            gaps=np.hstack([table.gaps, matrix(gaps, len(table.gaps))]),
+        )
+
+    def save(self, path: Path) -> None:
+        for kind, projection in self._learned.items():
+            projection.save(path / kind)
+        self._folder.copy(path / _FOLDER)
+
+    def restore(self, path: Path) -> Self:
+        loaded = {kind: Projection.load(path / kind, self.components) for kind in _KINDS}
+        return self._with(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
+
+    @property
+    def _folder(self) -> EncoderFolder:
+        return EncoderFolder(self._copy or encoder_path(self.model))
+
+    @property
+    def _learned(self) -> dict[str, Projection]:
+        if self._projections is None:
+            raise InputError("knowledge of the encoder must be fitted first", remedy="train a model with it")
+        return self._projections
+
+    @property
+    def _states(self) -> WordStates:
+        if self._loaded.states is None:
+            self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
+        return self._loaded.states
+
+    def _projection(self, rows: Floats) -> Projection:
+        defined = rows[np.isfinite(rows).all(axis=1)]
+        some = defined[:: len(defined) // _LEARNED_FROM + 1].astype(np.float64)
+        return fit_pca(some, self.components, 0)
+
+    def _components(self, states: "_States") -> Columns:
+        columns: Columns = {}
+        for kind, rows in states.by_kind().items():
+            values = self._learned[kind].apply(rows.astype(np.float64))
+            columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
+        return columns
+
+    def _with(self, **fields: Any) -> Self:
+        made = copy(self)
+        vars(made).update(fields)
+        return made
+
+
+@dataclass(eq=False)
+class _Loaded:
+    """States that copies share; neither copied nor pickled."""
+
+    states: WordStates | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"states": None}
+
+
+@dataclass(frozen=True, eq=False)
+class _States:
+    """target, partner  (n_tokens, d) states of target words, and of the source words aligned with them
+    best             (n_tokens,) highest cosine with a source word
+    free             (n_segments,) lowest of the highest cosines of source words
+    """
+
+    target: Floats
+    partner: Floats
+    best: NDArray[np.float64]
+    free: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, states: WordStates, segments: Segments, aligner: Aligner) -> "_States":
+        target = states.of(segments.target, segments.target_tokens)
+        source = states.of(segments.source, segments.source_tokens)
+        if target.shape[1] != source.shape[1]:  # one side has no word that the encoder knows
+            source, target = (np.full((len(x), 1), np.nan, np.float32) for x in (source, target))
+        links = aligned_links(segments, aligner).best
+        partner = np.full_like(target, np.nan)
+        partner[links >= 0] = source[links[links >= 0]]
+        return cls(target, partner, *_best(target, source, segments.target_tokens, segments.source_tokens))
+
+    def by_kind(self) -> dict[str, Floats]:
+        return {"state": self.target, "difference": self.target - self.partner}
+
+
+def _best(
+    target: Floats, source: Floats, targets: Tokens, sources: Tokens
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The highest cosine of every target word, and the lowest of those of the source words of a segment."""
+    best, free = np.full(len(target), np.nan), np.full(len(targets), np.nan)
+    for i in range(len(targets)):
+        a, b = targets.offsets[i : i + 2].tolist()
+        c, d = sources.offsets[i : i + 2].tolist()
+        cosines = target[a:b] @ source[c:d].T
+        known = np.where(np.isnan(cosines), -np.inf, cosines)
+        if known.size:
+            best[a:b], lowest = known.max(axis=1), known.max(axis=0)
+            free[i] = np.where(np.isinf(lowest), np.inf, lowest).min()
+    return np.where(np.isfinite(best), best, np.nan), np.where(np.isfinite(free), free, np.nan)
+
+
+def _cosines(states: _States, table: TokenTable) -> Columns:
+    """Cosines of words, and what their neighbours and their text have."""
+    partner = np.einsum("nd,nd->n", states.target, states.partner).astype(np.float64)
+    offsets = table.offsets
+    columns: Columns = {"encoder_best": states.best, "encoder_partner": partner}
+    for by in (-1, 1):
+        columns[f"encoder_best_{by:+d}"] = shifted(states.best, offsets, by)
+        columns[f"encoder_partner_{by:+d}"] = shifted(partner, offsets, by)
+    columns["encoder_text_best"] = spread(_text_mean(states.best, offsets), offsets)
+    columns["encoder_text_free"] = spread(states.free, offsets)
+    columns["encoder_contrast"] = states.best - columns["encoder_text_best"]
+    return columns
+
+
+def _text_mean(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(n_segments,) means of what is defined; NaN if nothing is."""
+    segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    defined = np.isfinite(values)
+    counts = np.bincount(segment[defined], minlength=len(offsets) - 1)
+    sums = np.bincount(segment[defined], weights=values[defined], minlength=len(offsets) - 1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

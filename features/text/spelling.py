@@ -1,0 +1,37 @@
+"""Two spellings of one text: where the characters of one went in the other."""
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+
+def edited(left: str, right: str) -> NDArray[np.int64]:
+    """(n_characters of left,) where each character went in a cheapest edit of `left` into `right`.
+
+    >>> edited("a<unk>c", "abc").tolist()
+    [0, 1, 2, 2, 2, 2, 2]
+    """
+    result = np.zeros(len(left), np.int64)
+    for op in Levenshtein.opcodes(left, right):
+        size, width = op.src_end - op.src_start, op.dest_end - op.dest_start
+        if size:
+            steps = np.arange(size) if op.tag == "equal" else np.arange(size) * max(width, 1) // size
+            result[op.src_start : op.src_end] = op.dest_start + steps
+    return np.minimum(result, max(len(right) - 1, 0))
+
+
+def overlaps(pieces: list[str], tokens: list[str]) -> NDArray[np.int64]:
+    """(n, 2) each piece with each token that it shares a character with; both spell one text.
+
+    By character: exact where both spell the same, else by a cheapest edit.
+
+    >>> overlaps(["can", "'t"], ["ca", "n't"]).tolist()
+    [[0, 0], [0, 1], [1, 1]]
+    """
+    left, right = "".join(pieces), "".join(tokens)
+    if not (left and right):
+        return np.empty((0, 2), np.int64)
+    of_piece = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
+    of_token = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens])
+    place = np.arange(len(left)) if left == right else edited(left, right)
+    return np.asarray(np.unique(np.stack([of_piece, of_token[place]], axis=1), axis=0), np.int64)
