@@ -85,6 +85,18 @@ def parts_needed(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(needed)
 
 
+def check_files(configs: Sequence[Mapping[str, Any]]) -> None:
+    """Looks at the files that extractors, and what their lists name, read themselves; loads no resource.
+
+    Raises InputError for files that are not there, before resources are built for the others.
+    """
+    for config in expand(configs):
+        extractor = _right(config)
+        for each in (extractor, *extractor.within()):
+            if not any(each.parts()):
+                each.make(None).content_fingerprint()
+
+
 def make_extractor(config: Mapping[str, Any], bundle: Bundle | None) -> Extractor:
     """One extractor from `{kind: NAME, parameter: value, ...}`; resources come from the bundle.
 

@@ -15,7 +15,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.core.apart import Apart
 from features.core.bundle import Bundle
-from features.core.feature_set import FeatureSet, parts_needed
+from features.core.feature_set import FeatureSet, check_files, parts_needed
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset, Split
 from qe.data.repeated import leaks
@@ -206,6 +206,7 @@ class _Features:
 
 def _features(plan: Plan, rows: TrainingRows, cache: Path, progress: Progress) -> _Features:
     section, trees = plan.experiment.resources, plan.experiment.trees
+    check_files(plan.features)
     if not plan.parts or section is None or not section.texts:
         bundle = resources_for(section, rows.corpus, plan.parts, cache, progress, plan.programs)
         return _Features(FeatureSet.make(plan.features, bundle, trees), bundle)
