@@ -10,7 +10,7 @@ import numpy as np
 from features.basics.array_types import BoolArray
 from features.basics.assignments import named_files
 from features.basics.errors import InputError
-from qe.cli._common import progress_bar
+from qe.cli._progress import progress_bar
 from qe.data.tag_files import Layout, TagFile, is_scored, read_scored, read_tags, same_tags
 from qe.evaluation.word_level import (
     WordReport,

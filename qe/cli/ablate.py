@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import progress_bar
 from qe.cli._options import (
     MOST_SAMPLES,
     CacheDir,
@@ -16,6 +15,7 @@ from qe.cli._options import (
     output_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment

@@ -9,7 +9,7 @@ import typer
 from features.basics.assignments import assigned
 from features.basics.errors import InputError
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import group_files, groups, held, progress_bar
+from qe.cli._common import group_files, groups, held
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -29,6 +29,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 from qe.cli._runs import compare_runs
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from qe.cli._common import held, progress_bar
+from qe.cli._common import held
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -19,6 +19,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import progress_bar
 from qe.cli._options import Json, Quiet, output_option
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.data.check import DataReport

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from qe.cli._common import progress_bar
 from qe.cli._options import Quiet, output_option, seed_option
+from qe.cli._progress import progress_bar
 from qe.display.numbers import count
 
 

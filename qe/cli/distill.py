@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from qe.cli._common import progress_bar, tell_refused
+from qe.cli._common import tell_refused
 from qe.cli._options import (
     CacheDir,
     Columns,
@@ -22,6 +22,7 @@ from qe.cli._options import (
     output_option,
     table_layout,
 )
+from qe.cli._progress import progress_bar
 
 
 def distill(

@@ -8,7 +8,7 @@ import typer
 
 from qe.cli._application import Application
 from qe.cli._buckets import BucketOptions
-from qe.cli._common import emit, group_files, groups, progress_bar
+from qe.cli._common import emit, group_files, groups
 from qe.cli._options import (
     INPUT,
     MOST_SAMPLES,
@@ -32,6 +32,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 from qe.cli._word_tags import words
 
 if TYPE_CHECKING:

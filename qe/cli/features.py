@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark, progress_bar
+from qe.cli._common import on_spark
 from qe.cli._options import CacheDir, DataRoot, Engine, Json, Master, Overrides, Quiet, output_option
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.getting_started.catalogue.features import Family, Set

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import progress_bar
 from qe.cli._options import (
     Columns,
     Delimiter,
@@ -20,6 +19,7 @@ from qe.cli._options import (
     output_option,
     table_layout,
 )
+from qe.cli._progress import progress_bar
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qe.cli._common import progress_bar
 from qe.cli._options import Json, Quiet, input_option, output_option
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import group_files, groups, held, progress_bar
+from qe.cli._common import group_files, groups, held
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -19,6 +19,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from qe.cli._common import held, progress_bar
+from qe.cli._common import held
 from qe.cli._options import (
     MOST_SAMPLES,
     TESTS,
@@ -21,6 +21,7 @@ from qe.cli._options import (
     seed_option,
     test_option,
 )
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from qe.people.judgements.bootstrap import Draw

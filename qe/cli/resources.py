@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from qe.cli._application import Application
-from qe.cli._common import on_spark, progress_bar
+from qe.cli._common import on_spark
 from qe.cli._options import Engine, Json, Master, Quiet, input_option, output_option, run_option
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from features.basics.progress import Progress

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import progress_bar
 from qe.cli._options import Columns, Json, Quiet, input_option, output_option, seed_option
+from qe.cli._progress import progress_bar
 
 
 def robustness(

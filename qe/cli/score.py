@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import on_spark, progress_bar, registered
+from qe.cli._common import on_spark, registered
 from qe.cli._options import (
     Columns,
     Decimal,
@@ -28,6 +28,7 @@ from qe.cli._options import (
     run_option,
     table_layout,
 )
+from qe.cli._progress import progress_bar
 from qe.display.numbers import percent
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from qe.cli._common import progress_bar, tell_refused
+from qe.cli._common import tell_refused
 from qe.cli._options import (
     CacheDir,
     Columns,
@@ -24,6 +24,7 @@ from qe.cli._options import (
     seed_option,
     table_layout,
 )
+from qe.cli._progress import progress_bar
 
 
 def suggest(

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from qe.cli._application import Application
-from qe.cli._common import held, progress_bar
+from qe.cli._common import held
 from qe.cli._options import Json, Quiet, output_option, seed_option
+from qe.cli._progress import progress_bar
 from qe.display.numbers import number, percent
 
 app = Application()

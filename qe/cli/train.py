@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qe.cli._common import progress_bar
 from qe.cli._options import CacheDir, DataRoot, Json, Overrides, Overwrite, Quiet, output_option, run_option
+from qe.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

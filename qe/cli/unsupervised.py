@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qe.cli._common import progress_bar, tell_refused
+from qe.cli._common import tell_refused
 from qe.cli._options import (
     CacheDir,
     Columns,
@@ -20,6 +20,7 @@ from qe.cli._options import (
     output_option,
     table_layout,
 )
+from qe.cli._progress import progress_bar
 
 
 def unsupervised(

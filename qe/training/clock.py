@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from features.basics.progress import Progress, silent
+
 
 @dataclass(frozen=True, eq=False)
 class Clock:
     """Seconds by part of the work: on the wall, and of all processors, finished child processes included.
+
+    progress  told when a part begins and ends
 
     A part within a part counts for itself alone, so that all parts add up to the whole.
 
@@ -20,6 +24,7 @@ class Clock:
     ['features', 'search']
     """
 
+    progress: Progress = silent
     _spent: dict[str, list[float]] = field(default_factory=dict, init=False, repr=False)
     _open: list[str] = field(default_factory=list, init=False, repr=False)
     _last: list[float] = field(default_factory=list, init=False, repr=False)
@@ -29,11 +34,13 @@ class Clock:
         """What is done within counts for `name`."""
         self._count()
         self._open.append(name)
+        self.progress(name, 0, None)
         try:
             yield
         finally:
             self._count()
             self._open.pop()
+            self.progress(name, 1, 1)
 
     def parts(self) -> list[dict[str, str | float]]:
         """`part`, `seconds` and `cpu_seconds` of every part, those with the most seconds first."""

@@ -8,17 +8,20 @@ import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
 from qe.models.pipeline import Candidate
 from qe.training.fold_data import FoldData
 from qe.training.objective import Objective
 
 _FITS = 400  # (feature, fold) pairs
-_ROWS = 2000  # of each held-out fold, at random: a plot needs no more
+_ROWS = 2000  # of all held-out folds together, at random: a plot needs no more
 _VALUES = 4_000_000  # in the tables that are predicted at once (32 MB)
 
 
-def permutation_importance(objective: Objective, best: Candidate) -> tuple[list[str], FloatArray, FloatArray]:
+def permutation_importance(
+    objective: Objective, best: Candidate, progress: Progress = silent
+) -> tuple[list[str], FloatArray, FloatArray]:
     """How much the MAE of held-out rows rises when one column is shuffled: names, mean and spread over folds.
 
     Measured on as many folds, and rows of each, as keep it cheap (one fold at least).
@@ -26,9 +29,14 @@ def permutation_importance(objective: Objective, best: Candidate) -> tuple[list[
     names = list(objective.folds[0].train.columns)
     folds = objective.folds[: max(1, min(len(objective.folds), _FITS // max(len(names), 1)))]
     with threadpool_limits(1):  # learners predict by one thread each
-        held_out = list(side_by_side(lambda fold: _HeldOut.of(fold, best, objective), folds))
+        most = max(1, _ROWS // len(folds))
+        held_out = list(side_by_side(lambda fold: _HeldOut.of(fold, best, objective, most), folds))
         tasks = [(rows, block) for rows in held_out for block in rows.blocks()]
-        errors = np.concatenate(list(side_by_side(lambda task: task[0].errors(task[1]), tasks)))
+        blocks = list[FloatArray]()
+        for errors in side_by_side(lambda task: task[0].errors(task[1]), tasks):
+            blocks.append(errors)
+            progress("importance of features", len(blocks), len(tasks))
+        errors = np.concatenate(blocks)
     rises = errors.reshape(len(folds), len(names)) - [[rows.plain] for rows in held_out]
     spread = rises.std(axis=0, ddof=1) if len(folds) > 1 else np.zeros(len(names))
     return names, rises.mean(axis=0), spread
@@ -44,13 +52,13 @@ class _HeldOut:
     plain: float
 
     @classmethod
-    def of(cls, fold: FoldData, best: Candidate, objective: Objective) -> "_HeldOut":
+    def of(cls, fold: FoldData, best: Candidate, objective: Objective, most: int) -> "_HeldOut":
         fitted = fold.fitted(best, objective.seed)
         generator = np.random.default_rng(objective.seed)
         _, table = fold.prepared(best)
         rows = np.arange(len(table))
-        if len(rows) > _ROWS:
-            rows = np.sort(generator.choice(rows, _ROWS, replace=False))
+        if len(rows) > most:
+            rows = np.sort(generator.choice(rows, most, replace=False))
         table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
 
         def error(tables: pd.DataFrame) -> FloatArray:

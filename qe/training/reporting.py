@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from features.basics.array_types import FloatArray
+from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
@@ -190,7 +191,7 @@ def _headers(datasets: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> dict[
     return {name: header for name, header in columns.items() if name in Segments.column_names()}
 
 
-def write(output: Path, result: TrainingResult) -> None:
+def write(output: Path, result: TrainingResult, progress: Progress = silent) -> None:
     """Predictions as submissions and as one table, trials.tsv, the plots, and what is said of words."""
     _write_submissions(output, result)
     with atomic_file(output / "predictions.parquet") as temporary:
@@ -199,7 +200,7 @@ def write(output: Path, result: TrainingResult) -> None:
         result.search.history().to_csv(temporary, sep="\t", index=False)
     if result.words is not None:
         write_words(output / "words", result.words)
-    _write_plots(output / "plots", result)
+    _write_plots(output / "plots", result, progress)
 
 
 def _write_submissions(output: Path, result: TrainingResult) -> None:
@@ -240,7 +241,7 @@ def _predictions_table(result: TrainingResult) -> pd.DataFrame:
     return pd.concat(blocks, ignore_index=True)
 
 
-def _write_plots(folder: Path, result: TrainingResult) -> None:
+def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> None:
     prepared, search = result.prepared, result.search
     scale = prepared.dataset.scale
     gold, out_of_fold = prepared.scores, result.out_of_fold
@@ -255,7 +256,7 @@ def _write_plots(folder: Path, result: TrainingResult) -> None:
             figure = interval_coverage(entries, scale, where)
             drawn["interval_coverage" + (f"_{name}" if name else "")] = figure
     if not search.best.pairwise:  # a kernel's columns are segments, not features
-        names, values, spread = permutation_importance(result.objective, search.best)
+        names, values, spread = permutation_importance(result.objective, search.best, progress)
         drawn["feature_importance"] = feature_importance(
             names,
             values,

@@ -242,8 +242,8 @@ def _close_interrupted(study: optuna.Study) -> None:
 
 def _stage(study: optuna.Study, objective: Objective) -> str:
     if not finished(study):
-        return "search"
+        return "trials"
     values = zip(objective.metrics, _best(study, objective).values, strict=True)
-    return "search · best " + ", ".join(
+    return "trials · best " + ", ".join(
         f"{title_of(metric)} {number(value, METRICS.get(metric).digits + 1)}" for metric, value in values
     )

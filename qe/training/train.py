@@ -108,7 +108,7 @@ def _trained(
     progress: Progress,
 ) -> Outcome:
     experiment = plan.experiment
-    started, clock = time.perf_counter(), Clock()
+    started, clock = time.perf_counter(), Clock(progress)
     with clock.part("data and resources"):
         prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
     state.claim(_fingerprint(prepared), _inputs(prepared))
@@ -121,7 +121,7 @@ def _trained(
             report["model"] = reporting.model_notes(result.model, output)
             model = result.model.described(**reporting.about(report))
             model.save(output / "model", result.companions.all())
-            reporting.write(output, result)
+            reporting.write(output, result, progress)
             report["intervals"] = reporting.interval_report(result)
         report["seconds"] = round(time.perf_counter() - started, 2)
         report["time"] = clock.parts()

@@ -1,0 +1,165 @@
+"""Progress of long work on stderr: bars on a terminal, a line every 30 seconds where it is a file."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TextIO
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from features.basics.progress import Progress as Report
+from features.basics.progress import silent
+from qe.display.numbers import number
+
+QUIET: Final = 2.0  # seconds that a stage lasts before anything is shown
+EVERY: Final = 30.0  # seconds between lines of a stage
+
+
+@contextmanager
+def progress_bar(quiet: bool = False) -> Iterator[Report]:
+    """Yields a Progress callback that shows stages longer than two seconds; silent with `quiet`."""
+    console = Console(stderr=True)
+    if quiet:
+        yield silent
+    elif console.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Pace())
+        with _LateBars(*columns, console=console, transient=True) as bars:
+            yield _Bars(bars)
+    else:
+        with _ticking(Lines(sys.stderr)) as lines:
+            yield lines
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Beginning of a stage: how much was done then, and when (in seconds)."""
+
+    done: int
+    time: float
+
+    def pace(self, done: int, total: int | None, now: float) -> str:
+        """The rate since then, and the time that the rest takes at that rate; empty before anything is done.
+
+        >>> Begun(1000, 0.0).pace(3000, 9000, 4.0)
+        '500/s, 0:00:12 left'
+        """
+        if done <= self.done or now <= self.time:
+            return ""
+        rate = (done - self.done) / (now - self.time)
+        shown = f"{number(rate, 0 if rate >= 10 else 1)}/s"
+        if total is None:
+            return shown
+        return f"{shown}, {timedelta(seconds=round(max(total - done, 0) / rate))} left"
+
+
+class _LateBars(Progress):
+    """Bars of stages that have lasted two seconds."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table([task for task in self.tasks if (task.elapsed or 0.0) > QUIET])
+
+
+class _Bars:
+    """One bar per stage."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.tasks: dict[str, Any] = {}
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        key = _key(stage)
+        if key not in self.tasks:
+            begun = Begun(done, self.bars.get_time())
+            self.tasks[key] = self.bars.add_task(stage, total=total, begun=begun, pace="")
+        task = next(t for t in self.bars.tasks if t.id == self.tasks[key])
+        pace = task.fields["begun"].pace(done, total, self.bars.get_time())
+        self.bars.update(task.id, completed=done, total=total, description=stage, pace=pace)
+
+
+class _Pace(ProgressColumn):
+    """Rate and remaining time, as of the last report."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["pace"], style="progress.remaining")
+
+
+def _key(stage: str) -> str:
+    """What stays the same of a stage's name while it tells its best so far.
+
+    >>> _key("trials · best MAE 0.5"), _key("features · surface")
+    ('trials', 'features · surface')
+    """
+    return stage.partition(" · best ")[0]
+
+
+@dataclass
+class _Stage:
+    name: str
+    begun: Begun
+    done: int
+    total: int | None
+    told: float | None = None  # when its last line was written
+
+
+class Lines:
+    """A line for the innermost stage when it has lasted two seconds, every 30 seconds, and at its end."""
+
+    def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
+        self.stream, self.now = stream, now
+        self._stages: dict[str, _Stage] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        with self._lock:
+            now = self.now()
+            key = _key(stage)
+            known = self._stages.setdefault(key, _Stage(stage, Begun(done, now), done, total))
+            known.name, known.done, known.total = stage, done, total
+            if total is not None and done >= total:
+                del self._stages[key]
+                if now - known.begun.time > QUIET:
+                    self._write(f"{stage}: done in {timedelta(seconds=round(now - known.begun.time))}")
+        self.tick()
+
+    def tick(self) -> None:
+        """Writes what is due."""
+        with self._lock:
+            if not self._stages:
+                return
+            stage = list(self._stages.values())[-1]
+            now = self.now()
+            if now - stage.begun.time <= QUIET or (stage.told is not None and now - stage.told < EVERY):
+                return
+            stage.told = now
+            of = "" if stage.total is None else f"{stage.done:,} of {stage.total:,}"
+            pace = stage.begun.pace(stage.done, stage.total, now)
+            passed = f"{timedelta(seconds=round(now - stage.begun.time))} so far"
+            self._write(f"{stage.name}: {', '.join(filter(None, (of, pace or passed)))}")
+
+    def _write(self, line: str) -> None:
+        self.stream.write(line + "\n")
+        self.stream.flush()
+
+
+@contextmanager
+def _ticking(lines: Lines) -> Iterator[Lines]:
+    """Looks every second for stages that report nothing."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(1.0):
+            lines.tick()
+
+    thread = threading.Thread(target=watch, daemon=True, name="progress")
+    thread.start()
+    try:
+        yield lines
+    finally:
+        ended.set()
+        thread.join()
