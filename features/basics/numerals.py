@@ -2,7 +2,7 @@
 
 
 def real(text: str) -> float:
-    """As `float`, of ASCII digits without underscores; NaN and infinities are for the caller to refuse.
+    """Number by `float`, of ASCII digits without underscores; the caller refuses NaN and infinities.
 
     >>> real(" -1.5e3 "), real("nan")
     (-1500.0, nan)
@@ -19,7 +19,7 @@ def real(text: str) -> float:
 
 
 def integer(text: str) -> int:
-    """As `int`, of ASCII digits without underscores.
+    """Number by `int`, of ASCII digits without underscores.
 
     >>> integer("-7")
     -7

@@ -1,4 +1,4 @@
-"""Where encoders lie: a name is a folder among the user's encoders, a path is that folder."""
+"""Places of encoders: a name is a folder among the user's encoders, a path is that folder."""
 
 import os
 from pathlib import Path

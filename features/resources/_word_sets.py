@@ -57,7 +57,7 @@ def _count(ids: Any, offsets: Any, types: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _distinct(ids: Any, offsets: Any, known: Any) -> Any:
-    """Of every text: its distinct known words, ascending; their occurrences; their number; that of all
+    """Sets of every text: its distinct known words, ascending; their occurrences; their number; that of all
     distinct words."""
     distinct, counts, n = np.empty(len(ids), np.int32), np.zeros(len(ids), np.int32), 0
     lengths, sizes = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(offsets) - 1, np.int64)

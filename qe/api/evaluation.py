@@ -118,7 +118,7 @@ def evaluate(
 
 
 def _numbers(values: Any, what: str) -> FloatArray:
-    """As float64. Raises InputError for anything else."""
+    """Values as float64. Raises InputError for anything else."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):

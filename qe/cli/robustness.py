@@ -28,7 +28,7 @@ def robustness(
     kinds: Annotated[
         list[str] | None, typer.Option(metavar="NAME...", help="Ways to spoil them. (default: all)")
     ] = None,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Seed of all random draws.")] = 0,
     plot: Annotated[
         Path | None, output_option(metavar="FILE", help="Draw how many score below their original (PNG).")
     ] = None,

@@ -114,8 +114,7 @@ def score(
         bool,
         _column_option(
             "--outside",
-            help="outside, unlike: the share of held-out translations more like the training data, and the "
-            "signs of rubbish (from .99 on).",
+            help="outside, unlike: the share of held-out rows more like training data; signs of rubbish.",
         ),
     ] = False,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
@@ -150,7 +149,7 @@ def score(
     fail_if: Annotated[
         list[str] | None,
         run_option(
-            "--fail-if", metavar="CONDITION", help="Exit code 1 where 'unscored>1%', 'unscored>100' or drift."
+            "--fail-if", metavar="CONDITION", help="Exit code 1 if 'unscored>1%', 'unscored>9' or drift."
         ),
     ] = None,
     require_signature: Signed = None,
@@ -163,9 +162,8 @@ def score(
     instead of a score. An input that departs from the training data is warned of on stderr.
 
     With --tokens, `tokens` are the words of the translation, `bad` the probability that each is wrong, `gaps`
-    the probability that words are missing before each and after the last: lists in JSONL and Parquet, joined
-    by blanks in TSV and CSV. If the model has learned them, there are `tags` and `gap_tags` (OK or BAD),
-    `spans` of BAD words with their severity, and the same of the source (docs/word-level.md).
+    that words are missing before each and after the last; with models that learned them `tags`, `gap_tags`,
+    `spans` of BAD words, and the same of the source (docs/word-level.md).
 
     XLIFF and TMX are scored into the same file with a note at every segment, XLSX into one with more columns;
     or into a table (docs/scoring.md).
@@ -186,8 +184,6 @@ def score(
         qe score --model output/mlqe/model --input new.tsv --output scores.jsonl --tokens --tags mcc
 
         qe score --model output/demo/model --input project.xlf --output project.scored.xlf
-
-        qe score --engine spark --model output/demo/model --input new.parquet --output scores.parquet
     """
     from features.basics.errors import InputError, visible
     from qe.data.translation_files.kinds import translation_kind

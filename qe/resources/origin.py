@@ -1,4 +1,4 @@
-"""Where resources come from: whether a section names it; nothing is loaded to say so."""
+"""Origin of resources: whether a section names it; nothing is loaded to say so."""
 
 from collections.abc import Sequence
 

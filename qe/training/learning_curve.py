@@ -88,7 +88,7 @@ class LearningCurve:
         return table_by("qe.training.ablation_tables.curve_table", self, "")
 
     def percentage_slope(self, metric: str) -> float:
-        """Of an error by numbers of rows, see `percentage_slope`."""
+        """Slope of an error by numbers of rows, see `percentage_slope`."""
         return percentage_slope(
             [size.rows for size in self.sizes], [size.mean(metric) for size in self.sizes]
         )

@@ -27,7 +27,7 @@ class Sentence:
 
     @property
     def where(self) -> str:
-        """Where it begins."""
+        """Place where it begins."""
         return f"{self.path}:{self.lines[0]}"
 
     def heads(self) -> list[int]:

@@ -77,7 +77,7 @@ class LogisticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatArray) -> float:
-    """Where probabilities tell the upper class best (weighted Matthews correlation): between two of them.
+    """Threshold, between two probabilities, that tells the upper class best (weighted Matthews correlation).
 
     >>> best_threshold(np.array([False, False, True]), np.array([0.1, 0.2, 0.4]), np.ones(3)).__round__(6)
     0.3

@@ -15,7 +15,7 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Quality:
-    """Of the rows of an answer.
+    """Counts of the rows of an answer.
 
     unscored  kind of reason -> rows
     outside   rows that are marked as unlike the training data

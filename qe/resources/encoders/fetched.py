@@ -97,7 +97,7 @@ def needed(repository: str, files: Sequence[str]) -> list[str]:
 
 
 def _shallow(wanted: Sequence[str], files: Sequence[str]) -> Iterator[str]:
-    """Those that are there. Static vectors count only if the repository says that it has them."""
+    """Files that are there. Static vectors count only if the repository says that it has them."""
     static = any(name.startswith("0_StaticEmbedding/") for name in files)
     for name in wanted:
         if name in files and (name != "model.safetensors" or static or "config.json" not in files):
@@ -168,7 +168,7 @@ def _compare(repository: str, commit: str, files: Mapping[str, str], promised: M
 
 
 def _licence(info: Any) -> str:
-    """As the card says it."""
+    """Licence that the card names."""
     card = getattr(info, "card_data", None)
     return str((card.get("license") if card else None) or "not said by the card")
 

@@ -1,4 +1,4 @@
-"""Where an encoder comes from: a file beside it that says so, with the checksums of its files."""
+"""Origin of an encoder: a file beside it that says so, with the checksums of its files."""
 
 import json
 from collections.abc import Mapping
