@@ -118,7 +118,9 @@ def score(
         ),
     ] = False,
     resume: Annotated[bool, run_option("--resume", help="Go on with a job that was stopped.")] = False,
-    overwrite: Annotated[bool, run_option("--overwrite", help="Start anew over an unfinished job.")] = False,
+    overwrite: Annotated[
+        bool, run_option("--overwrite", help="Replace an output or an unfinished job.")
+    ] = False,
     cache: Annotated[
         bool, run_option("--cache/--no-cache", help="Score repeated segments once: the same scores.")
     ] = True,
@@ -428,11 +430,12 @@ def _print(
 ) -> None:
     if as_json:
         import json
-        from dataclasses import asdict
 
         of_model = {} if model is None else {"model": model}
-        print(json.dumps({**asdict(summary), "output": output, **of_model}))
+        print(json.dumps({**summary.to_json(), "output": output, **of_model}))
     elif not quiet:
+        if getattr(summary, "unchanged", False):
+            print(f"{output} is finished: the same job made it, so nothing is to do (--overwrite: anew)")
         print(f"{summary.scored:,} of {summary.rows:,} rows scored: {output}")
         if repeated:
             print(f"  {repeated:,} ({percent(repeated / summary.scored)}) took the score of an equal segment")

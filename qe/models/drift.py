@@ -68,6 +68,13 @@ class DriftReport:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "DriftReport":
+        """What `to_json` gave."""
+        pairs = {key: {name: tuple(pair) for name, pair in content[key].items()} for key in ("oov", "signs")}
+        shifts = tuple(FeatureShift(**shift) for shift in content["shifts"])
+        return cls(content["n"], shifts, warnings=tuple(content["warnings"]), **pairs)
+
 
 @summarised
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from qe.display.numbers import number
 from qe.scoring import tables
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import FileInput
-from qe.scoring.jobs import ScoredFile, languages_of, remembered
+from qe.scoring.jobs import ScoredFile, finished_output, languages_of, remembered
 from qe.scoring.naming import Names, added_headers
 from qe.scoring.scorer import Batch, Options, Scorer
 
@@ -47,13 +47,16 @@ def score_in_place(
     openpyxl keeps of it.
 
     Raises InputError for a file that cannot be read or is of other languages than the model, before anything
-    is written, and for an output that is there already.
+    is written, and for an output that another job made.
     """
     _check_kinds(source, output)
     check_output(output, [source, model])
-    if output.exists() and not overwrite:
-        raise InputError("is there already", where=output, remedy="name another file, or add --overwrite")
     scorer = Scorer.load(model, options or Options(cache=0), identity=identity)
+    wanted = (scorer.options.key, sorted((columns or {}).items()), layout or Layout(), suffix)
+    made = finished_output(scorer.model, [source], output, wanted)
+    earlier = made.earlier(overwrite)
+    if earlier is not None:
+        return ScoredFile.from_json(earlier, unchanged=True)
     languages = languages_of(scorer.model)
     given = FileInput(source, replace(layout or Layout(), languages=languages))
     if not isinstance(given.file, Sheet) and scorer.model.guard is not None:
@@ -69,7 +72,9 @@ def score_in_place(
                 stream.write(given.file.with_notes(_notes(given.file.rows, batch)))
         kind, asked = translation_kind(source), given.layout.asked
         _check_written(given.file, partial(opened, temporary, languages, asked, kind=kind), source)
-    return _summary(batch, scorer)
+    summary = _summary(batch, scorer)
+    made.remember(summary.to_json())
+    return summary
 
 
 def _check_written(file: Opened, read: Callable[[], Opened], source: Path) -> None:

@@ -16,8 +16,10 @@ import pandas as pd
 
 from features.basics.errors import InputError
 from features.basics.limits import own_memory
+from features.basics.packages import version
 from features.basics.progress import Progress, silent
 from features.basics.threads import processes
+from features.storage.checksums import checksum
 from features.storage.damage import read_json, whole
 from features.storage.files import atomic_file, digest
 from features.storage.outputs import check_output, locked_file
@@ -26,6 +28,7 @@ from qe.display.summary import summarised
 from qe.models.drift import Counts, DriftReport, Profile
 from qe.models.model import Model
 from qe.scoring import tables
+from qe.scoring.finished import Finished
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import Input, open_input
 from qe.scoring.kept import Kept
@@ -48,6 +51,7 @@ class ScoredFile:
     flagged      how many rows have a flag of each kind
     not_checked  kinds of flags that could not be looked for -> why
     notes        how the input was read, where it was seen and not said
+    unchanged    whether the output was there before, made by the same job, so that nothing was to do
     """
 
     rows: int
@@ -60,6 +64,20 @@ class ScoredFile:
     flagged: Mapping[str, int] = field(default_factory=dict)
     not_checked: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    unchanged: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only."""
+        values = {
+            name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()
+        }
+        return {**values, "drift": None if self.drift is None else self.drift.to_json()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
+        """What `to_json` gave, with changes."""
+        drift = content["drift"]
+        return cls(**{**content, "drift": drift and DriftReport.from_json(drift), **changes})
 
 
 def score_file(
@@ -91,11 +109,12 @@ def score_file(
     suffix   of the headers of what is added to columns that stay
     safe     whether text that a spreadsheet would take for a formula is marked as text (TSV and CSV)
 
+    An output that is there is replaced only to `overwrite` it; if the same job made it, nothing is done.
     Finished chunks lie in `OUTPUT.partial/` until the job is done; a killed job goes on with `resume` and
     ends byte-identical to an uninterrupted one. Memory does not grow with the input.
 
-    Raises InputError for a model, input or output that cannot be used, before any row is scored, and while
-    another job writes `output`.
+    Raises InputError for a model, input or output that cannot be used, before any row is scored, for an
+    output that another job made, and while one writes it.
     """
     kind = tables.kind_of(output)
     check_output(output, [*source, model_path])
@@ -108,8 +127,13 @@ def score_file(
     work = _Work(scorer, kind, chunk, names, kept, safe)
     workers = workers or processes(own_memory())  # each will hold what this process has loaded
     with locked_file(output):
-        asked = _asked(scorer.options, names, (keep, suffix, safe))
+        asked = _asked(scorer.options, names, (keep, suffix, safe, layout or Layout()))
         fingerprint = _fingerprint(scorer.model, source, chunk, kind, asked)
+        made = finished_output(scorer.model, source, output, asked)
+        job = _Job(output)
+        earlier = None if job.begun else made.earlier(overwrite)
+        if earlier is not None:
+            return ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True)
         rows = _begun(given.rows(whole=keep))
         total = None if progress is silent else _total(given)
         job = _Job.open(output, fingerprint, resume, overwrite)
@@ -120,7 +144,15 @@ def score_file(
                 sizes.append(done)
                 reported(done, is_new)
         summary = job.finish(work, scorer.profile, len(sizes), sum(sizes))
-        return replace(summary, notes=(*given.notes, *names.told(asked_for)))
+        summary = replace(summary, notes=(*given.notes, *names.told(asked_for)))
+        made.remember(summary.to_json())
+        return summary
+
+
+def finished_output(model: Model, source: Sequence[Path], output: Path, asked: tuple[Any, ...]) -> Finished:
+    """The output, with a fingerprint of all that it depends on: contents, not names and times."""
+    contents = [checksum(path) for path in source]
+    return Finished(output, digest(version(), model.identity, model.feature_set.fingerprint, contents, asked))
 
 
 def languages_of(model: Model) -> tuple[str, str]:
@@ -163,7 +195,7 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     return rows if first is None else chain([first], rows)
 
 
-def _asked(options: Options, names: Names, layout: tuple[bool, str, bool]) -> tuple[Any, ...]:
+def _asked(options: Options, names: Names, layout: tuple[bool, str, bool, Layout]) -> tuple[Any, ...]:
     return (*options.key, sorted(names.headers.items()), names.decimal, layout)
 
 
@@ -372,12 +404,17 @@ class _Job:
     def _description(self) -> Path:
         return self.folder / "job.json"
 
+    @property
+    def begun(self) -> bool:
+        """Whether an unfinished job is there."""
+        return self._description.is_file()
+
     @classmethod
     def open(cls, output: Path, fingerprint: str, resume: bool, overwrite: bool) -> "_Job":
         """The job to go on with. Raises InputError if that would mix or lose work, or files of others."""
         job = cls(output)
         job._check_own()
-        if job._description.is_file() and not overwrite:
+        if job.begun and not overwrite:
             if not resume:
                 raise InputError(
                     "holds an unfinished job", where=job.folder, remedy="use --resume, or --overwrite"

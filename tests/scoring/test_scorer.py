@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from features.basics.errors import InputError
+from qe.data.tables import Layout
 from qe.models.model import Model
 from qe.scoring import jobs
 from qe.scoring.input import read_rows
@@ -126,8 +127,8 @@ def test_resuming_with_other_options_is_refused(demo_model: Path, rows: Rows, tm
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     (tmp_path / "out.tsv.partial").mkdir()
     scorer = Scorer.load(demo_model, Options())
-    asked = jobs._asked(scorer.options, jobs.Names(), (False, "", False))
-    fingerprint = jobs._fingerprint(scorer.model, demo_model, [path], 10, "tsv", asked)
+    asked = jobs._asked(scorer.options, jobs.Names(), (False, "", False, Layout()))
+    fingerprint = jobs._fingerprint(scorer.model, [path], 10, "tsv", asked)
     (tmp_path / "out.tsv.partial" / "job.json").write_text(json.dumps({"fingerprint": fingerprint}))
     with pytest.raises(InputError, match="begun with another model, input or chunk size"):
         score_file(demo_model, [path], output, options=Options(level=0.9), resume=True, chunk=10)

@@ -28,6 +28,10 @@ class ScoredTable:
     scored: int
     reasons: Mapping[str, int]
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain values only."""
+        return {"rows": self.rows, "scored": self.scored, "reasons": dict(self.reasons)}
+
 
 def score_table(
     session: Any,

@@ -1,0 +1,67 @@
+"""What made a scored file: remembered for this user, so that the same command need not do it again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from features.basics.errors import InputError
+from features.storage.checksums import identity_of
+from features.storage.files import digest
+from features.storage.remembered import keep, recall
+
+_KEY = "scored"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished output; it is known only if this user made it on this machine, and nothing changed it since.
+
+    fingerprint  of all that the output depends on
+    """
+
+    output: Path
+    fingerprint: str
+
+    def earlier(self, overwrite: bool) -> Mapping[str, Any] | None:
+        """What was kept of the same job, if the output is its; None if there is none, or to `overwrite`.
+
+        Raises InputError if the output is another's.
+        """
+        if overwrite or not self.output.exists():
+            return None
+        known = self._known()
+        if known is None:
+            raise InputError(
+                "is there already",
+                where=self.output,
+                remedy="name another file, or replace it by --overwrite",
+            )
+        if known["fingerprint"] != self.fingerprint:
+            raise InputError(
+                "holds scores of another model, input or options",
+                where=self.output,
+                remedy="name another file, or replace it by --overwrite",
+            )
+        summary: Mapping[str, Any] = known["summary"]
+        return summary
+
+    def remember(self, summary: Mapping[str, Any]) -> None:
+        """Remembers what made the output; `summary` must be plain values."""
+        content = {"fingerprint": self.fingerprint, "state": _state(self.output), "summary": summary}
+        keep(self._name, json.dumps(content))
+
+    @property
+    def _name(self) -> str:
+        return digest(_KEY, str(self.output.resolve()))
+
+    def _known(self) -> dict[str, Any] | None:
+        text = recall(self._name)
+        known: dict[str, Any] = {} if text is None else json.loads(text)
+        return known if known.get("state") == _state(self.output) else None
+
+
+def _state(path: Path) -> list[str]:
+    """What changes if somebody writes the file."""
+    return [*identity_of(path.stat())]

@@ -1,0 +1,92 @@
+"""Outputs that are there already: the same job does nothing, another one is refused, `overwrite` replaces."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.cli import main
+from qe.scoring.finished import Finished
+from qe.scoring.jobs import score_file
+from qe.scoring.scorer import Options
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered lies in a folder of the test's."""
+    monkeypatch.setenv("QE_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def made(path: Path, fingerprint: str = "a") -> Finished:
+    return Finished(path, fingerprint)
+
+
+def test_what_made_an_output_is_known_while_nothing_changes_it(tmp_path: Path) -> None:
+    path = tmp_path / "scores.tsv"
+    assert made(path).earlier(overwrite=False) is None
+    path.write_text("1\n")
+    with pytest.raises(InputError, match=r"scores\.tsv: is there already; .*--overwrite"):
+        made(path).earlier(overwrite=False)
+    made(path).remember({"rows": 1})
+    assert made(path).earlier(overwrite=False) == {"rows": 1}
+    assert made(path).earlier(overwrite=True) is None
+    with pytest.raises(InputError, match="holds scores of another model, input or options"):
+        made(path, "b").earlier(overwrite=False)
+    path.write_text("1\n2\n")
+    with pytest.raises(InputError, match="is there already"):
+        made(path).earlier(overwrite=False)
+
+
+TABLE = "source\ttarget\nZdand dro leyn\tNawanw nisê yêtatê\nA\t\n"
+CHANGES: dict[str, dict[str, Any]] = {
+    "an option": {"options": Options(level=0.9)},
+    "a column": {"columns": {"source": "target", "target": "source"}},
+    "columns that stay": {"keep": True},
+}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_finished_job_does_nothing(demo_model: Path, tmp_path: Path, resume: bool) -> None:
+    path, output = tmp_path / "in.tsv", tmp_path / "out.tsv"
+    path.write_text(TABLE, "utf-8")
+    first = score_file(demo_model, [path], output, workers=1)
+    before = output.stat()
+    again = score_file(demo_model, [path], output, workers=2, chunk=1, resume=resume)
+    assert output.stat() == before and again.unchanged and not first.unchanged
+    assert {**asdict(again), "unchanged": False, "reasons": 0} == {**asdict(first), "reasons": 0}
+    assert dict(first.reasons) == dict(again.reasons) == {"empty target": 1}
+    for change in CHANGES.values():
+        with pytest.raises(InputError, match="holds scores of another model, input or options"):
+            score_file(demo_model, [path], output, resume=resume, **change)
+    path.write_text(TABLE + "B\tC\n", "utf-8")
+    with pytest.raises(InputError, match="holds scores of another"):
+        score_file(demo_model, [path], output, resume=resume)
+    assert output.stat() == before
+    assert score_file(demo_model, [path], output, overwrite=True).rows == 3
+
+
+@pytest.mark.parametrize("kind", ["tsv", "xlf"])
+def test_the_same_command_twice(
+    kind: str, demo_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = "<trans-unit id='1'><source>Zdand dro</source><target>Nawanw</target></trans-unit>"
+    xliff = (
+        "<xliff version='1.2' xmlns='urn:oasis:names:tc:xliff:document:1.2'><file original='a' datatype='x'"
+        f" source-language='en' target-language='es'><body>{unit}</body></file></xliff>"
+    )
+    path, output = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
+    path.write_text(TABLE if kind == "tsv" else xliff, "utf-8")
+    command = ["score", "--model", str(demo_model), "-i", str(path), "-o", str(output)]
+    for more, words in (
+        ([], ""),
+        ([], "is finished: the same job made it"),
+        (["--json"], '"unchanged": true'),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([*command, *more])
+        printed = capsys.readouterr().out
+        assert ended.value.code == 0 and words in printed
+    assert json.loads(printed)["scored"] == 1
