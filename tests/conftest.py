@@ -72,6 +72,14 @@ def demo_model(demo_run: Any) -> Path:
     return demo_run.output / "model"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's data folder is the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def mlflow_as_before() -> Iterator[None]:
     """What a test sets in MLflow ends with it."""

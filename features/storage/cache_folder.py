@@ -1,4 +1,4 @@
-"""The user's cache folder for this project, and whether others could write what lies there."""
+"""The user's folders for this project, of caches and data, and whether others could write what lies there."""
 
 import grp
 import os
@@ -29,6 +29,14 @@ def user_cache() -> Path | None:
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     with suppress(RuntimeError):  # nobody knows this user
         base = base if base.is_absolute() else Path("~/.cache").expanduser()
+    return base / "qe" if base.is_absolute() else None
+
+
+def user_data() -> Path | None:
+    """`qe` in XDG_DATA_HOME, or in ~/.local/share if that is no absolute path; None without a home."""
+    base = Path(os.environ.get("XDG_DATA_HOME", ""))
+    with suppress(RuntimeError):  # nobody knows this user
+        base = base if base.is_absolute() else Path("~/.local/share").expanduser()
     return base / "qe" if base.is_absolute() else None
 
 

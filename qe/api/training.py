@@ -26,7 +26,7 @@ def train(
 ) -> Outcome:
     """Runs one experiment and returns its report and model.
 
-    The run is tracked in MLflow as mlflow.yaml says (default: sqlite:///mlflow.db in the working directory).
+    The run is tracked in MLflow as mlflow.yaml says (docs/mlflow.md: the order of stores).
 
     Parameters
     ----------

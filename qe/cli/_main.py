@@ -11,6 +11,7 @@ from qe.cli._process import (
     safe_children,
     standard_streams,
     stopped_by_signals,
+    store_named,
     thread_limits,
     without_telemetry,
 )
@@ -30,7 +31,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with stopped_by_signals(), safe_children(), standard_streams(), thread_limits():
             _check_text(arguments)
-            _run(verb, arguments[1:])
+            with store_named(name, arguments):
+                _run(verb, arguments[1:])
     except InputError as error:
         _refuse(f"{name}: {error}", 2)
     except ModuleNotFoundError as error:

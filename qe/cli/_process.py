@@ -1,12 +1,13 @@
 """How a command meets its surroundings: signals end it in order, and stdout may be closed or narrow."""
 
 import codecs
+import logging
 import os
 import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
 from typing import Any, TextIO, cast
@@ -242,3 +243,34 @@ def _restored(*names: str) -> Iterator[None]:
 def without_telemetry() -> None:
     """MLflow reports nothing, here and in processes that are started, unless the user has said it may."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
+@contextmanager
+def store_named(name: str, arguments: Sequence[str]) -> Iterator[None]:
+    """Each tracking store that is used is named once, on stderr, unless the verb is to be quiet."""
+    if {"-q", "--quiet"} & {*arguments}:
+        yield
+        return
+    logger, handler = logging.getLogger("qe.tracking"), _Named(name)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+class _Named(logging.Handler):
+    """Prints every message once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(logging.INFO)
+        self._verb, self._told = name, set[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message not in self._told and sys.stderr is not None:
+            self._told.add(message)
+            print(f"{self._verb}: {message}", file=sys.stderr, flush=True)

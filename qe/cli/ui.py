@@ -28,6 +28,7 @@ def ui(
     from features.basics.passwords import without_passwords
     from qe.production.listening import bound
     from qe.tracking.address import absolute, check_reachable, is_database
+    from qe.tracking.connection import follow_moved
     from qe.tracking.settings import artifact_root, tracking_uri
 
     uri = absolute(tracking_uri())
@@ -39,6 +40,7 @@ def ui(
         )
     check_reachable(uri)
     bound(host, port).close()
+    follow_moved(uri)
     print(
         f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): http://{host}:{port}{VIEW}",
         file=sys.stderr,

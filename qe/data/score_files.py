@@ -1,4 +1,4 @@
-"""Score files: one number per segment, as lines, a column of a table, or a WMT12 submission."""
+"""Score files: one number per segment, as lines, a column of a table, a submission, or as programs print."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from features.basics.numerals import real
 from features.storage.files import read_lines
 from qe.data.classes import Pair, classes_of, numbers_of
 from qe.data.headers import known_headers
+from qe.data.printed_scores import is_printed, read_printed
 from qe.data.reading import Column, Reading
 from qe.data.submission import Submission, is_submission, ranks_of, read_submission
 from qe.data.tables import KINDS, read_table
@@ -65,6 +66,7 @@ def read_scores(
     low, high      the declared scale; values outside are errors
     ranks_suffice  whether a submission of ranks alone is of use; otherwise it is an error
 
+    Submissions to later tasks and what `comet-score` prints are read, too (`qe.data.printed_scores`).
     A file is a table where its name says so (.tsv, .csv, .jsonl, .parquet) and its first line is neither
     one number nor a submission.
     Raises InputError, with file and line, for values that are missing, no numbers or off the scale; and for a
@@ -85,6 +87,10 @@ def read_scores(
             raise InputError("the submission holds ranks only, but scores are needed", where=path)
         scores = (len(submitted.ranks) + 1 - submitted.ranks).astype(np.float64)
         return ScoreFile(path, submitted.method, scores, submitted)
+    if first and is_printed(path):
+        method, scores = read_printed(path)
+        _check_scale(scores, path, low, high)
+        return ScoreFile(path, method, scores)
     if table_like and not _is_number(first):
         table = read_table(reading, path)
         chosen = _chosen(table, column, path)

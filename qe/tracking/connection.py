@@ -15,9 +15,11 @@ import mlflow
 from mlflow.telemetry.client import get_telemetry_client, set_telemetry_client
 
 from features.basics.errors import InputError
+from features.basics.passwords import without_passwords
 from features.storage.outputs import locked_file
+from qe.tracking import moved
 from qe.tracking.address import check_reachable, database_file
-from qe.tracking.settings import TrackingSettings, load_settings, tracking_uri
+from qe.tracking.settings import TrackingSettings, artifact_root, load_settings, tracking_uri
 
 _PATIENCE = 120.0  # seconds that another process may take to make the tables of a new store
 _TRACKING, _REGISTRY = "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"
@@ -30,15 +32,18 @@ _SILENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     _TELEMETRY: "true",
 }
+_log = logging.getLogger("qe.tracking")
 _here: ContextVar[TrackingSettings | None] = ContextVar("connection", default=None)
 
 
 @contextmanager
-def connected(path: Path | None = None) -> Iterator[TrackingSettings]:
+def connected(path: Path | None = None, *, reading: bool = False) -> Iterator[TrackingSettings]:
     """Points MLflow at the store, for the block or the function that this decorates.
 
     The store is that of the user's active run, else the one that the user has set, else that of mlflow.yaml
     (`path`, or the nearest). Inside another such block this one changes nothing.
+
+    reading  whether the store must be there already; else an SQLite store is made where there is none
 
     Raises InputError, after seconds, if there is no store, or one that MLflow cannot use.
     """
@@ -48,15 +53,40 @@ def connected(path: Path | None = None) -> Iterator[TrackingSettings]:
         return
     settings, _ = load_settings(path)
     uri = mlflow.get_tracking_uri() if mlflow.active_run() else tracking_uri(path)
+    if reading:
+        _check_there(uri)
     for address in (uri, os.environ.get(_REGISTRY) or uri):
         check_reachable(address)
     with quiet(), _pointed_at(uri):
-        _check_usable(uri)
+        _check_usable(uri, path)
+        _log.info("tracking store: %s", without_passwords(uri))
         token = _here.set(settings)
         try:
             yield settings
         finally:
             _here.reset(token)
+
+
+def store_is_there(path: Path | None = None) -> bool:
+    """Whether there is a store to read; None is made to find out."""
+    if _here.get() is not None or mlflow.active_run() is not None:
+        return True
+    uri = tracking_uri(path)
+    file = database_file(uri)
+    there = file is None or file.exists()
+    if not there:
+        _log.info("tracking store: %s (not there yet)", uri)
+    return there
+
+
+def _check_there(uri: str) -> None:
+    file = database_file(uri)
+    if file is not None and not file.exists():
+        raise InputError(
+            "no tracking store is there yet",
+            where=file,
+            remedy="`qe train` makes it; or name another in MLFLOW_TRACKING_URI or mlflow.yaml",
+        )
 
 
 @contextmanager
@@ -78,15 +108,23 @@ def _pointed_at(uri: str) -> Iterator[None]:
             mlflow.set_tracking_uri(before)  # type: ignore[arg-type]  # None: as if it had never been set
 
 
-def _check_usable(uri: str) -> None:
+def _check_usable(uri: str, path: Path | None) -> None:
     try:
         with one_at_a_time(uri):
             mlflow.search_experiments(max_results=1)  # makes the tables of a new store
+            follow_moved(uri, path)
     except InputError:
         raise
     except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"MLflow cannot use this store: {reason}", where=uri) from None
+
+
+def follow_moved(uri: str, path: Path | None = None) -> None:
+    """Lets an SQLite store that was moved find its artifacts beside it; `path` is that of mlflow.yaml."""
+    file, root = database_file(uri), artifact_root(path)
+    if file is not None and file.exists() and "://" not in root:
+        moved.follow(file, Path(root))
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def log_model(run: Run, directory: Path, *, columns: Sequence[str], described: D
     return str(logged.model_id)
 
 
-@connected()
+@connected(reading=True)
 def model_directory(uri: str) -> Path:
     """The model directory behind an MLflow URI (`models:/NAME@champion`, `models:/NAME/3`, `runs:/...`).
 

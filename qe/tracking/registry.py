@@ -10,7 +10,7 @@ from mlflow.exceptions import MlflowException
 
 from features.basics.errors import InputError
 from qe.display.summary import summarised
-from qe.tracking.connection import connected
+from qe.tracking.connection import connected, store_is_there
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 PREVIOUS = "promotion.previous"  # tag: the version that was champion before
@@ -34,9 +34,13 @@ class Version:
         return f"models:/{self.name}/{self.version}"
 
 
-@connected()
 def model_names() -> list[str]:
-    """The registered models, by name."""
+    """The registered models, by name; none if there is no store yet."""
+    return _model_names() if store_is_there() else []
+
+
+@connected()
+def _model_names() -> list[str]:
     client, names, token = mlflow.MlflowClient(), [], None
     while True:
         page = client.search_registered_models(max_results=500, page_token=token)
@@ -46,7 +50,7 @@ def model_names() -> list[str]:
             return sorted(names)
 
 
-@connected()
+@connected(reading=True)
 def model_versions(name: str) -> list[Version]:
     """The versions of a registered model, oldest first.
 
@@ -60,7 +64,7 @@ def model_versions(name: str) -> list[Version]:
     return [_version(client.get_model_version(name, number)) for number in entries(name)]
 
 
-@connected()
+@connected(reading=True)
 def entries(name: str) -> dict[str, Any]:
     """Number -> entry, oldest first; none for a name that is not registered."""
     versions = mlflow.MlflowClient().search_model_versions(f"name = {_quoted(name)}", max_results=10_000)
@@ -84,7 +88,7 @@ def _version(entry: Any) -> Version:
     )
 
 
-@connected()
+@connected(reading=True)
 def make_champion(name: str, version: str) -> None:
     """Gives a version the alias `champion`, and notes which one had it before."""
     client = mlflow.MlflowClient()
@@ -109,7 +113,7 @@ def tag_version(name: str, version: str, tags: Mapping[str, str]) -> None:
         mlflow.MlflowClient().set_model_version_tag(name, version, key, text)
 
 
-@connected()
+@connected(reading=True)
 def aliased(name: str, alias: str) -> str | None:
     """The version with an alias; None if none has it."""
     try:

@@ -6,6 +6,7 @@ from string import Formatter
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
+from features.storage.cache_folder import user_data
 from qe.config.schema import Section, validated
 from qe.tracking.address import database_file
 
@@ -29,13 +30,14 @@ def find_settings(start: Path | None = None) -> Path | None:
 
 
 def load_settings(path: Path | None = None) -> tuple[TrackingSettings, Path]:
-    """The settings and the folder that their relative paths start from.
+    """The settings and the folder that their relative paths start from: that of mlflow.yaml, of the working
+    directory or above it, else the user's own folder of data.
 
     Raises InputError for an unreadable file, an unknown key, or a template that gives no name.
     """
     path = path or find_settings()
     if path is None:
-        return TrackingSettings(), Path.cwd()
+        return TrackingSettings(), user_data() or Path.cwd()
     content = strict_yaml.read(path, "file of settings")
     settings = validated(TrackingSettings, {} if content is None else content, path)
     _check_template(settings.registered_model, path)

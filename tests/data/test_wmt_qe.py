@@ -106,3 +106,40 @@ def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
     columns = {"scores": "hter", "word_tags": "tags", "source_tags": "tags"}
     dataset = make_format("table", {**keys, "columns": columns}).read(tmp_path)
     assert dataset.splits["test"].labels() == {} and dataset.splits["train"].word_tags is not None
+
+
+# Files beside the folder's own -> the splits that are read; None: refused.
+BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
+    "AppleDouble files": ({"._train.src": "\0\5", "._train.mt": "\0"}, ["test.2016", "train"]),
+    "AppleDouble folder": ({"._x/a.src": "a\n", "._x/a.mt": "b\n"}, ["test.2016", "train"]),
+    "a blind folder": (
+        {"test/test.src": "a\n", "test/test.mt": "b\n", "test/test.hter": "0.5\n"}
+        | {"test-blind/test.src": "a\n", "test-blind/test.mt": "b\n"},
+        ["test", "test.2016", "train"],
+    ),
+    "a blind split": (
+        {"test.src": "a\n", "test.mt": "b\n", "test.hter": "0.5\n"}
+        | {"test-blind.src": "a\n", "test-blind.mt": "b\n"},
+        ["test", "test.2016", "train"],
+    ),
+    "a blind split alone": (
+        {"test_blind.src": "a\n", "test_blind.mt": "b\n"},
+        ["test.2016", "test_blind", "train"],
+    ),
+    "two pairs": ({"a/test.src": "a\n", "a/test.mt": "b\n", "b/test.src": "a\n", "b/test.mt": "b\n"}, None),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
+    files, expected = BESIDE[case]
+    written(tmp_path, {**FILES, **files})
+    if expected is None:
+        with pytest.raises(InputError, match="the split 'test' is in"):
+            make_format("wmt_qe", KEYS).read(tmp_path)
+        return
+    dataset = make_format("wmt_qe", KEYS).read(tmp_path)
+    assert sorted(dataset.splits) == expected
+    if "test" in expected:
+        scores = dataset.splits["test"].scores
+        assert scores is not None and scores.tolist() == [0.5]

@@ -27,8 +27,9 @@ def test_artifacts_lie_beside_the_store(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://qe@host/runs")
     assert settings.artifact_root() == str(bare / "mlartifacts")
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    assert settings.tracking_uri() == f"sqlite:///{bare / 'mlflow.db'}"
-    assert settings.artifact_root() == str(bare / "mlartifacts")
+    monkeypatch.setenv("XDG_DATA_HOME", str(other))
+    assert settings.tracking_uri() == f"sqlite:///{other / 'qe' / 'mlflow.db'}"
+    assert settings.artifact_root() == str(other / "qe" / "mlartifacts")
 
 
 def test_an_unknown_key_is_an_error(store: Path) -> None:

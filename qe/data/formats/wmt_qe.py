@@ -1,5 +1,6 @@
 """The layout of the WMT quality estimation tasks 2013-2020: one tokenised file per column and split."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,9 @@ _ENDS: Mapping[str, tuple[str, ...]] = {
     "source_tags": ("src_tags", "source_tags"),
     "alignment": ("src-mt.alignments",),
 }
+
+
+_FOREIGN = "._"  # AppleDouble: what macOS leaves beside files
 
 
 @dataclass(frozen=True)
@@ -105,21 +109,40 @@ class WmtQe(Format):
 def _sources(path: Path) -> dict[str, Path]:
     """Split -> the folder that has its source and its translations.
 
+    What was given out without labels (`test-blind`, a folder or a split) is left out beside the whole `test`.
+    Files of macOS (`._train.src`) are none.
+
     Raises InputError for a split that several folders have.
     """
     folders: dict[str, Path] = {}
     for pattern in ("*.src", "*.src.gz", "*/*.src", "*/*.src.gz"):
         for file in sorted(path.glob(pattern)):
+            if file.name.startswith(_FOREIGN) or file.parent.name.startswith(_FOREIGN):
+                continue
             name = file.name.removesuffix(".gz").removesuffix(".src")
             if not any((file.parent / f"{name}.mt{end}").is_file() for end in ("", ".gz")):
                 continue
-            if folders.setdefault(name, file.parent) != file.parent:
+            known = folders.setdefault(name, file.parent)
+            if known != file.parent and _blind(known.name) != _blind(file.parent.name):
+                folders[name] = file.parent if _blind(known.name) else known
+            elif known != file.parent:
                 raise InputError(
                     f"the split '{name}' is in {folders[name]} too",
                     where=file.parent,
                     remedy="give the folder of one language pair",
                 )
-    return folders
+    return {
+        name: folder for name, folder in folders.items() if not _blind(name) or _base(name) not in folders
+    }
+
+
+def _blind(name: str) -> bool:
+    """Whether a folder or a split is what was given out without labels."""
+    return _base(name) != name
+
+
+def _base(name: str) -> str:
+    return re.sub(r"[-_.]?blind$", "", name, flags=re.IGNORECASE)
 
 
 def _one(folder: Path, split: str, ends: tuple[str, ...]) -> Path | None:

@@ -50,7 +50,7 @@ def read_metrics_eval(
 def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
     """(language pair, name) -> level -> file."""
     files: dict[tuple[str, str], dict[str, Path]] = {}
-    for path in sorted((folder / "human-scores").glob("*.score")):
+    for path in sorted((folder / "human-scores").glob("[!.]*.score")):
         pair, *name, level, _ = path.name.split(".")
         if name and level in _LEVELS:
             files.setdefault((pair, ".".join(name)), {})[level] = path
@@ -66,7 +66,7 @@ def _human_files(folder: Path) -> dict[tuple[str, str], dict[str, Path]]:
 def _metric_files(folder: Path, pair: str) -> dict[str, dict[str, Path]]:
     """Metric with its references -> level -> file."""
     files: dict[str, dict[str, Path]] = {}
-    for path in sorted((folder / "metric-scores" / pair).glob("*.score")):
+    for path in sorted((folder / "metric-scores" / pair).glob("[!.]*.score")):
         name, level = path.name.removesuffix(".score").rpartition(".")[::2]
         if level in _LEVELS:
             files.setdefault(name, {})[level] = path

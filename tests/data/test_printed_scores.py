@@ -1,0 +1,51 @@
+"""Scores as other programs write them: a form more is a line more."""
+
+from pathlib import Path
+
+import pytest
+
+from features.basics.errors import InputError
+from qe.data.score_files import read_scores
+
+# What a file holds -> the name of the system and its scores, or the words of the refusal.
+CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
+    "task of 2020": ("en-de\tMine\t0\t0.5\nen-de\tMine\t1\t-0.25\n", ("Mine", [0.5, -0.25])),
+    "segments from 1": ("en-de\tMine\t1\t0.5\nen-de\tMine\t2\t1\n", ("Mine", [0.5, 1.0])),
+    "one header line": ("2147483648\nen-de\tMine\t0\t1\n", ("Mine", [1.0])),
+    "three header lines": ("2147483648\n560000000\n3\net-en\tMine\t0\t1\n", ("Mine", [1.0])),
+    "any order": ("en-zh\tM\t1\t0.1\nen-zh\tM\t0\t0.2\n", ("M", [0.2, 0.1])),
+    "blanks between": ("en-de Mine 0 0.5\nen-de Mine 1 0.75\n", ("Mine", [0.5, 0.75])),
+    "a name of two words": ("en-de\tMy System\t0\t0.5\n", ("My_System", [0.5])),
+    "an empty line at the end": ("en-de\tMine\t0\t0.5\n\n", ("Mine", [0.5])),
+    "comet-score": (
+        "o/hyp.de\tSegment 0\tscore: 0.8523\no/hyp.de\tSegment 1\tscore: 0.1\no/hyp.de\tscore: 0.4761\n",
+        ("hyp.de", [0.8523, 0.1]),
+    ),
+    "a segment is missing": ("en-de\tM\t0\t1\nen-de\tM\t2\t1\n", r"a\.txt:2: segment 2 in a file of 2"),
+    "a segment twice": ("en-de\tM\t0\t1\nen-de\tM\t0\t2\n", r"a\.txt:2: segment 0 is given twice"),
+    "two systems": ("en-de\tM\t0\t1\nen-de\tN\t1\t2\n", "scores of 2 systems"),
+    "two pairs": ("en-de\tM\t0\t1\nen-zh\tM\t1\t2\n", "scores of 2 systems"),
+    "no number": ("en-de\tM\t0\tx\n", r"a\.txt:1: the score is 'x', not a finite number"),
+    "not finite": ("en-de\tM\t0\tnan\n", "not a finite number"),
+    "another line": ("en-de\tM\t0\t1\nen-de\tM\t1\n", r"a\.txt:2: expected PAIR, METHOD, SEGMENT, SCORE"),
+    "four header lines": ("1\n2\n3\n4\nen-de\tM\t0\t1\n", "not a number"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_printed_scores(case: str, tmp_path: Path) -> None:
+    content, expected = CASES[case]
+    path = tmp_path / "a.txt"
+    path.write_text(content, "utf-8")
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            read_scores(path)
+    else:
+        file = read_scores(path)
+        assert (file.name, file.scores.tolist()) == expected
+
+
+def test_the_scale_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("en-de\tM\t0\t1.5\n")
+    with pytest.raises(InputError, match=r"segment 1 is 1\.5, off the declared scale"):
+        read_scores(tmp_path / "a.txt", low=0, high=1)
