@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 
 from features.basics.errors import InputError
+from features.basics.packages import version
 from features.basics.progress import Progress, silent
+from features.storage.damage import read_json
 from features.storage.files import digest
 from features.storage.outputs import locked_folder
 from qe.data.dataset import Dataset
@@ -34,12 +36,16 @@ from qe.training.words import words_of
 @summarised
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What training leaves: the report (JSON values), the model, and where both lie."""
+    """What training leaves: the report (JSON values), the model, and where both lie.
+
+    unchanged  whether a finished run of the same was there, so that nothing was to do
+    """
 
     report: dict[str, Any]
     model: Model
     output: Path
     run_id: str
+    unchanged: bool = False
 
     def figures(self, part: str = "cross_validation") -> pd.DataFrame:
         """The scores of the model and of the baselines: a row a system, a column a metric.
@@ -80,13 +86,15 @@ def train(
     dataset: Dataset | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    keep_same: bool = False,
     parent: str | None = None,
     progress: Progress = silent,
 ) -> Outcome:
     """Runs one checked experiment; everything it makes lies in `output` and in MLflow.
 
-    Killed at any point, `resume` goes on without losing a finished trial. `dataset` takes the place of what
-    the experiment's section names.
+    Killed at any point, `resume` goes on without losing a finished trial. Where the same experiment on the
+    same data has finished, nothing is done; to `overwrite` does it again, unless asked to `keep_same`.
+    `dataset` takes the place of what the experiment's section names.
 
     Raises InputError for data or settings that cannot be used, before anything is written, for a folder that
     holds anything else than a run to go on with or to `overwrite`, and while another process trains there.
@@ -94,7 +102,7 @@ def train(
     if plan.experiment.tracking.enabled:
         load_settings()  # fail early on bad settings
     with locked_folder(output, "train", also=("demo",), before=(STATE,)):
-        state = RunState.open(output, resume, overwrite)
+        state = RunState.open(output, resume, overwrite, keep_same=keep_same)
         return _trained(plan, output, state, cache, dataset, parent, progress)
 
 
@@ -111,7 +119,10 @@ def _trained(
     started, clock = time.perf_counter(), Clock(progress)
     with clock.part("data and resources"):
         prepared = prepare(plan, cache, progress, calibrating=True, dataset=dataset, clock=clock)
-    state.claim(_fingerprint(prepared), _inputs(prepared))
+    state.claim(_fingerprint(prepared), _inputs(prepared), _command(prepared))
+    if state.unchanged:
+        report = read_json("the report", output / "report.json", "start anew with --overwrite")
+        return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
     with tracked.started(experiment, resume=state.run_id, parent=parent) as run:
         state.begin(run.id or None)
         data = tracked.log_start(run, prepared)
@@ -189,6 +200,12 @@ def contribute(plan: Plan, *, cache: Path, progress: Progress = silent) -> int:
     prepared = prepare(plan, cache, progress, calibrating=True)
     result, _ = search_candidates(prepared, shared=True, progress=progress)
     return len(result.trials)
+
+
+def _command(prepared: Prepared) -> str:
+    """All that was asked for, and by which version."""
+    settings = json.dumps(prepared.experiment.settings(), sort_keys=True)
+    return digest(version(), settings, _fingerprint(prepared))
 
 
 def _fingerprint(prepared: Prepared) -> str:

@@ -32,7 +32,8 @@ def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Pr
     """Generates the data, trains with search, evaluates, registers, and scores new translations.
 
     Everything lies in `output`; resources and features are cached in `output/cache` unless `cache` is
-    given, so that the demo shows the work from its beginning. A demo that was there before is made anew.
+    given, so that the demo shows the work from its beginning. What a demo before has finished
+    stays as it is.
 
     Raises InputError for a folder that holds anything else.
     """
@@ -46,7 +47,8 @@ def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> De
     progress("generating artificial data", 0, None)
     data = generate(output / "data", seed=seed)
     path = _written(output)
-    outcome = train(load(path), output, cache=cache or output / "cache", overwrite=True, progress=progress)
+    cache = cache or output / "cache"
+    outcome = train(load(path), output, cache=cache, overwrite=True, keep_same=True, progress=progress)
     scores = output / "scores.tsv"
     scored = score_file(output / "model", [data.new_translations], scores, overwrite=True, progress=progress)
     return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)
