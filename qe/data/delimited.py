@@ -18,6 +18,7 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?', re.IGNORECASE)  # what Excel rea
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"')
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 _SAMPLE = 1 << 18  # bytes that are looked at
+_STEP = 1 << 12
 _LOOK_AT = 2000  # rows of them
 _SHARE = 0.9  # of rows that a way of reading must suit
 _MOST_FOREIGN = (
@@ -192,12 +193,20 @@ def check_encoding(name: str) -> None:
 
 def dialect_of(path: Path, kind: str, wanted: Wanted | None = None) -> Dialect:
     """How the file at `path` is written. Raises InputError for a file that cannot be read or is empty."""
+    return seen(_beginning(path), kind, wanted or Wanted())
+
+
+def _beginning(path: Path) -> bytes:
+    """What can be read of the sample; damage behind it is told by who reads the rows."""
+    sample = b""
     try:
         with open_binary(path) as stream:
-            sample = stream.read(_SAMPLE + 1)
+            while len(sample) <= _SAMPLE and (part := stream.read(_STEP)):
+                sample += part
     except DAMAGED_GZIP as error:
-        raise InputError(f"damaged gzip file ({error})", where=f"{path}:1") from None
-    return seen(sample, kind, wanted or Wanted())
+        if not sample:
+            raise InputError(f"damaged gzip file ({error})", where=f"{path}:1") from None
+    return sample[: _SAMPLE + 1]
 
 
 def seen(sample: bytes, kind: str, wanted: Wanted) -> Dialect:
@@ -275,11 +284,12 @@ class _Sample:
         """The rows of the sample; none if they cannot be read this way."""
         dialect = Dialect("csv", delimiter, quoting)
         rows: list[list[str]] = []
+        last = 0
         try:
-            for _, fields in islice(dialect.records(self.lines, Path()), _LOOK_AT):
+            for last, fields in islice(dialect.records(self.lines, Path()), _LOOK_AT):
                 rows.append(fields)
-        except _NotClosed:  # the end of the sample, or of a file that breaks off
-            return rows
+        except _NotClosed:  # the end of the sample, or of a file that breaks off; or a quote that is text
+            return rows if 2 * last > len(self.lines) else []
         except InputError:
             return []
         return rows

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,6 @@ class JobSummary:
     def content(self, done: ScoredFile) -> dict[str, Any]:
         """The whole summary, as JSON holds it."""
         ended = datetime.now(UTC)
-        outcome = asdict(done) | {"drift": None if done.drift is None else done.drift.to_json()}
         return {
             "schema": SCHEMA,
             "kind": KIND,
@@ -53,7 +52,7 @@ class JobSummary:
             ],
             "output": {"path": str(self.output), "sha256": sha256(self.output)},
             "options": dict(self.options),
-            **outcome,
+            **done.to_json(),
             "begun": self.begun.isoformat(timespec="seconds"),
             "ended": ended.isoformat(timespec="seconds"),
             "seconds": round((ended - self.begun).total_seconds(), 3),

@@ -77,7 +77,8 @@ class ScoredFile:
     def from_json(cls, content: Mapping[str, Any], **changes: Any) -> "ScoredFile":
         """What `to_json` gave, with changes."""
         drift = content["drift"]
-        return cls(**{**content, "drift": drift and DriftReport.from_json(drift), **changes})
+        known = {**content, "drift": drift and DriftReport.from_json(drift), "notes": tuple(content["notes"])}
+        return cls(**{**known, **changes})
 
 
 def score_file(
@@ -133,6 +134,7 @@ def score_file(
         job = _Job(output)
         earlier = None if job.begun else made.earlier(overwrite)
         if earlier is not None:
+            job.remove()  # what a kill left of it
             return ScoredFile.from_json(earlier, resumed_chunks=0, unchanged=True)
         rows = _begun(given.rows(whole=keep))
         total = None if progress is silent else _total(given)
@@ -146,6 +148,7 @@ def score_file(
         summary = job.finish(work, scorer.profile, len(sizes), sum(sizes))
         summary = replace(summary, notes=(*given.notes, *names.told(asked_for)))
         made.remember(summary.to_json())
+        job.remove()
         return summary
 
 
@@ -422,7 +425,7 @@ class _Job:
             job._check_same(fingerprint)
             job.resumed = len(list(job.folder.glob("*.piece")))
             return job
-        job._remove()
+        job.remove()
         try:
             job.folder.mkdir(parents=True)
             with atomic_file(job._description) as temporary:
@@ -465,10 +468,10 @@ class _Job:
             yield
         except InputError:
             if not any(self.folder.glob("*.piece")):
-                self._remove()
+                self.remove()
             raise
 
-    def _remove(self) -> None:
+    def remove(self) -> None:
         """Removes the job, job.json first: what a kill leaves then is no job to go on with."""
         self._description.unlink(missing_ok=True)
         if self.folder.is_dir():
@@ -502,7 +505,7 @@ class _Job:
             ) from None
 
     def finish(self, work: _Work, profile: Profile | None, chunks: int, rows: int) -> ScoredFile:
-        """Joins the pieces into the output, removes them, and sums up.
+        """Joins the pieces into the output, and sums up.
 
         Raises InputError unless the pieces are those of all chunks, and together have as many rows as were
         read.
@@ -536,7 +539,6 @@ class _Job:
                 where=self.output,
                 remedy="make room, then go on with --resume",
             ) from None
-        self._remove()
         scored = outcomes.pop("", 0)
         drift = None if profile is None or looks is None else profile.report(looks)
         lacking = {} if work.scorer.flags is None else work.scorer.flags.lacking

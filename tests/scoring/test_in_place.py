@@ -185,7 +185,7 @@ def test_the_command_line_scores_them_and_refuses_options_of_tables(
             "known: tsv, csv, jsonl, parquet (and .gz of the first three); xlf, xliff, mqxliff, ",
         ),
         ("c.xlf", "--tokens", "--tokens is for tables"),
-        ("b.xlf", "--quiet", "is there already"),
+        ("b.xlf", "--quiet", "holds scores of another model, input or options"),
     ):
         with pytest.raises(SystemExit) as ended:
             main([*common, str(tmp_path / output), option])
@@ -215,8 +215,10 @@ def test_a_table_without_what_the_file_has(demo_model: Path, tmp_path: Path) -> 
 def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.xlf").write_text(XLIFF.replace("Lu yamu<", "=Lu yamu<"), "utf-8")
     for safe, expected in ((False, "=Lu yamu"), (True, "'=Lu yamu")):
-        score_file(demo_model, [tmp_path / "a.xlf"], tmp_path / "b.csv", keep=True, safe=safe, workers=1)
-        rows = [row for row, _ in read_rows(tmp_path / "b.csv")]
+        score_file(
+            demo_model, [tmp_path / "a.xlf"], tmp_path / f"{safe}.csv", keep=True, safe=safe, workers=1
+        )
+        rows = [row for row, _ in read_rows(tmp_path / f"{safe}.csv")]
         assert rows[2]["target"] == expected and float(rows[2]["score"])
 
 

@@ -121,8 +121,8 @@ def test_a_changed_input_is_not_resumed(demo_model: Path, rows: list[dict[str, s
 
 def test_a_missing_column_is_named_before_anything_is_written(demo_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.tsv"
-    path.write_text("src\ttarget\na\tb\n")
-    with pytest.raises(InputError, match="needs the column 'source'; the input has src, target"):
+    path.write_text("mine\ttarget\na\tb\n")
+    with pytest.raises(InputError, match="needs the column 'source'; the input has mine, target"):
         score_file(demo_model, [path], tmp_path / "out.tsv")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tsv"]
 

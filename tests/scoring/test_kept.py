@@ -200,5 +200,6 @@ def test_progress_knows_the_total_of_every_kind(demo_model: Path, tmp_path: Path
     for source in sources:
         told: list[tuple[str, int, int | None]] = []
         note = partial(_append, told)
-        score_file(demo_model, source, tmp_path / "o.tsv", workers=1, chunk=4, progress=note)
+        output = tmp_path / f"{source[0].name}.tsv"
+        score_file(demo_model, source, output, workers=1, chunk=4, progress=note)
         assert [at[1:] for at in told] == [(0, 6), (4, 6), (6, 6)]

@@ -240,7 +240,7 @@ def test_a_job_killed_while_it_tidies_up_is_finished_by_resuming(
         if counts:
             raise Killed
 
-    monkeypatch.setattr(jobs._Job, "_remove", half_removed)
+    monkeypatch.setattr(jobs._Job, "remove", half_removed)
     with pytest.raises(Killed):
         score_file(demo_model, [path], output, workers=1, chunk=10)
     monkeypatch.undo()
