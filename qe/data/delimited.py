@@ -283,16 +283,16 @@ class _Sample:
     def _rows(self, delimiter: str, quoting: bool) -> list[list[str]]:
         """The rows of the sample; none if they cannot be read this way."""
         dialect = Dialect("csv", delimiter, quoting)
-        rows: list[list[str]] = []
-        last = 0
+        rows: list[Record] = []
         try:
-            for last, fields in islice(dialect.records(self.lines, Path()), _LOOK_AT):
-                rows.append(fields)
+            for record in islice(dialect.records(self.lines, Path()), _LOOK_AT):
+                rows.append(record)
         except _NotClosed:  # the end of the sample, or of a file that breaks off; or a quote that is text
-            return rows if 2 * last > len(self.lines) else []
+            if not rows or 2 * rows[-1][0] <= len(self.lines):
+                return []
         except InputError:
             return []
-        return rows
+        return [fields for _, fields in rows]
 
     def _speaks_for_quotes(self, delimiter: str) -> bool:
         """Whether quotes cannot be text: fields are evidently quoted, or the header of a CSV has some."""

@@ -252,3 +252,15 @@ def test_quoted_rows_are_what_the_csv_module_writes(records: Records, delimiter:
 @given(st.binary(max_size=200), st.sampled_from(["tsv", "csv"]))
 def test_any_bytes_have_a_dialect(content: bytes, kind: str) -> None:
     assert seen(content, kind, Wanted()).encoding in ("utf-8", "cp1252", "utf-16", "utf-16-le", "utf-16-be")
+
+
+def test_a_quote_that_is_text_and_a_row_that_is_short(tmp_path: Path) -> None:
+    """A quote that opens and never closes speaks for no quoting, in a small file, too."""
+    path = as_path(tmp_path, "a.tsv", b'source\ttarget\na\t"so\nb\tc\nd\n')
+    assert not dialect_of(path, "tsv").quoting
+
+
+def test_what_damage_leaves_of_the_beginning_is_looked_at(tmp_path: Path) -> None:
+    whole = gzip.compress(b"source;target\n" + b"".join(b"a%d;b\n" % n for n in range(20_000)))
+    path = as_path(tmp_path, "a.csv.gz", whole[: len(whole) // 2])
+    assert dialect_of(path, "csv").delimiter == ";"
