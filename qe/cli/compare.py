@@ -317,10 +317,10 @@ def _numbers(values: list[str]) -> tuple[float, ...] | None:
 
 
 def _texts(path: Path) -> "Texts":
-    from features.storage.files import read_lines
+    from qe.data.sgm import lines_of
     from qe.systems.texts import Texts
 
-    return Texts.of(list(read_lines(path)), str(path))
+    return Texts.of(list(lines_of(path)), str(path))
 
 
 def _print(comparison: "SystemsComparison", form: str) -> None:

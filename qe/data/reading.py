@@ -14,6 +14,7 @@ from features.storage.files import DAMAGED_GZIP, open_binary, sha256
 from qe.data.classes import numbers_of
 from qe.data.dataset import LabelScale
 from qe.data.delimited import not_of
+from qe.data.sgm import is_sgm, segments
 
 T = TypeVar("T")
 
@@ -147,7 +148,11 @@ class Reading:
         return text
 
     def lines(self, path: Path) -> Column:
-        """One cell per line; only LF ends a line."""
+        """One cell per line, of which only LF is the end; of an SGM file one per segment."""
+        if is_sgm(path):
+            self.content(path)  # what is read has its checksum
+            found = segments(path)
+            return self.stripped(Column([one.text for one in found], path, [one.line for one in found]))
         texts = self.text(path).split("\n")[:-1]
         return self.stripped(Column(texts, path, range(1, len(texts) + 1)))
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.data.delimited import Dialect, Record, Wanted, dialect_of
+from qe.data.sgm import lines_of
 from qe.data.tables import Layout
 from qe.data.translation_files.kinds import translation_kind
 from qe.data.translation_files.opened import Opened, opened
@@ -91,7 +92,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class ParallelInput(Input):
-    """Two text files, one segment per line."""
+    """Two text files, one segment per line, or two SGM files."""
 
     target: Path
 
@@ -100,11 +101,11 @@ class ParallelInput(Input):
         return ["source", "target"]
 
     def count(self) -> int:
-        return sum(1 for _ in read_lines(self.path))
+        return sum(1 for _ in lines_of(self.path))
 
     def rows(self, *, whole: bool = False) -> Iterator[Row]:
         """Raises InputError, with both counts, before the last row, if the files differ in length."""
-        left, right = read_lines(self.path), read_lines(self.target)
+        left, right = lines_of(self.path), lines_of(self.target)
         number = 0
         while True:
             a, b = next(left, None), next(right, None)

@@ -11,12 +11,13 @@ from features.text.tokenizer import Tokenizer
 from qe.data.columns import COLUMNS, Label, label_scale, make_split
 from qe.data.dataset import Dataset, LabelScale, Split
 from qe.data.format import Example, Format
-from qe.data.reading import Reading, known_keys
+from qe.data.reading import Column, Reading, known_keys
+from qe.data.sgm import is_sgm, segments
 
 
 @dataclass(frozen=True)
 class ParallelText(Format):
-    """Text files under `path`, one per column.
+    """Text files under `path`, one per column; plain, or SGM (`.sgm`), of which the source tells documents.
 
     splits     split -> column -> file; columns are those of Segments (`source`, `target`, `id`, `doc_id`,
                `pseudo_reference`, `alignment`, ...) and of Split (`scores`, `post_edit`, `reference`,
@@ -82,6 +83,11 @@ class ParallelText(Format):
         columns = {column: lines for column, lines in read.items() if lines is not None}
         if len(columns) < len(files):
             return None
+        if "doc_id" not in columns and "source" in files and is_sgm(files["source"]):
+            found = segments(files["source"])
+            documents = [one.document for one in found]
+            if all(documents):
+                columns["doc_id"] = Column(documents, files["source"], [one.line for one in found])
         hter = self.label == "hter"
         return reading.attempt(
             lambda: make_split(
