@@ -9,7 +9,7 @@ LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup extras demo test test-fast check format bench lock docs wheel clean
+.PHONY: setup extras demo test test-fast check format bench lock docs wheel clean distclean
 
 setup: $(READY)
 
@@ -78,5 +78,12 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_ter.py
 	$(BIN)/python benchmarks/bench_compare.py
 
+# What this file built. Runs, models and the tracking store of their training stay.
 clean:
-	rm -rf $(VENV) output mlflow.db mlartifacts
+	rm -rf $(VENV) *.egg-info build output/demo output/site output/wheel .mypy_cache .pytest_cache .ruff_cache
+
+# What else lies here and is in no commit: listed with its size, and removed if the answer is y.
+distclean: clean
+	@set -- $(wildcard output mlflow.db mlartifacts mlruns); test $$# -eq 0 || { du -sh "$$@"; \
+	  printf 'Remove these? They cannot be made again without training. [y/N] '; read -r answer || answer=n; \
+	  if test "$$answer" = y; then rm -rf "$$@"; else echo 'nothing else removed'; fi; }

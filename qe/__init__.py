@@ -22,6 +22,15 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path and os.path.realpath(sys.p
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
 # Before any library: `features` keeps settings of the working directory out of them.
+import features  # noqa: E402
+
+_features = os.path.realpath(features.__file__ or next(iter(features.__path__)))
+_features = _features.removesuffix(f"{os.sep}__init__.py")
+if _features != os.path.join(_HOME, "features"):  # noqa: PTH118
+    raise ImportError(
+        f"{_features} hides the package `features` that mtqe needs; "
+        "rename it, or start Python in another folder"
+    )
 from features.basics.doors import door  # noqa: E402
 
 if TYPE_CHECKING:

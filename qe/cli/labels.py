@@ -103,7 +103,7 @@ def _from_judges(path: Path, max_difference: float, output: Path | None, as_json
     judged = judged_labels(reading.matrix(reading.lines(path), "score", None, None), max_difference)
     if output is not None:
         save_table(judged.table(), output)
-    summary = judged.summary()
+    summary = judged.to_json()
     if as_json:
         typer.echo(json.dumps({"judges": summary}, indent=1))
         return

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-import krippendorff
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.metrics import cohen_kappa_score
 
-from features.basics.array_types import FloatArray
+from features.basics.array_types import FloatArray, IntArray
 
 LARGEST = 1000  # grades, or distinct scores, that tables of all pairs of them are made for
 
@@ -35,19 +35,48 @@ def weighted_kappa(
     return float(cohen_kappa_score(labels[0], labels[1], labels=labels[2], weights=weights))
 
 
-def krippendorff_alpha(
-    judges: FloatArray, level: Literal["nominal", "ordinal", "interval", "ratio"] = "ordinal"
-) -> float | None:
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+
+
+def krippendorff_alpha(judges: FloatArray, level: Level = "ordinal") -> float | None:
     """Krippendorff's alpha of (n, j) scores, NaN if missing; 1 is full agreement, 0 agreement by chance.
 
-    None if no two judges scored the same segment, all scores are equal, or more than 1,000 are distinct.
+    None if no segment has two scores, all scores are equal, or more than 1,000 are distinct.
 
-    Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability", by the package krippendorff.
+    Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability", sections C and D.
 
     >>> krippendorff_alpha(np.array([[1.0, 1], [2, 2], [3, 3]]))
     1.0
     """
     paired = judges[np.isfinite(judges).sum(axis=1) > 1]
-    if not 1 < len(np.unique(paired[np.isfinite(paired)])) <= LARGEST:
+    rows, columns = np.nonzero(np.isfinite(paired))
+    scores, codes = np.unique(paired[rows, columns], return_inverse=True)
+    if not 1 < len(scores) <= LARGEST:
         return None
-    return float(krippendorff.alpha(reliability_data=paired.T, level_of_measurement=level))
+    together = _coincidences(rows, codes)
+    often = together.sum(axis=1)
+    distances = _distances(scores, often, level)
+    by_chance = often @ distances @ often / (often.sum() - 1)
+    return float(1 - (together * distances).sum() / by_chance)
+
+
+def _coincidences(rows: IntArray, codes: IntArray) -> FloatArray:
+    """(v, v) how often two scores stand in one row; the pairs of a row of m scores weigh 1 / (m - 1)."""
+    weights = 1.0 / (np.bincount(rows)[rows] - 1)
+    counts = csr_array((np.ones(len(rows)), (rows, codes)))
+    weighted = csr_array((weights, (rows, codes)))
+    pairs = (counts.T @ weighted).toarray()
+    return np.asarray(pairs - np.diag(np.bincount(codes, weights)))
+
+
+def _distances(scores: FloatArray, often: FloatArray, level: Level) -> FloatArray:
+    """(v, v) squared distances of rising scores; `often` is how often each is given."""
+    if level == "nominal":
+        return 1.0 - np.eye(len(scores))
+    if level == "ordinal":  # a score lies in the middle of its ranks
+        scores = np.cumsum(often) - often / 2
+    differences = scores[:, None] - scores[None, :]
+    if level == "ratio":
+        sums = scores[:, None] + scores[None, :]
+        differences = np.divide(differences, sums, out=np.zeros_like(sums), where=sums != 0)
+    return np.asarray(differences**2)

@@ -42,8 +42,8 @@ class JudgedLabels:
             }
         )
 
-    def summary(self) -> dict[str, Any]:
-        """JSON values: segments, excluded ones, weights, mean and standard deviation of the labels."""
+    def to_json(self) -> dict[str, Any]:
+        """Segments, excluded ones, weights, mean and standard deviation of the labels."""
         labels = self.scores[np.isfinite(self.scores)]
         return {
             "segments": len(self.scores),

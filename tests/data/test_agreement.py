@@ -26,6 +26,32 @@ def test_alpha_equals_the_published_example(level: str, published: float) -> Non
     assert krippendorff_alpha(OBSERVERS, level) == pytest.approx(published, abs=6e-4)  # type: ignore[arg-type]
 
 
+# The same paper, sections A and B: two observers of ten and of twelve units.
+BINARY = [(0, 1), (1, 1), (0, 1), (0, 0), (0, 0), (0, 1), (0, 0), (0, 0), (1, 0), (0, 0)]
+LETTERS = zip("aabbdcccedda", "babbbccceddd", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "published"), [(BINARY, 0.095), ([(ord(a), ord(b)) for a, b in LETTERS], 0.692)]
+)
+def test_alpha_of_two_observers_equals_the_published_ones(
+    pairs: list[tuple[int, int]], published: float
+) -> None:
+    assert krippendorff_alpha(np.array(pairs, float), "nominal") == pytest.approx(published, abs=6e-4)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
+def test_interval_alpha_of_two_judges_equals_its_closed_form(pairs: list[tuple[int, int]]) -> None:
+    """1 - mean squared difference / twice the variance of all scores (Krippendorff 1970)."""
+    scores = np.array(pairs, float)
+    alpha = krippendorff_alpha(scores, "interval")
+    if np.ptp(scores) == 0:
+        assert alpha is None
+    else:
+        within = ((scores[:, 0] - scores[:, 1]) ** 2).mean()
+        assert alpha == pytest.approx(1 - within / (2 * scores.var(ddof=1)), abs=1e-12)
+
+
 def test_alpha_where_it_is_undefined() -> None:
     assert krippendorff_alpha(np.array([[1.0, NAN], [NAN, 2.0]])) is None
     assert krippendorff_alpha(np.array([[2.0, 2.0], [2.0, 2.0]])) is None

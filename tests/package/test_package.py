@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -120,3 +121,48 @@ def test_the_dockerfile_has_no_faults() -> None:
         pytest.skip(f"{program} is absent (make setup installs it)")
     done = subprocess.run([str(program), str(ROOT / "Dockerfile")], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("theirs", ["features/__init__.py", "features/mine.py", "features.py"])
+def test_a_folder_of_our_name_gets_one_message(tmp_path: Path, theirs: str) -> None:
+    """A module or package `features` in the user's project is found before ours."""
+    (tmp_path / theirs).parent.mkdir(exist_ok=True)
+    (tmp_path / theirs).write_text("", "utf-8")
+    ours = tmp_path / "site-packages"
+    ours.mkdir()
+    (ours / "qe").symlink_to(ROOT / "qe")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ours)])}
+    told = subprocess.run(
+        [sys.executable, "-c", "import qe"], capture_output=True, text=True, cwd=tmp_path, env=environment
+    ).stderr.splitlines()[-1]
+    place = tmp_path / theirs.partition("/")[0]
+    assert told == (
+        f"ImportError: {place} hides the package `features` that mtqe needs; "
+        "rename it, or start Python in another folder"
+    )
+
+
+def test_clean_leaves_what_training_made(tmp_path: Path) -> None:
+    """`make clean` removes what the Makefile built; `make distclean` lists the rest and asks."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    built, made = (
+        ["output/site/x", "output/demo/x", ".venv/x"],
+        ["output/mine/model/x", "mlflow.db", "mlruns/x"],
+    )
+    for name in (*built, *made):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", "utf-8")
+
+    def make(target: str, answer: str) -> str:
+        return subprocess.run(
+            ["make", target], cwd=tmp_path, input=answer, capture_output=True, text=True, check=True
+        ).stdout
+
+    make("clean", "")
+    assert [name for name in (*built, *made) if (tmp_path / name).exists()] == made
+    for answer in ("n\n", ""):
+        told = make("distclean", answer)
+        assert "mlflow.db" in told and "mlruns" in told and "[y/N]" in told
+        assert all((tmp_path / name).exists() for name in made)
+    make("distclean", "y\n")
+    assert not [name for name in made if (tmp_path / name).exists()]

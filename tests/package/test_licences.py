@@ -1,0 +1,49 @@
+"""Licences of packages: none is copyleft in the core lock, and the page lists all of them."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from typing import Any
+
+import pytest
+
+from tests.shown import ROOT
+
+
+@pytest.fixture(scope="module")
+def licences() -> Any:
+    spec = spec_from_file_location("third_party", ROOT / ".ci" / "third_party.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_package_of_the_core_lock_is_copyleft(licences: Any) -> None:
+    found = {name: licences.licence(name) for name in licences.packages("requirements.lock")}
+    assert len(found) > 50
+    assert [name for name, stated in found.items() if not stated] == [], "say what their LICENSE files say"
+    assert {name: stated for name, stated in found.items() if licences.copyleft(stated)} == {}
+
+
+@pytest.mark.parametrize(
+    ("stated", "copyleft"),
+    [
+        ("GPL-3.0-or-later", True),
+        ("GNU General Public License v3 (GPLv3)", True),
+        ("LGPL-3.0-only", True),
+        ("AGPL-3.0-only AND MIT", True),
+        ("GPL-2.0-only OR Apache-2.0", False),
+        ("MPL-2.0", False),
+        ("BSD-3-Clause", False),
+    ],
+)
+def test_copyleft_is_known(licences: Any, stated: str, copyleft: bool) -> None:
+    assert licences.copyleft(stated) is copyleft
+
+
+def test_the_page_lists_what_the_locks_do(licences: Any) -> None:
+    rows = dict(re.findall(r"^\| ([\w.-]+) \| (.+) \|$", licences.PAGE.read_text("utf-8"), re.MULTILINE))
+    locked = {name for lock in licences.LOCKS for name in licences.packages(lock)}
+    assert rows.keys() - {"package", "---"} == locked, "run `python .ci/third_party.py`"
+    installed = {name: stated for name in locked if (stated := licences.licence(name))}
+    assert installed.items() <= rows.items(), "run `python .ci/third_party.py`"
