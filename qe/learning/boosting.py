@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from features.basics.array_types import FloatArray
 from features.basics.hints import Count, NotNegative, Positive, Share
 from features.storage.damage import Damaged
-from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.config.ranges import Part, Threads
 
 # Reproducible on any number of cores: https://lightgbm.readthedocs.io/en/stable/Parameters.html#deterministic
@@ -21,14 +20,6 @@ REPRODUCIBLE: dict[str, Any] = {
     "deterministic": True,
     "force_row_wise": True,
     "subsample_freq": 1,  # without it `subsample` has no effect
-}
-# The shape of small trees, for data of some thousand segments; `n_estimators` comes before it in a space.
-SMALL_TREES: Mapping[str, Distribution] = {
-    "learning_rate": FloatRange(0.01, 0.2, log=True),
-    "num_leaves": IntRange(3, 31, log=True),
-    "min_child_samples": IntRange(5, 100, log=True),
-    "colsample_bytree": FloatRange(0.1, 1.0),
-    "reg_lambda": FloatRange(1e-2, 100.0, log=True),
 }
 TRUSTED_TYPES = ("collections.OrderedDict", "lightgbm.basic.Booster", "qe.learning.boosting.BoostedTrees")
 

@@ -147,7 +147,7 @@ def attribution(
     """How to take apart what `predict`, of a fitted learner, says about (n, k) rows.
 
     Which form a learner has is found by trying: only what adds up counts as exact. Learners within a linear
-    combination (averaging, stacking) are taken apart one by one; those of no known form are sampled together.
+    combination (averaging) are taken apart one by one; those of no known form are sampled together.
     """
     combined = _members(learner, predict, background)
     if combined is None:

@@ -55,18 +55,15 @@ CANDIDATES = {
     "m5p": Candidate("m5p"),
     "mars": Candidate("mars"),
     "lightgbm": Candidate("lightgbm", {"n_estimators": 3}),
-    "lightgbm_linear": Candidate("lightgbm_linear", {"n_estimators": 3}),
-    "lambdamart": Candidate("lambdamart", {"n_estimators": 3}),
     "svm classifier": Candidate("discretised", {"classifier": "svm"}),
     "neighbours classifier": Candidate("discretised", {"classifier": "k_neighbours"}),
     "forest classifier": Candidate(
         "discretised", {"classifier": "forest", "classifier_params": {"n_estimators": 3}}
     ),
-    "gaussian_process": Candidate("gaussian_process", {"max_iter": 2}),
     "kernel_ridge": Candidate("kernel_ridge"),
     "mlp_ensemble": Candidate("mlp_ensemble", {"n_members": 2, "epochs": 2}),
     "polynomial": Candidate("polynomial"),
-    "stacking": Candidate("stacking", {"members": [{"kind": "ridge"}, {"kind": "k_neighbours"}], "folds": 2}),
+    "averaging": Candidate("averaging", {"members": [{"kind": "ridge"}, {"kind": "k_neighbours"}]}),
     "pca": Candidate("ridge", {}, "pca"),
 }
 

@@ -87,16 +87,14 @@ def test_every_mistake_has_its_place() -> None:
     [
         ("averaging", {"weights": [1, 2]}, "4 members need as many weights"),
         ("averaging", {"members": []}, "not empty, but got []"),
-        ("stacking", {"members": [{"kind": "svr_rbf", "C": 0}]}, "in the range (0.0, inf], but got 0"),
+        ("averaging", {"members": [{"kind": "svr_rbf", "C": 0}]}, "in the range (0.0, inf], but got 0"),
         ("seed_averaging", {"member": {"kind": "lightgbm", "random_state": 3}}, "leave it out"),
         (
             "discretised",
             {"classifier": "svm", "classifier_params": {"C": -1}},
             "classifier_params.C: must be",
         ),
-        ("quantile_boosting", {"quantiles": [0.5, 1.5]}, "must be a number above 0 below 1, but got 1.5"),
         ("lightgbm", {"num_leaves": 1}, "must be a whole number from 2 to 131072, but got 1"),
-        ("lightgbm_linear", {"linear_tree": False}, "sets it to True; leave it out"),
         ("random_forest", {"max_features": 1.5}, "but got 1.5"),
         ("random_forest", {"seed": 2**32}, "must be a whole number from 0 to 4294967295, but got 4294967296"),
         ("elastic_net", {"random_state": -1}, "but got -1"),
