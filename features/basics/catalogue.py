@@ -54,6 +54,14 @@ class Catalogue(Generic[T]):
         """
         return ast.get_docstring(self._statement(name)) or ""
 
+    def purpose(self, name: str) -> str:
+        """What the file `name` is, by the first line of its docstring; nothing is imported.
+
+        Raises InputError as `get` does.
+        """
+        text = ast.get_docstring(ast.parse(self._path(name).read_bytes())) or ""
+        return text.partition("\n")[0].removesuffix(".")
+
     @property
     def classes(self) -> dict[str, str]:
         """Name of a class -> the file that defines it, read from the files: nothing is imported."""
@@ -61,11 +69,15 @@ class Catalogue(Generic[T]):
 
     def _statement(self, name: str) -> ast.ClassDef:
         """The class statement of the file `name`."""
-        path = Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
-        classes = [node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)]
+        classes = [
+            node for node in ast.parse(self._path(name).read_bytes()).body if isinstance(node, ast.ClassDef)
+        ]
         public = [node for node in classes if not node.name.startswith("_")]
         own = [node for node in public if any(self._is_base(base) for base in node.bases)]
         return (own or public)[-1]
+
+    def _path(self, name: str) -> Path:
+        return Path(importlib.import_module(self._home(name)).__path__[0]) / f"{name}.py"
 
     def _is_base(self, node: ast.expr) -> bool:
         """Whether a class statement names the base, or one made from it: an Extractor, a FittedExtractor."""

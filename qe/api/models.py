@@ -12,7 +12,7 @@ from qe.display.summary import summarised
 from qe.display.table import Table
 from qe.models.description import one_model
 from qe.models.model import Model
-from qe.scoring.jobs import frame_of
+from qe.scoring.jobs import frame_of, names_of
 from qe.scoring.scorer import Options, Scorer
 
 
@@ -43,7 +43,7 @@ class LoadedModel:
         Parameters
         ----------
         table : DataFrame of n rows
-            The columns of `columns`.
+            The columns of `columns`, by their names or by headers in use (`src`, `mt`, ...).
         interval : float, default=None
             Share of true labels that the bounds `low` and `high` shall hold, such as 0.9. None: no bounds.
         explain : int, default=0
@@ -75,7 +75,7 @@ class LoadedModel:
         Parameters
         ----------
         table : DataFrame of n rows
-            The columns of `columns`.
+            The columns of `columns`, by their names or by headers in use (`src`, `mt`, ...).
 
         Returns
         -------
@@ -87,7 +87,8 @@ class LoadedModel:
         qe.InputError
             For a column that is missing.
         """
-        columns = {name: table[name].astype(str).tolist() for name in table.columns if name in self.columns}
+        names = names_of(self.model, list(map(str, table.columns)))
+        columns = {name: table[names.header(name)].astype(str).tolist() for name in self.columns}
         return self.model.features(self.model.segments(columns)).set_axis(table.index)
 
     def summary(self) -> Table:

@@ -17,7 +17,7 @@ GROUPS = {
     "corpora and annotation": "filter labels align annotate resources encoders features data",
     "production": "serve models distill unsupervised",
     "research": "ablate effort terrorcat",
-    "tools": "schema completion",
+    "tools": "learners selectors schema completion",
 }
 
 

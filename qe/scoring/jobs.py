@@ -226,14 +226,7 @@ def score_frame(model: Model, table: pd.DataFrame) -> pd.DataFrame:
 
 def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     """The scorer's output columns but the id for a DataFrame, with its index. Raises as `score_frame`."""
-    headers, needed = list(map(str, table.columns)), scorer.columns()
-    names = Names().completed(needed, headers, remembered(scorer.model), "the table")
-    for name in needed:
-        if names.header(name) not in headers:
-            raise InputError(
-                f"the model '{scorer.model.name}' needs the column '{name}'",
-                remedy=f"the input has {', '.join(headers) or 'none'}",
-            )
+    names = names_of(scorer.model, list(map(str, table.columns)), scorer.columns())
     records = table.astype(object).where(table.notna(), None).to_dict("records")
     rows = [names.view(({str(k): v for k, v in record.items()}, "")) for record in records]
     scored = scorer.score(rows).rows
@@ -245,6 +238,22 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
         for name in columns
     }
     return pd.DataFrame(values, index=table.index)
+
+
+def names_of(model: Model, headers: Sequence[str], needed: Sequence[str] | None = None) -> Names:
+    """Which header of a table is which column of the model, or of all that are needed.
+
+    Raises InputError for a column that no header stands for, or several.
+    """
+    needed = model.columns() if needed is None else needed
+    names = Names().completed(needed, headers, remembered(model), "the table")
+    for name in needed:
+        if names.header(name) not in headers:
+            raise InputError(
+                f"the model '{model.name}' needs the column '{name}'",
+                remedy=f"the input has {', '.join(headers) or 'none'}",
+            )
+    return names
 
 
 @dataclass(frozen=True)

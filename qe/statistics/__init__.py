@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from qe.statistics.ranks import RankInterval as RankInterval
     from qe.statistics.ranks import rank_intervals as rank_intervals
     from qe.statistics.result import TestResult as TestResult
+    from qe.statistics.scikit_learn import scorer as scorer
     from qe.statistics.tukey import tukey_hsd as tukey_hsd
 
 __getattr__, __dir__ = door(__name__, "qe.statistics.metric.METRICS")

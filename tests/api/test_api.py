@@ -55,6 +55,9 @@ def test_a_loaded_model_scores_as_the_command_line_does(
     assert list(more) == ["score", "low", "high", "because", "reason"]
     features = model.features(rows.head(3))
     assert list(features.columns) == model.model.feature_set.names and features.index.tolist() == [0, 1, 2]
+    renamed = rows.head(3).rename(columns={"source": "SRC", "target": "mt"})
+    pd.testing.assert_frame_equal(model.features(renamed), features)
+    pd.testing.assert_frame_equal(model.predict(renamed), model.predict(rows.head(3)))
 
 
 def test_what_is_missing_is_named(demo_model: Path, tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""Learners and selectors: what each is, its parameters with their defaults, where a search draws them."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from features.basics.catalogue import Catalogue
+from qe.config.distributions import Choice, Distribution, FloatRange, IntRange
+from qe.display.numbers import general
+from qe.display.table import Column, Table
+from qe.learning.parameters import Parameters, constructor
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter; `space` is empty if it is not searched by default."""
+
+    name: str
+    default: Any
+    space: str
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A learner or a selector."""
+
+    name: str
+    about: str
+    documentation: str
+    parameters: tuple[Parameter, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; defaults that have none are text."""
+        told = asdict(self)
+        for one in told["parameters"]:
+            plain = isinstance(one["default"], str | int | float | bool | list | None)
+            one["default"] = one["default"] if plain else str(one["default"])
+        return told
+
+
+def strategies(catalogue: Catalogue[Any]) -> list[Strategy]:
+    """All of a catalogue, by name."""
+    return [strategy(catalogue, name) for name in catalogue.names]
+
+
+def strategy(catalogue: Catalogue[Any], name: str) -> Strategy:
+    """One of a catalogue. Raises InputError for an unknown name.
+
+    >>> from qe.learning.learner import LEARNERS
+    >>> ridge = strategy(LEARNERS, "ridge")
+    >>> [(one.name, one.space) for one in ridge.parameters if one.space]
+    [('alpha', '0.01 to 10,000, logarithmic')]
+    """
+    parameters = tuple(_parameters(catalogue, name))
+    return Strategy(name, catalogue.purpose(name), catalogue.documentation(name), parameters)
+
+
+def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
+    make = constructor(catalogue, name)
+    defaults, space = make().get_params(deep=False), catalogue.get(name).space
+    for parameter in Parameters.of(make, name).names:
+        searched = [told(one) for key, one in space.items() if key.partition(".")[0] == parameter]
+        yield Parameter(parameter, defaults.get(parameter), "; ".join(searched))
+
+
+def told(distribution: Distribution) -> str:
+    """Where a search draws from, in words.
+
+    >>> told(IntRange(1, 9)), told(FloatRange(0.1, 1.0, log=True)), told(Choice(["a", "b"]))
+    ('1 to 9', '0.1 to 1, logarithmic', 'a, b')
+    """
+    if isinstance(distribution, Choice):
+        return ", ".join(map(str, distribution.choices))
+    assert isinstance(distribution, FloatRange | IntRange)
+    text = f"{general(distribution.low)} to {general(distribution.high)}"
+    return f"{text}, logarithmic" if distribution.log else text
+
+
+def listing(catalogue: Catalogue[Any]) -> Table:
+    """All of a catalogue: what each is, and what is searched."""
+    columns = [Column(catalogue.noun), Column("what it is"), Column("searched", drop=1)]
+    rows = [
+        [one.name, one.about, ", ".join(p.name for p in one.parameters if p.space)]
+        for one in strategies(catalogue)
+    ]
+    return Table("", columns, rows)
+
+
+def parameters_table(one: Strategy) -> Table:
+    """The parameters of one."""
+    columns = [Column("parameter"), Column("default"), Column("searched by default", "space", drop=1)]
+    return Table("", columns, [[p.name, str(p.default), p.space] for p in one.parameters])

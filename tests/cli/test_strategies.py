@@ -1,0 +1,51 @@
+"""`qe learners` and `qe selectors`: all of them, with the parameters and spaces that they have."""
+
+import json
+from typing import Any
+
+import pytest
+
+from features.basics.catalogue import Catalogue
+from qe.cli import main
+from qe.learning.learner import LEARNERS
+from qe.learning.parameters import constructor
+from qe.learning.selector import SELECTORS
+
+CATALOGUES: dict[str, Catalogue[Any]] = {"learners": LEARNERS, "selectors": SELECTORS}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    out = capsys.readouterr()
+    return int(ended.value.code or 0), out.out + out.err
+
+
+@pytest.mark.parametrize("verb", CATALOGUES)
+def test_all_are_listed_with_what_they_are(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run(capsys, verb, "list")
+    assert code == 0 and all(f"\n{name} " in text for name in CATALOGUES[verb].names)
+    listed = json.loads(run(capsys, verb, "list", "--json")[1])
+    assert [one["name"] for one in listed] == [*CATALOGUES[verb].names]
+    assert all(one["about"] and one["documentation"] for one in listed)
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"), [(verb, name) for verb, c in CATALOGUES.items() for name in c.names]
+)
+def test_parameters_are_those_of_the_estimator(
+    verb: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {p["name"]: p for p in json.loads(run(capsys, verb, "describe", name, "--json")[1])["parameters"]}
+    made = constructor(CATALOGUES[verb], name)().get_params(deep=False)
+    plain = {key: value for key, value in made.items() if isinstance(value, str | int | float | None)}
+    assert plain.items() <= {key: p["default"] for key, p in told.items()}.items()
+    searched = {key.partition(".")[0] for key in CATALOGUES[verb].get(name).space}
+    assert {key for key, p in told.items() if p["space"]} == searched
+
+
+def test_describe_is_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run(capsys, "learners", "describe", "ridge")
+    assert code == 0 and "alpha |w|^2" in text and "0.01 to 10,000, logarithmic" in text
+    code, text = run(capsys, "selectors", "describe", "cfx")
+    assert code == 2 and "unknown selector 'cfx'" in text and "did you mean 'cfs'?" in text
