@@ -1,5 +1,6 @@
 """The page of a scored file: distribution, drift, what to do, flags, the segments to look at first."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.damage import read_json
-from qe.display.numbers import count, interval, number, percent
+from qe.display.numbers import count, general, interval, number, percent
 from qe.display.page import figures, render
 from qe.display.table import Column, Table
 from qe.models import description
@@ -24,8 +25,12 @@ from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.flags import kinds_of
 from qe.scoring.input import read_rows
 from qe.scoring.job_summary import summary_of
+from qe.scoring.jobs import remembered
+from qe.scoring.naming import Names
+from qe.scoring.scorer import Options, Scorer
 
 SHOWN = 20
+_SCORED_AGAIN = 20  # rows whose scores are compared with the model's
 _QUANTILES = {
     "worst tenth": 0.1,
     "lower quartile": 0.25,
@@ -54,7 +59,7 @@ def scored_page(
     costs     a cost table, for what to do
     summary   what `qe score --summary` wrote: the scores must be those, of this model; has drift, too
 
-    Raises InputError for files that are not of that kind.
+    Raises InputError for files that are not of that kind, and for rows that the model scores otherwise.
     """
     with description.one_model(model, identity) as own:
         of_job = None if summary is None else summary_of(summary, scored, own)
@@ -81,6 +86,7 @@ def _page(
     scores = np.array([row["score"] for row in good], np.float64)
     if not len(scores):
         raise InputError("no row has a score", where=scored)
+    _check_model(good, model, scored)
     training = HeldOut.load(model).predicted if HeldOut.is_in(model) else None
     order = np.argsort(scale.sign * scores, kind="stable")[:SHOWN]
     segments = [_shown(good[i]) for i in order]
@@ -130,6 +136,29 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         except (TypeError, ValueError):
             raise InputError(f"a score is no number: {row['score']!r}", where=path) from None
     return rows
+
+
+def _check_model(good: Sequence[Mapping[str, Any]], model: Path, scored: Path) -> None:
+    """Raises InputError if the model gives rows other scores; rows without their texts are not looked at."""
+    scorer = Scorer.load(model, Options(drift=False))
+    needed, headers = scorer.columns(), list(good[0])
+    names = Names().completed(needed, headers, remembered(scorer.model), str(scored))
+    rows = [row for row in good if all(row.get(names.header(name)) is not None for name in needed)]
+    again_scored = scorer.score([names.view((dict(row), "")) for row in rows[:_SCORED_AGAIN]]).rows
+    for row, again in zip(rows, again_scored, strict=False):
+        if again["score"] is None or not math.isclose(
+            row["score"], again["score"], rel_tol=1e-6, abs_tol=1e-9
+        ):
+            raise InputError(
+                f"row {row.get('id', '?')} has the score {general(row['score'])}, but the model "
+                f"'{scorer.model.name}' gives {_score(again)}",
+                where=scored,
+                remedy="name the model that scored the file",
+            )
+
+
+def _score(row: Mapping[str, Any]) -> str:
+    return "none" if row["score"] is None else general(row["score"])
 
 
 def _distribution_text(scores: FloatArray, training: FloatArray | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
 
 from features.basics.errors import InputError
@@ -122,8 +123,6 @@ def test_the_run_page_has_the_figures_of_the_report(run_html: str, demo_run: Any
 
 
 def test_the_run_page_shows_the_largest_and_smallest_errors(run_html: str, demo_run: Any) -> None:
-    import pandas as pd
-
     table = pd.read_parquet(demo_run.output / "predictions.parquet").query("split == 'test'")
     errors = (table["predicted"] - table["gold"]).abs()
     text = " ".join(Page(run_html).text.split())
@@ -167,10 +166,29 @@ def test_the_scored_page(scored_html: str, scored: tuple[Path, Path, Path], demo
     assert "<script>" not in scored_html and "onerror=y>" not in scored_html
 
 
+def score_of(model: Path, source: str, target: str) -> float:
+    from qe.api.models import load_model
+
+    table = pd.DataFrame({"source": [source], "target": [target]})
+    return float(load_model(model).predict(table)["score"].iloc[0])
+
+
+def test_the_scores_of_another_model_are_refused(
+    scored: tuple[Path, Path, Path], demo_model: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in scored[0].read_text().splitlines()]
+    rows[3]["score"] += 0.01
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    message = (
+        f"row {rows[3]['id']} has the score .*, but the model 'demo' gives .*; name the model that scored"
+    )
+    with pytest.raises(InputError, match=message):
+        scored_page(tmp_path / "x.jsonl", demo_model)
+
+
 def test_text_of_the_data_is_escaped(demo_model: Path, tmp_path: Path) -> None:
-    rows = [
-        {"id": EVIL, "source": EVIL, "target": EVIL, "score": 1, "reason": "", "flags": EVIL, "because": EVIL}
-    ]
+    texts = {"id": EVIL, "source": EVIL, "target": EVIL, "flags": EVIL, "because": EVIL}
+    rows = [{**texts, "score": score_of(demo_model, EVIL, EVIL), "reason": ""}]
     path = tmp_path / "x.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     page = Page(scored_page(path, demo_model))
@@ -181,7 +199,7 @@ def test_words_are_coloured_by_how_probable_an_error_is(demo_model: Path, tmp_pa
     row = {
         "source": "a b",
         "target": "c d",
-        "score": 2,
+        "score": score_of(demo_model, "a b", "c d"),
         "reason": "",
         "tokens": ["c", "<d>"],
         "bad": [0.1, 0.8],
