@@ -18,6 +18,7 @@ from qe.display.table import Column, Table
 from qe.models import description
 from qe.models.guard.guard import Guard
 from qe.models.held_out import HeldOut
+from qe.models.origin import origin
 from qe.production.thresholds import Thresholds
 from qe.production.triage import ACTIONS, ActionCosts, cost_table, read_costs
 from qe.reports.score_plots import png, score_distributions
@@ -116,6 +117,7 @@ def _page(
         if any(segment.source is not None for segment in segments)
         else "The file has no texts: score with --keep, and they are shown here.",
         coloured=any(segment.words for segment in segments),
+        origin=origin(described),
         recipe=f"{scored.name} · model {described.name} · features {described.feature_fingerprint}",
     )
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -170,6 +171,7 @@ def about(report: Mapping[str, Any]) -> dict[str, Any]:
     """What a model says of its origin."""
     name = report["experiment"]["name"]
     return {
+        "trained": date.today().isoformat(),
         "recipe": report["recipe"],
         "versions": report["recipe"]["versions"],
         "data": report["data"],

@@ -18,6 +18,7 @@ from qe.data.dataset import Dataset
 from qe.display.numbers import settings
 from qe.display.summary import summarised
 from qe.display.table import Table
+from qe.models.card import Card
 from qe.models.model import Model
 from qe.tracking import runs
 from qe.tracking.settings import load_settings
@@ -131,7 +132,8 @@ def _trained(
             report = reporting.assemble(result)
             report["model"] = reporting.model_notes(result.model, output)
             model = result.model.described(**reporting.about(report))
-            model.save(output / "model", result.companions.all())
+            card = Card(model, None if result.robustness is None else result.robustness[1])
+            model.save(output / "model", (*result.companions.all(), card))
             reporting.write(output, result, progress)
             report["intervals"] = reporting.interval_report(result)
         report["seconds"] = round(time.perf_counter() - started, 2)
