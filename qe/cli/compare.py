@@ -82,7 +82,11 @@ def compare(
         list[Path] | None, input_option(metavar="REF...", help="References of the development set.")
     ] = None,
     test: Annotated[
-        str, test_option(metavar="ar|bootstrap|win-ratio|shifted", help="ar: approximate randomization.")
+        str,
+        test_option(
+            metavar="ar|bootstrap|win-ratio|shifted|tukey",
+            help="ar: approximate randomization; tukey: all systems at once.",
+        ),
     ] = "ar",
     exchange: Annotated[
         str | None,

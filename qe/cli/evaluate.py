@@ -64,8 +64,8 @@ def evaluate(
     test: Annotated[
         str,
         test_option(
-            metavar="ar|bootstrap|tukey",
-            help="Approximate randomization, paired bootstrap, randomized Tukey HSD.",
+            metavar="ar|bootstrap|win-ratio|tukey",
+            help="Approximate randomization, paired bootstrap (win-ratio: Koehn 2004), randomized Tukey HSD.",
         ),
     ] = "ar",
     samples: Annotated[

@@ -190,8 +190,9 @@ def evaluate(
     samples            resamples of intervals and tests; 0: neither; default: as many as the number of
                        comparisons needs (`qe.statistics.family`)
     test               ar: approximate randomization of predictions (of their ranks for ranking metrics);
-                       bootstrap: paired, centred on the signed difference; tukey: exchanges of all systems at
-                       once, corrected by itself
+                       bootstrap: paired, centred on the signed difference; win-ratio: paired, the share of
+                       virtual test sets that the better one does not win (Koehn 2004); tukey: exchanges of
+                       all systems at once, corrected by itself
     correction         none, bonferroni, holm, bh, over each `family` of comparisons: metric, table, all
     groups             (n,) document of each segment, to resample documents; or several such columns by name
                        (documents, judges): a difference must then show with each of them as the unit

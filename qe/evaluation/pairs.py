@@ -12,8 +12,9 @@ from qe.statistics.randomization import NAME as RANDOMIZATION
 from qe.statistics.result import TestResult
 from qe.statistics.tukey import NAME as TUKEY
 
-Test = Literal["ar", "bootstrap", "tukey"]
-TESTS = dict(zip(get_args(Test), (RANDOMIZATION, NAMES["centred"], TUKEY), strict=True))
+Test = Literal["ar", "bootstrap", "win-ratio", "tukey"]
+_CALLED = RANDOMIZATION, NAMES["centred"], NAMES["win-ratio"], TUKEY
+TESTS = dict(zip(get_args(Test), _CALLED, strict=True))
 CONFIDENCE = 0.95
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from qe.statistics.additive import Additive
 from qe.statistics.buckets import Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons
-from qe.statistics.family import Rule
 from qe.systems.results import SystemsComparison
 
 
@@ -25,7 +24,7 @@ def with_buckets(
         Comparisons(scored, comparison.levels, settings.procedure),
         [(one.system, one.baseline, one.metric) for one in comparison.comparisons],
         buckets,
-        Rule(settings.family, settings.correct),
+        settings.rule,
         undirected=[name for name, metric in metrics.items() if metric.higher_is_better is None],
         samples=samples,
         least=settings.samples or 1,

@@ -66,7 +66,7 @@ def compare(
     scored = _scored(systems, references, metrics, progress)
     others = [system.name for system in systems if system.name != first]
     pairs = [(other, first) for other in others]
-    rule, alike = Rule(settings.family, settings.correct), scored.copies()
+    rule, alike = settings.rule, scored.copies()
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
     table = _table(pairs, better, rule, alike)
     most = _all_pairs(scored.systems, better, rule, alike) if ranks else table
@@ -217,6 +217,7 @@ def _recipe(
     sizes = levels.sizes()
     return {
         **asdict(settings),
+        "correct": settings.rule.method,
         "exchange": "+".join(settings.exchanges) if settings.test == "ar" else None,
         "baseline": baseline,
         "segments": segments,

@@ -63,6 +63,20 @@ def test_report_has_scores_intervals_and_pairs(systems: tuple[np.ndarray, dict[s
     assert winners(report, "mae") == ["good", "twin"]
 
 
+def test_the_win_ratio_is_the_share_of_test_sets_that_the_better_one_does_not_win() -> None:
+    """Koehn 2004, section 4: here on bootstrap samples drawn by other means."""
+    rng = np.random.default_rng(2)
+    gold = rng.uniform(1, 5, 300)
+    predictions = {"a": gold + rng.normal(0, 0.80, 300), "b": gold + rng.normal(0, 0.84, 300)}
+    report = evaluate(gold, predictions, EFFORT, metrics=("mae",), test="win-ratio", samples=4000)
+    result = report.comparison("a", "b", "mae").result
+    errors = np.abs(predictions["a"] - gold) - np.abs(predictions["b"] - gold)
+    means = errors[rng.integers(0, 300, (4000, 300))].mean(axis=1)
+    lost = np.mean(means >= 0 if errors.mean() < 0 else means <= 0)
+    assert result.p == pytest.approx(lost, abs=0.03) and 0.01 < lost < 0.5
+    assert "Koehn 2004" in result.test
+
+
 @pytest.mark.parametrize("test", ["bootstrap", "ar", "tukey"])
 def test_comparisons_with_baselines(systems: tuple[np.ndarray, dict[str, np.ndarray]], test: str) -> None:
     gold, predictions = systems

@@ -14,6 +14,7 @@ from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
 from qe.statistics.randomization import EXCHANGES, randomization_tests
+from qe.statistics.tukey import tukey_hsd
 from qe.systems import report
 from qe.systems.changes import changes
 from qe.systems.comparison import compare
@@ -194,6 +195,22 @@ def small(
 def test_identical_systems_differ_by_0_with_p_1(test: str, runs: int) -> None:
     built = small([OLD] * runs, [OLD] * runs, settings={"test": test})
     assert [(c.result.difference, c.result.p, c.p_corrected) for c in built.comparisons] == [(0, 1, 1)] * 2
+
+
+def test_tukey_compares_all_systems_at_once() -> None:
+    """Riezler and Maxwell 2005, section 4.4: the p-value of a pair holds for all pairs."""
+    outputs = {"a": OLD, "b": NEW, "c": NEW[::-1]}
+    systems = [System(name, (Texts.of(lines, name),)) for name, lines in outputs.items()]
+    settings = ResamplingSettings("tukey", samples=500, seed=3)
+    reference = [Texts.of(REFERENCE, "ref")]
+    built = compare(systems, reference, metrics("bleu"), settings=settings)
+    bleu = metric("bleu")
+    statistics = {name: bleu.statistics(Texts.of(lines), reference) for name, lines in outputs.items()}
+    every = tukey_hsd(statistics, bleu.aggregate, samples=500, seed=3)
+    for one in built.comparisons:
+        assert one.result.p == one.p_corrected == every["a", one.system].p
+        assert one.result.difference == pytest.approx(-every["a", one.system].difference)
+    assert built.recipe["correct"] == "in the test"
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
