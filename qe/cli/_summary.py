@@ -13,6 +13,7 @@ from qe.statistics.metric import METRICS
 from qe.statistics.result import LEVEL
 from qe.training.score_tables import scores_table
 from qe.training.train import Outcome
+from qe.training.verdict import verdict
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -29,6 +30,7 @@ def print_outcome(outcome: Outcome) -> None:
             show(scores_table(title, section, report["experiment"]["evaluation"]["metric"]))
             if section.get("oracles"):
                 show(oracle_table(section["oracles"], report["experiment"]["name"]))
+    say(verdict(report))
     best = report["search"]["best"]
     parameters = {**best["learner_params"], **best["selector_params"]}
     say(f"best of {_trials(report['search'])}: {best['learner']} {settings(parameters)}", *notes(report))

@@ -27,6 +27,7 @@ from qe.reports.segments import ShownSegment, words_of
 from qe.scoring.scorer import Options, Scorer
 from qe.statistics.metrics.delta_avg import delta_avg_by_n
 from qe.training.score_tables import differences_table, scores_table
+from qe.training.verdict import verdict
 
 SHOWN = 5
 _METRICS = ("delta_avg", "mae", "rmse", "pearson", "spearman", "kendall")
@@ -69,7 +70,7 @@ def run_page(folder: Path) -> str:
         "run.html",
         {"number": number},
         title=str(report["experiment"]["name"]),
-        lead=_lead(report),
+        lead=f"{verdict(report)} {_lead(report)}",
         languages=_languages(report),
         tables=_tables(report),
         notes=[

@@ -7,7 +7,7 @@ from qe.display.numbers import Shown, settings
 from qe.evaluation.pairs import json_name
 from qe.statistics.metric import METRICS
 
-_PARTS = {
+PARTS = {
     "test": "on the test split",
     "nested": "in nested cross-validation",
     "cross_validation": "in cross-validation",
@@ -40,7 +40,7 @@ def summary(report: Mapping[str, Any]) -> str:
         f"* {_winner(search['best'])}, best of {search['trials']} trials; {report['features']['n']} features",
         f"* predicts {label['name']} ({direction}) of {report['data']['name']}",
     ]
-    for part, where in _PARTS.items():
+    for part, where in PARTS.items():
         if report[part] is not None:
             lines.append(f"* {where}: {_figure(report[part], name, metric)}")
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]

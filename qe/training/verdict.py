@@ -1,0 +1,53 @@
+"""Verdict: what a run found, in one sentence."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from qe.display.numbers import p_value
+from qe.evaluation.pairs import json_name
+from qe.statistics.metric import METRICS
+from qe.statistics.result import LEVEL
+from qe.training.summary import PARTS, shown, value_of
+
+
+def verdict(report: Mapping[str, Any]) -> str:
+    """The figure that the experiment is judged by, beside its best baseline, and whether it is better.
+
+    It is of the test split if its labels are known, else of nested cross-validation, else of the folds.
+    """
+    part = next(part for part in PARTS if report[part] is not None)
+    metric, name = report["experiment"]["evaluation"]["metric"], report["experiment"]["name"]
+    section, kind = report[part], METRICS.get(metric)
+    told = f"{kind.title} {shown(section['systems'][name], metric)} {PARTS[part]}"
+    best = _best(section, metric)
+    if best is None:
+        return f"{told}."
+    value = kind.shown(value_of(section["systems"][best], metric))
+    return f"{told}; the best baseline, {best}, has {value}{_tested(section, name, best, metric)}."
+
+
+def _best(section: Mapping[str, Any], metric: str) -> str | None:
+    """The best baseline; None if none has a value."""
+    values = {name: value_of(section["systems"][name], metric) for name in section["baselines"]}
+    known = {name: value for name, value in values.items() if value is not None}
+    sign = 1 if METRICS.get(metric).higher_is_better else -1
+    return max(known, key=lambda name: sign * known[name], default=None)
+
+
+def _tested(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> str:
+    """What the test says of the difference; empty if it was not tested."""
+    pair = (name, baseline, json_name(metric))
+    for one in section["comparisons"]:
+        if (one["system"], one["baseline"], one["metric"]) == pair:
+            return f"; {_words(one, METRICS.get(metric).higher_is_better)}"
+    return ""
+
+
+def _words(one: Mapping[str, Any], higher_is_better: bool) -> str:
+    p = one["p_corrected"]
+    if p is None:
+        return "the segments are too few to tell them apart" if one["undecided"] else "p is undefined"
+    if p > LEVEL:
+        return f"p {p_value(p, None)}: no difference is shown"
+    better = (one["difference"] > 0) == higher_is_better
+    return f"p {p_value(p, None)}: {'better' if better else 'worse'}"
