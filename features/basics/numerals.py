@@ -1,5 +1,9 @@
 """Numbers in text that others wrote: what `float` and `int` read beside them is a slip, or no number."""
 
+from typing import Final
+
+LARGEST: Final = 1e100  # labels and scores: the squares of what is larger, summed, are no numbers any more
+
 
 def real(text: str) -> float:
     """Number by `float`, of ASCII digits without underscores; the caller refuses NaN and infinities.

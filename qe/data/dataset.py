@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, shown
+from features.basics.numerals import LARGEST
 from features.core.segments import Segments
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -312,6 +313,9 @@ def _numbers(column: "pd.Series", label: str, name: str, classes: Pair | None) -
     if 2 * len(wrong) >= len(numbers) and any(isinstance(value, str) for value in wrong):
         text = next(value for value in wrong if isinstance(value, str))
         raise InputError(f"the label '{label}' of '{name}' is no number: {shown(text)}")
+    if (np.abs(numbers) > LARGEST).any():
+        value = numbers[np.abs(numbers) > LARGEST][0]
+        raise InputError(f"the label '{label}' of '{name}' is {value:g}, beyond {LARGEST:g}")
     return numbers
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, known_name, unknown_name
+from features.basics.numerals import LARGEST
 from features.basics.packages import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from features.basics.undefined import or_none
@@ -323,6 +324,9 @@ def _finite(values: FloatArray, name: str) -> FloatArray:
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise InputError(f"segment {row + 1} of {name} is {array[row]}, not a finite number")
+    if (np.abs(array) > LARGEST).any():
+        row = int(np.argmax(np.abs(array)))
+        raise InputError(f"segment {row + 1} of {name} is {array[row]:g}, beyond {LARGEST:g}")
     return array
 
 

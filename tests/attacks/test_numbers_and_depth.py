@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import qe
 from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.decoder_output.moses import nbest_column, trace_column
@@ -14,8 +16,10 @@ from features.decoder_output.nbest import hypotheses
 from features.syntax.trees import Trees
 from qe.data.formats.table import read_table
 from qe.data.reading import Reading
+from qe.data.score_files import read_scores
 from qe.data.submission import read_submission
 from qe.people.judgements.reading import read_judgements
+from qe.people.metric_evaluation.reading import from_tables
 
 HUGE, DEEP = "9" * 5000, "[" * 100_000
 TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tEnglish\t1\tj1\tx\t1\n"
@@ -23,6 +27,10 @@ TASK = "source_language\ttarget_language\tsegment\tjudge\tsystem\trank\nCzech\tE
 
 def table(path: Path) -> None:
     read_table(Reading(path.parent), path)
+
+
+def judged(path: Path) -> None:
+    from_tables(path, None, [str(path)], None, [])
 
 
 # name of a file, its content, its reader, what is said
@@ -34,6 +42,9 @@ FILES: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("C-E.csv", f"system_a,system_b,wins,ties,losses\nx,y,{10**20},2,5\n", lambda p: read_judgements([p]),
      "not a whole number from 0"),
     ("a.jsonl", f'{{"a": {HUGE}}}\n', table, "a.jsonl:1: "),
+    ("a", "0.5\n1.7e308\n", lambda path: read_scores(path), "a:2: .* is 1.7e308, beyond 1e\\+100"),
+    ("a.tsv", "system\tsegment\tscore\nA\t1\t-1.7e308\n", judged,
+     "is -1.7e308, beyond 1e\\+100"),
     ("a.jsonl", f'{{"a": {DEEP}\n', table, "a.jsonl:1: "),
 ]  # fmt: skip
 ENTRIES = (
@@ -86,3 +97,12 @@ def test_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"]), path)
     with pytest.raises(InputError, match=r"a\.parquet"):
         table(path)
+
+
+def test_labels_and_predictions_whose_squares_are_no_numbers() -> None:
+    rows = pd.DataFrame({"source": ["a", "b"], "target": ["A", "B"], "da": [0.5, -1.7e308]})
+    languages = {"source_language": "en", "target_language": "es"}
+    with pytest.raises(InputError, match=r"the label 'da' of 'train' is -1.7e\+308, beyond 1e\+100"):
+        qe.Dataset.from_frame(rows, "da", higher_is_better=True, **languages)
+    with pytest.raises(InputError, match=r"segment 3 of .* is 1.7e\+308, beyond 1e\+100"):
+        qe.evaluate([1.0, 2.0, 3.0, 4.0], {"m": [1.0, 2.0, 1.7e308, 4.0]}, higher_is_better=True)
