@@ -15,6 +15,7 @@ from qe.statistics.result import LEVEL
 Kind = Literal["classes", "ranking", "scoring"]
 KINDS: tuple[Kind, ...] = ("classes", "ranking", "scoring")
 WINNER = "•"
+OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
 PAIRS_LIMIT = 28  # pairs of 8 systems; more are for `--json`
 INTERVAL = "95 % interval"
 
@@ -27,7 +28,11 @@ def report_tables(report: Report) -> list[Table]:
     """
     kinds = [metrics_of(report, kind) for kind in KINDS]
     tables = [_table(report, metrics) for metrics in kinds if metrics]
-    return [*tables, pairs_table(report)] if 0 < len(_compared(report)) <= PAIRS_LIMIT else tables
+    if not 0 < len(_compared(report)) <= PAIRS_LIMIT:
+        return tables
+    of_papers = _tested(report)
+    more = [p_table(report, of_papers)] if set(of_papers) - {*_primaries(report)} else []
+    return [*tables, pairs_table(report), *more]
 
 
 def summary_table(report: Report) -> Table:
@@ -81,6 +86,19 @@ def pairs_table(report: Report) -> Table:
         for pair in _compared(report)
     ]
     return Table("Differences", columns, rows)
+
+
+def p_table(report: Report, metrics: Sequence[str]) -> Table:
+    """Corrected p-values alone: a row for each pair, a column for each metric."""
+    columns = [Column("System"), Column("minus"), *(Column(title_of(m), f"{m} p") for m in metrics)]
+    rows = [[*pair, *(p_cell(report.comparison(*pair, m)) for m in metrics)] for pair in _compared(report)]
+    return Table("p of the differences, corrected", columns, rows)
+
+
+def _tested(report: Report) -> list[str]:
+    """The metrics that papers report, of those that were tested; of two classes, all of classes."""
+    tested = {one.metric for one in report.comparisons}
+    return [metric for metric in (*metrics_of(report, "classes"), *OF_PAPERS) if metric in tested]
 
 
 def _difference(one: Comparison) -> list[Shown]:
