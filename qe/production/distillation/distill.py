@@ -24,6 +24,7 @@ from qe.scoring.word_level import WordLevel
 STUDENTS: Final[Mapping[str, Path]] = {
     name: Path(__file__).with_name(f"{name}.yaml") for name in ("words", "surface")
 }
+_FEWEST: Final = 30  # rows: what is learned and measured of fewer says nothing of the teacher
 _CHUNK: Final = 500  # rows that the teacher scores between two reports of progress
 
 
@@ -100,8 +101,15 @@ def taught(
     words  with P(BAD) of words and gaps, too, which families of words learn from; for what only tags can be
            measured by, tags that are drawn to be BAD as probably
 
-    Raises InputError if the pool lacks a column that the teacher needs, or the teacher does not judge words.
+    Raises InputError if the pool has fewer than 30 rows or lacks a column that the teacher needs, or the
+    teacher does not judge words.
     """
+    if len(pool.rows) < _FEWEST:
+        raise InputError(
+            f"has {len(pool.rows)} segments to teach a model with, but at least {_FEWEST} are needed",
+            where=source,
+            remedy="give thousands: text without labels",
+        )
     segments = teacher.segments(pool.columns)
     level = WordLevel.of(teacher, where="--student") if words else None
     rng = np.random.default_rng(0)

@@ -53,6 +53,14 @@ def test_labels_are_the_teachers_scores(demo_run: Any) -> None:
     assert "demo" in dataset.notes[0] and list(dataset.provenance) == [str(path)]
 
 
+def test_a_handful_of_segments_teaches_nothing(demo_run: Any, tmp_path: Path) -> None:
+    lines = pool_of(demo_run.output).read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "few.tsv").write_text("".join(lines[:6]), "utf-8")
+    teacher, pool = Model.load(demo_run.output / "model"), read_pool(tmp_path / "few.tsv")
+    with pytest.raises(InputError, match=r"few\.tsv: has 5 segments .* at least 30 are needed"):
+        taught(teacher, pool, tmp_path / "few.tsv")
+
+
 def test_words_are_taught_by_probabilities_and_tags_drawn_of_them(of_words: Path) -> None:
     """Gap, word, gap, ...; as many BAD as the probabilities add up to, most of them where these are high."""
     teacher, path = Model.load(of_words / "run" / "model"), pool_of(of_words)
@@ -83,7 +91,7 @@ def test_a_teacher_of_scores_alone_cannot_teach_words(demo_run: Any) -> None:
 
 def test_a_teacher_that_says_nothing(demo_run: Any, tmp_path: Path) -> None:
     path = tmp_path / "one.tsv"
-    path.write_text("source\ttarget\na b\tc d\n", "utf-8")
+    path.write_text("source\ttarget\n" + "a b\tc d\n" * 30, "utf-8")
     with pytest.raises(InputError, match="every segment the same score"):
         taught(Model.load(demo_run.output / "model"), read_pool(path), path)
 
