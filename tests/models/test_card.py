@@ -16,7 +16,7 @@ def test_the_card_says_what_the_model_was_trained_on(demo_run: Any, demo_model: 
         "svr_rbf",
         "en to es",
         "train 240",
-        "Pearson",
+        "Spearman",
         date.today().isoformat(),
     )
     assert [each for each in shown if each not in text] == []
