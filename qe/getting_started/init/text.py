@@ -195,8 +195,8 @@ def _split(choices: Choices) -> list[str]:
 def _learner(choices: Choices) -> list[str]:
     why = {
         "logistic": "Logistic regression: scores are probabilities, the middle parts the classes best.",
-        "svr_rbf": "Support vector regression, the least absolute error on 500 and 2,000 rows (docs/init.md).",
-        "lightgbm": "Boosted trees; the time of an SVR (`svr_rbf`) grows with the square of the rows (docs/init.md).",
+        "svr_rbf": "Support vector regression: the least absolute error up to 2,000 rows (docs/init.md).",
+        "lightgbm": "Boosted trees; the time of an SVR grows with the square of the rows (docs/init.md).",
     }[choices.learner]
     return [
         "",
